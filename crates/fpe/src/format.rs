@@ -2,13 +2,14 @@
 //!
 //! The symbols to be encrypted, wherever they stand in the text, are one value: a numeral string
 //! where they are all of one alphabet, else an integer of mixed radix that walks within FF1 over
-//! bits. Everything kept is bound into the tweak.
+//! bits. What is kept of the value is bound into the tweak, and how it is spelled is not.
 
 mod calendar; // days and dates
 mod check; // check digits
 mod cipher; // a format under a key
 mod contradiction; // formats that cannot work
 mod name; // formats by name
+mod pattern; // texts of segments
 mod preset; // well-known fields
 mod range; // fields that are integers of a range
 mod slots; // the places that are encrypted
@@ -22,6 +23,7 @@ use alloc::{
 };
 pub use check::{Check, CheckSymbols};
 pub use cipher::FormatCipher;
+use pattern::Pattern;
 use slots::Text;
 use sordino_aes::Key;
 
@@ -38,6 +40,9 @@ pub enum Segment {
 
 /// The shape of a field.
 ///
+/// Equal values have equal ciphertexts however they are written: separators stay where they are, and do not count.
+/// So a ciphertext whose separators were changed or taken away decrypts to the value that was encrypted.
+///
 /// ```
 /// use sordino_fpe::{AesKey, Format};
 ///
@@ -45,14 +50,45 @@ pub enum Segment {
 /// let hidden = cards.encrypt(b"shop", "4111 1111 1111 1111")?;
 /// assert!(hidden.starts_with("4111 11") && hidden.ends_with(" 1111"));
 /// assert_eq!(cards.decrypt(b"shop", &hidden)?, "4111 1111 1111 1111");
+/// assert_eq!(cards.decrypt(b"shop", &hidden.replace(' ', ""))?, "4111111111111111");
 /// # Ok::<(), sordino_fpe::Error>(())
 /// ```
+///
+/// | format | how a value may be written |
+/// |---|---|
+/// | [`Format::text`], cards, telephone numbers, ORCIDs | with any of the characters that pass, anywhere |
+/// | [`Format::email`] | the domain in capitals or small letters, white space in or behind it |
+/// | [`Format::pattern`], UUIDs | with all separators of the pattern, or without any |
+/// | [`Format::ssn`] | with hyphens, with spaces, or without |
+/// | [`Format::date`], [`Format::date_range`] | with hyphens, slashes or dots, or without |
+///
+/// Everything else counts, capitals and small letters too: `F` is no symbol of a UUID in small letters, and is refused.
+///
+/// # The tweak of the cipher
+///
+/// FF1 gets four strings of bytes as its tweak, each after its length (every length and number here is of 8 bytes, most significant first):
+///
+/// 1. `sordino-fpe format 1`;
+/// 2. the identity of the format: strings that are each after their length again. A text has `text`, its name, the symbols of its alphabet and the
+///    characters that pass, for each call of [`Format::keep`] the two numbers, each as a string of 8 bytes, and for each call
+///    of [`Format::check`] the name in [`Check`]. A pattern has `pattern`, its name, and for each segment `literal`, `keep` or `encrypt`, the literal or the
+///    symbols of the alphabet, and the number of symbols (0 of a literal). The others have `ssn`, or `date` and one string of the
+///    first and the last day, counted from 0001-01-01 in 4 bytes each;
+/// 3. the caller's tweak;
+/// 4. the template: 4 bytes for each character that counts, 0 if it is encrypted or of a check, and else its code point and 1.
+///
+/// In the template of a text the characters that pass do not count. In that of an e-mail address those of the local part do; of the domain, the
+/// last `@` with it, each character counts as its small letters, and white space does not count. The template of a pattern is that of a text with all
+/// separators. Social security numbers and dates have an empty template. With [`Format::bind_spelling`] every character of the text
+/// counts as it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Format {
     shape: Shape,
     /// A string that no other format has: bound into the tweak.
     identity: Vec<u8>,
     small: bool,
+    /// True if the spelling counts too.
+    spelling: bool,
     /// An option that was set although this shape has none of that name.
     misplaced: Option<&'static str>,
 }
@@ -62,7 +98,7 @@ enum Shape {
     /// Symbols of one alphabet among characters that pass.
     Text(Text),
     /// A fixed sequence of segments.
-    Pattern(Vec<Segment>),
+    Pattern(Pattern),
     /// Nine digits that the numbering of the United States allows.
     Ssn,
     /// Dates from a first day to a last.
@@ -82,8 +118,8 @@ impl Shape {
 }
 
 impl Format {
-    /// Any number of symbols of one alphabet; the characters of `pass` stay where they are. The
-    /// name is part of the format's identity.
+    /// Any number of symbols of one alphabet; the characters of `pass` are separators, which stay
+    /// where they are and do not count. The name is part of the format's identity.
     ///
     /// No symbol of the alphabet may pass: [`Format::cipher`] refuses such a format.
     #[must_use]
@@ -107,6 +143,9 @@ impl Format {
     }
 
     /// Segments one after another. The name is part of the format's identity.
+    ///
+    /// Literals without a letter or digit are separators: a text has all of them or none, and its
+    /// symbols have the same ciphertext either way.
     #[must_use]
     pub fn pattern(name: &str, segments: Vec<Segment>) -> Self {
         let mut parts = vec![b"pattern".to_vec(), name.into()];
@@ -121,7 +160,7 @@ impl Format {
             parts.push((len as u64).to_be_bytes().into());
         }
         let parts: Vec<&[u8]> = parts.iter().map(Vec::as_slice).collect();
-        Self::new(Shape::Pattern(segments), &parts)
+        Self::new(Shape::Pattern(Pattern(segments)), &parts)
     }
 
     fn new(shape: Shape, parts: &[&[u8]]) -> Self {
@@ -131,6 +170,7 @@ impl Format {
             shape,
             identity,
             small: false,
+            spelling: false,
             misplaced: None,
         }
     }
@@ -177,6 +217,19 @@ impl Format {
     #[must_use]
     pub fn allow_small_domain(mut self) -> Self {
         self.small = true;
+        self
+    }
+
+    /// Binds a text as it is spelled into the tweak: separators, and capitals of an e-mail
+    /// address's domain. The same value with other separators then has another ciphertext, and a
+    /// ciphertext whose separators were changed decrypts to **another value, without an error**.
+    ///
+    /// For data that were encrypted before this crate left the spelling out. Values without
+    /// characters that pass, and e-mail addresses with a domain in small letters, have the same
+    /// ciphertext with this option and without it; so have social security numbers, dates and all patterns.
+    #[must_use]
+    pub fn bind_spelling(mut self) -> Self {
+        self.spelling = true;
         self
     }
 

@@ -134,7 +134,7 @@ fn everything_kept_is_bound() {
     for other in [
         middle(Format::pan(), b"", "4111121111111111"),
         middle(Format::pan(), b"", "4111111111111112"),
-        middle(Format::pan(), b"", "4111 1111 1111 1111"),
+        middle(Format::pan().bind_spelling(), b"", "4111 1111 1111 1111"),
         middle(Format::pan(), b"\0", text),
         middle(
             Format::text("other", Alphabet::DECIMAL, " -").keep(6, 4),
@@ -215,7 +215,9 @@ fn refusals() {
         ("123-45-678", 3),
         ("12345678", 8),
         ("1234567890", 9),
-        ("123 45 6789", 3),
+        ("123.45.6789", 3),
+        ("123-45 6789", 6),
+        ("12 345 6789", 2),
         ("12\u{e9}456789", 2),
         ("", 0),
     ] {

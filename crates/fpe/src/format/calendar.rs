@@ -1,30 +1,34 @@
 //! Days of the Gregorian calendar, counted.
 
-/// Days from 1 January of the year 1 (day 0) to the date written `YYYY-MM-DD`; `Err` with the
-/// index of the character that makes it no date.
+/// Days from 1 January of the year 1 (day 0) to the date written `YYYY-MM-DD`, with slashes or dots for the hyphens or without them;
+/// `Err` with the index of the character that makes it no date.
 pub(super) fn day_number(text: &str) -> Result<u32, usize> {
     let bytes = text.as_bytes();
+    let between = usize::from(bytes.len() != 8 || !bytes[4].is_ascii_digit());
+    let (month, day) = (4 + between, 6 + 2 * between);
+    let end = day + 2;
     let bad = |i: usize, byte: u8| match i {
-        4 | 7 => byte != b'-',
+        4 if between == 1 => !b"-/.".contains(&byte),
+        7 if between == 1 => byte != bytes[4],
         _ => !byte.is_ascii_digit(),
     };
     let wrong = bytes
         .iter()
         .enumerate()
-        .position(|(i, &byte)| i > 9 || bad(i, byte));
-    if wrong.is_some() || bytes.len() != 10 {
+        .position(|(i, &byte)| i >= end || bad(i, byte));
+    if wrong.is_some() || bytes.len() != end {
         return Err(wrong.unwrap_or(bytes.len()));
     }
     let number = |x: &[u8]| x.iter().fold(0, |n, x| 10 * n + u32::from(x - b'0'));
     let (y, m, d) = (
         number(&bytes[..4]),
-        number(&bytes[5..7]),
-        number(&bytes[8..]),
+        number(&bytes[month..month + 2]),
+        number(&bytes[day..]),
     );
     match (y, m, d) {
         (0, ..) => Err(0),
-        (_, 0 | 13.., _) => Err(5),
-        (y, m, d) if d == 0 || d > month_len(y, m) => Err(8),
+        (_, 0 | 13.., _) => Err(month),
+        (y, m, d) if d == 0 || d > month_len(y, m) => Err(day),
         (y, m, d) => Ok(before_year(y) + (1..m).map(|m| month_len(y, m)).sum::<u32>() + d - 1),
     }
 }
@@ -79,7 +83,9 @@ mod tests {
         assert_eq!(day_number("9999-12-31"), Ok(day - 1));
         assert_eq!(day_number("0001-01-01"), Ok(0));
         assert_eq!(day_number("1970-01-01"), Ok(719_162));
-        assert_eq!(day_number("2000-02-29"), Ok(730_178));
+        for text in ["2000-02-29", "2000/02/29", "2000.02.29", "20000229"] {
+            assert_eq!(day_number(text), Ok(730_178));
+        }
     }
 
     #[test]
@@ -88,7 +94,13 @@ mod tests {
             ("", 0),
             ("2000-01-0", 9),
             ("2000-01-011", 10),
-            ("2000/01-01", 4),
+            ("2000/01-01", 7),
+            ("2000_01_01", 4),
+            ("2000010", 4),
+            ("200001011", 4),
+            ("20001301", 4),
+            ("20000230", 6),
+            ("2000010x", 7),
             ("2o00-01-01", 1),
             ("0000-01-01", 0),
             ("2000-13-01", 5),

@@ -43,14 +43,27 @@ impl FormatCipher {
             _ => {}
         }
         let mut text: Zeroizing<Vec<char>> = Zeroizing::new(text.chars().collect());
-        let slots = self.format.slots(&text)?;
+        let Shape::Pattern(pattern) = &self.format.shape else {
+            self.symbols::<ENCRYPT>(tweak, &mut text)?;
+            return Ok(text.iter().collect());
+        };
+        let mut whole = pattern.separated(text);
+        let done = self.symbols::<ENCRYPT>(tweak, &mut whole.text);
+        done.map_err(|error| whole.place(error))?;
+        whole.restore();
+        Ok(whole.text.iter().collect())
+    }
+
+    /// Encrypts or decrypts, in place, the symbols of a text that stand at places of their own.
+    fn symbols<const ENCRYPT: bool>(&self, tweak: &[u8], text: &mut [char]) -> Result<(), Error> {
+        let slots = self.format.slots(text)?;
         if let Some(check) = &slots.check {
             let expected = check.system.compute(check.body.iter().map(|&i| text[i]))?;
             if !check.tail.iter().map(|&i| &text[i]).eq(expected.iter()) {
                 return Err(Error::CheckDigit);
             }
         }
-        let tweak = self.tweak(tweak, &text, &slots);
+        let tweak = self.tweak(tweak, text, &slots);
         let numeral = |&(i, alphabet): &(usize, &Alphabet)| {
             let numeral = alphabet.numeral(u32::from(text[i]));
             numeral.ok_or(Error::Symbol { index: i })
@@ -85,7 +98,7 @@ impl FormatCipher {
                 text[i] = symbol;
             }
         }
-        Ok(text.iter().collect())
+        Ok(())
     }
 
     /// Symbols of several alphabets as one integer, most significant first.
@@ -136,19 +149,31 @@ impl FormatCipher {
         })
     }
 
-    /// The tweak of the cipher: this scheme's name, the format's identity, the caller's tweak
-    /// and the kept text, each after its length.
+    /// The tweak of the cipher, as the documentation of [`Format`] has it.
     pub(super) fn tweak(&self, tweak: &[u8], text: &[char], slots: &Slots<'_>) -> Vec<u8> {
-        let mut kept = vec![true; text.len()];
-        slots.encrypted.iter().for_each(|&(i, _)| kept[i] = false);
-        if let Some(check) = &slots.check {
-            check.tail.iter().for_each(|&i| kept[i] = false);
+        let mut counts = vec![Counts::Kept; text.len()];
+        for &(i, _) in &slots.encrypted {
+            counts[i] = Counts::Open;
         }
-        // A kept character as its code point and one, one not kept as zero.
+        for &i in slots.check.iter().flat_map(|check| &check.tail) {
+            counts[i] = Counts::Open;
+        }
+        let mut caseless = text.len();
+        if !self.format.spelling {
+            slots.spelling.iter().for_each(|&i| counts[i] = Counts::Not);
+            caseless = slots.caseless.unwrap_or(caseless);
+        }
         let mut template = Vec::with_capacity(4 * text.len());
-        for (&c, kept) in text.iter().zip(kept) {
-            let code = if kept { u32::from(c) + 1 } else { 0 };
-            template.extend_from_slice(&code.to_be_bytes());
+        let mut put = |code: u32| template.extend_from_slice(&code.to_be_bytes());
+        for (i, (&c, counts)) in text.iter().zip(counts).enumerate() {
+            match counts {
+                Counts::Not => {}
+                Counts::Open => put(0),
+                Counts::Kept if i >= caseless => {
+                    c.to_lowercase().for_each(|c| put(u32::from(c) + 1));
+                }
+                Counts::Kept => put(u32::from(c) + 1),
+            }
         }
         let mut out = Vec::new();
         push(&mut out, b"sordino-fpe format 1");
@@ -157,4 +182,15 @@ impl FormatCipher {
         push(&mut out, &template);
         out
     }
+}
+
+/// A character's part in the template of the tweak.
+#[derive(Clone, Copy)]
+enum Counts {
+    /// It is bound as it is.
+    Kept,
+    /// Its place is: it changes.
+    Open,
+    /// It is no part of the value.
+    Not,
 }

@@ -20,9 +20,9 @@ impl Format {
         }
         match &self.shape {
             Shape::Text(text) => text.contradiction(),
-            Shape::Pattern(segments) => {
+            Shape::Pattern(pattern) => {
                 let encrypts = |segment: &Segment| matches!(segment, Segment::Encrypt(_, 1..));
-                if segments.iter().any(encrypts) {
+                if pattern.0.iter().any(encrypts) {
                     return Ok(());
                 }
                 Err(Error::Format {

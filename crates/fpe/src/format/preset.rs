@@ -5,8 +5,8 @@ use crate::{Alphabet, Error};
 use alloc::vec;
 
 impl Format {
-    /// A payment card number of 12 to 19 digits, grouped by spaces or hyphens or not at all: the
-    /// first six digits (the issuer's) and the last four are kept.
+    /// A payment card number of 12 to 19 digits, grouped by spaces or hyphens or not at all, which
+    /// makes no difference: the first six digits (the issuer's) and the last four are kept.
     ///
     /// At least six digits must lie between them; so cards of 15 digits need
     /// [`Format::allow_small_domain`]. The result does not pass Luhn's check but for one in
@@ -24,21 +24,22 @@ impl Format {
         format.check(Check::Luhn)
     }
 
-    /// A social security number of the United States, with hyphens or without: valid numbers
+    /// A social security number of the United States, with hyphens, spaces or neither: valid numbers
     /// (no area 000, 666 or above 899, no group 00, no serial 0000) become valid numbers.
     #[must_use]
     pub fn ssn() -> Self {
         Self::new(Shape::Ssn, &[b"ssn"])
     }
 
-    /// A telephone number: its first `keep` digits (the country's and the area's) are kept, and
-    /// so is everything that is not a digit: ` +-.()/`.
+    /// A telephone number: its first `keep` digits (the country's and the area's) are kept. What is
+    /// not a digit, ` +-.()/`, stays where it is and does not count, so `+1` and `1` are the same, and
+    /// `001` is another number. A text with other signs, such as an extension's `x`, is refused.
     #[must_use]
     pub fn phone(keep: usize) -> Self {
         Self::text("phone", Alphabet::DECIMAL, " +-.()/").keep(keep, 0)
     }
 
-    /// A date written `YYYY-MM-DD`, from 0001-01-01 to 9999-12-31.
+    /// A date written `YYYY-MM-DD`, with slashes or dots for the hyphens or without any, from 0001-01-01 to 9999-12-31.
     #[must_use]
     pub fn date() -> Self {
         Self::days(0, 3_652_058)
@@ -65,7 +66,8 @@ impl Format {
         Self::new(Shape::Date(first, last), &[b"date", days.as_flattened()])
     }
 
-    /// A UUID in lower case with hyphens. Version and variant are kept.
+    /// A UUID in lower case, with hyphens or without. Version and variant are kept. Capitals are
+    /// refused: a ciphertext that has no letters could not tell which they were.
     #[must_use]
     pub fn uuid() -> Self {
         let hex = |len| Segment::Encrypt(Alphabet::HEX, len);
@@ -91,6 +93,9 @@ impl Format {
 
     /// An e-mail address: the letters and digits of the local part are encrypted, its
     /// punctuation and the domain are kept. Four letters or digits are the least.
+    ///
+    /// Capitals of the domain do not count, and come back. Those of the local part do: they are
+    /// encrypted, and an address whose local part was put into small letters is another one.
     #[must_use]
     pub fn email() -> Self {
         let mut format = Self::text("email", Alphabet::ALPHANUMERIC, ".!#$%&'*+-/=?^_`{|}~");

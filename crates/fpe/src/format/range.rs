@@ -14,13 +14,18 @@ impl FormatCipher {
     ) -> Result<String, Error> {
         let (areas, groups, serials) = (898, 99, 9999);
         let mut digits = Zeroizing::new(Vec::with_capacity(9));
-        let hyphens = text.len() == 11;
+        let separator = text
+            .chars()
+            .nth(3)
+            .filter(|c| text.len() == 11 && "- ".contains(*c));
         for (index, c) in text.chars().enumerate() {
             match c.to_digit(10) {
-                Some(digit) if digits.len() < 9 && !(hyphens && matches!(index, 3 | 6)) => {
+                Some(digit)
+                    if digits.len() < 9 && !(text.len() == 11 && matches!(index, 3 | 6)) =>
+                {
                     digits.push(digit);
                 }
-                None if hyphens && matches!(index, 3 | 6) && c == '-' => {}
+                None if separator == Some(c) && matches!(index, 3 | 6) => {}
                 _ => return Err(Error::Symbol { index }),
             }
         }
@@ -29,8 +34,9 @@ impl FormatCipher {
             return Err(Error::Symbol { index });
         }
         let number = |x: &[u32]| x.iter().fold(0, |n, x| 10 * n + x);
-        let place =
-            |i: usize| i + usize::from(hyphens) * (usize::from(i >= 3) + usize::from(i >= 5));
+        let place = |i: usize| {
+            i + usize::from(separator.is_some()) * (usize::from(i >= 3) + usize::from(i >= 5))
+        };
         let (area, group, serial) = (
             number(&digits[..3]),
             number(&digits[3..5]),
@@ -56,12 +62,9 @@ impl FormatCipher {
         let x = u32::try_from(x).map_err(|_| Error::OutOfRange)?;
         let (area, group, serial) = (x / serials / groups, x / serials % groups, x % serials);
         let area = area + if area < 665 { 1 } else { 2 };
-        let hyphen = if hyphens { "-" } else { "" };
-        Ok(format!(
-            "{area:03}{hyphen}{:02}{hyphen}{:04}",
-            group + 1,
-            serial + 1
-        ))
+        let between = separator.map_or(String::new(), String::from);
+        let (group, serial) = (group + 1, serial + 1);
+        Ok(format!("{area:03}{between}{group:02}{between}{serial:04}"))
     }
 
     pub(super) fn date<const ENCRYPT: bool>(
@@ -72,6 +75,8 @@ impl FormatCipher {
         last: u32,
     ) -> Result<String, Error> {
         let day = calendar::day_number(text).map_err(|index| Error::Symbol { index })?;
+        // The same twice, or none.
+        let between = text.get(4..5).filter(|_| text.len() == 10).unwrap_or("");
         let x = day
             .checked_sub(first)
             .filter(|_| day <= last)
@@ -81,6 +86,6 @@ impl FormatCipher {
         let x = self.integer::<ENCRYPT>(&tweak, size, x.into())?;
         let x = u32::try_from(x).map_err(|_| Error::OutOfRange)?;
         let (y, m, d) = calendar::date(first + x);
-        Ok(format!("{y:04}-{m:02}-{d:02}"))
+        Ok(format!("{y:04}{between}{m:02}{between}{d:02}"))
     }
 }

@@ -1,6 +1,6 @@
 //! The places of a text that are encrypted, and those of its check.
 
-use super::{Check, Format, Segment, Shape};
+use super::{Check, Format, Shape};
 use crate::{Alphabet, Error};
 use alloc::{string::String, vec::Vec};
 
@@ -21,7 +21,7 @@ impl Format {
     pub(super) fn slots<'a>(&'a self, text: &[char]) -> Result<Slots<'a>, Error> {
         match &self.shape {
             Shape::Text(shape) => shape.slots(text),
-            Shape::Pattern(segments) => pattern_slots(segments, text),
+            Shape::Pattern(segments) => segments.slots(text),
             Shape::Ssn | Shape::Date(..) => Ok(Slots::default()),
         }
     }
@@ -33,6 +33,10 @@ pub(super) struct Slots<'a> {
     /// Encrypted, each with its alphabet.
     pub(super) encrypted: Vec<(usize, &'a Alphabet)>,
     pub(super) check: Option<CheckSlots>,
+    /// Characters that are no part of the value.
+    pub(super) spelling: Vec<usize>,
+    /// Where a part of the text begins whose capitals count as small letters, if it has one.
+    pub(super) caseless: Option<usize>,
 }
 
 /// The positions that a check concerns.
@@ -56,9 +60,14 @@ impl Text {
         // Every character that does not pass is a symbol; the last of them are the check, which
         // alone may have symbols that are not of the alphabet.
         let (mut body, mut strangers) = (Vec::with_capacity(end), Vec::new());
+        let mut spelling = Vec::new();
         for (index, &c) in text[..end].iter().enumerate() {
             if self.alphabet.numeral(c.into()).is_none() {
                 if self.pass.contains(c) {
+                    // In what comes before `until` they are part of the value, as dots are in a mailbox's name.
+                    if self.until.is_none() {
+                        spelling.push(index);
+                    }
                     continue;
                 }
                 strangers.push(index);
@@ -81,44 +90,13 @@ impl Text {
                 max: usize::MAX,
             });
         }
+        spelling.extend((end..text.len()).filter(|&index| text[index].is_whitespace()));
         let encrypted = &body[self.keep_prefix..body.len() - self.keep_suffix];
         Ok(Slots {
             encrypted: encrypted.iter().map(|&i| (i, &self.alphabet)).collect(),
             check: self.check.map(|system| CheckSlots { system, body, tail }),
+            spelling,
+            caseless: self.until.map(|_| end),
         })
     }
-}
-
-fn pattern_slots<'a>(segments: &'a [Segment], text: &[char]) -> Result<Slots<'a>, Error> {
-    let mut slots = Slots::default();
-    let mut at = 0;
-    for segment in segments {
-        match segment {
-            Segment::Literal(literal) => {
-                for expected in literal.chars() {
-                    if text.get(at) != Some(&expected) {
-                        return Err(Error::Symbol { index: at });
-                    }
-                    at += 1;
-                }
-            }
-            Segment::Keep(alphabet, len) | Segment::Encrypt(alphabet, len) => {
-                let encrypt = matches!(segment, Segment::Encrypt(..));
-                for _ in 0..*len {
-                    let symbol = text.get(at).copied().map(u32::from);
-                    if symbol.and_then(|symbol| alphabet.numeral(symbol)).is_none() {
-                        return Err(Error::Symbol { index: at });
-                    }
-                    if encrypt {
-                        slots.encrypted.push((at, alphabet));
-                    }
-                    at += 1;
-                }
-            }
-        }
-    }
-    if at < text.len() {
-        return Err(Error::Symbol { index: at });
-    }
-    Ok(slots)
 }
