@@ -60,28 +60,26 @@ impl Element {
         }
     }
 
-    /// The numbers of `bytes` as ids: `None` if one is negative, or the type is one of coordinates.
-    pub(super) fn ids(self, bytes: &[u8]) -> Option<Vec<u64>> {
+    /// The whole numbers of `bytes`; a type of coordinates gives none.
+    pub(super) fn ids(self, bytes: &[u8]) -> Vec<i128> {
         match self {
             Self::U32 => {
                 let values = bytes.as_chunks().0.iter();
-                Some(values.map(|b| u32::from_le_bytes(*b).into()).collect())
+                values.map(|b| u32::from_le_bytes(*b).into()).collect()
             }
             Self::I32 => {
                 let values = bytes.as_chunks().0.iter();
-                let values = values.map(|b| u64::try_from(i32::from_le_bytes(*b)).ok());
-                values.collect()
+                values.map(|b| i32::from_le_bytes(*b).into()).collect()
             }
             Self::U64 => {
                 let values = bytes.as_chunks().0.iter();
-                Some(values.map(|b| u64::from_le_bytes(*b)).collect())
+                values.map(|b| u64::from_le_bytes(*b).into()).collect()
             }
             Self::I64 => {
                 let values = bytes.as_chunks().0.iter();
-                let values = values.map(|b| u64::try_from(i64::from_le_bytes(*b)).ok());
-                values.collect()
+                values.map(|b| i64::from_le_bytes(*b).into()).collect()
             }
-            Self::F64 | Self::F32 | Self::F16 | Self::U8 | Self::I8 => None,
+            Self::F64 | Self::F32 | Self::F16 | Self::U8 | Self::I8 => Vec::new(),
         }
     }
 }

@@ -35,13 +35,12 @@ pub enum Error {
         what: &'static str,
     },
     /// A `.npy` file holds another element type.
-    #[error(
-        "unsupported .npy element type {descr}: expected <f8, <f4, <f2, |u1 or |i1 (<i4 for neighbours): \
-         save array.astype('<f4')"
-    )]
+    #[error("unsupported .npy element type {descr}: expected {expected}")]
     NpyType {
         /// NumPy's name of the type.
         descr: String,
+        /// The types that it may have, and how to save an array of one.
+        expected: &'static str,
     },
     /// A `.npy` file is not a matrix.
     #[error("a .npy file of {dimensions} dimension(s): expected 2, a row for each vector")]
@@ -51,7 +50,11 @@ pub enum Error {
     },
     /// A file's length is not what its header says.
     #[error(
-        "a file of shape ({rows}, {columns}) with {found} bytes of values: expected {expected}; it was cut short, or is damaged"
+        "a file of shape ({rows}, {columns}) with {found} bytes of values: expected {expected}; {}",
+        match found < expected {
+            true => "it was cut short, or is damaged",
+            false => "something follows the values, such as a second array, or its header is damaged",
+        }
     )]
     ShapeLength {
         /// Rows in the header.
@@ -135,6 +138,28 @@ pub enum Error {
         /// The types that it may have.
         expected: &'static str,
     },
+    /// Two columns of a table, or members of an object, have a name that was asked for.
+    #[error("two columns are named {name}, the columns {} and {}, counted from 1: rename one, or leave it out", places.0, places.1)]
+    TwoColumns {
+        /// Their name.
+        name: String,
+        /// Where the first two are, from 1.
+        places: (usize, usize),
+    },
+    /// A text is not the numbers of a vector.
+    #[error("{found}: expected {expected}")]
+    Numbers {
+        /// The fault, without the numbers.
+        found: String,
+        /// Texts that would do.
+        expected: &'static str,
+    },
+    /// A text is not JSON, or has an object with two members of one name.
+    #[error("{why}")]
+    Json {
+        /// The fault, with the places of the two.
+        why: String,
+    },
     /// A table has several columns that could be the vectors.
     #[error("several columns could be the vectors: name one of {found}")]
     SeveralColumns {
@@ -149,23 +174,20 @@ pub enum Error {
         /// The column's name.
         column: String,
     },
-    /// An id is negative or too large.
-    #[error("an id outside 0 to 18446744073709551615")]
-    IdRange,
     /// A text is no id of the kind that an index has.
-    #[error("no id: {found:?}, expected {expected}")]
+    #[error("no id: {found}, expected {expected}")]
     Id {
-        /// The text, or the beginning of it.
+        /// The text in quotes, or the beginning of it with its length; or words for something else.
         found: String,
         /// Ids of that kind.
         expected: &'static str,
     },
     /// A row of a column of ids has none of the kind that an index has.
-    #[error("row {row}: no id: {found:?}, expected {expected}")]
+    #[error("row {row}: no id: {found}, expected {expected}")]
     IdRow {
         /// The row, from 0.
         row: u64,
-        /// The text, or the beginning of it.
+        /// The text in quotes, or the beginning of it with its length; or words for something else.
         found: String,
         /// Ids of that kind.
         expected: &'static str,
@@ -187,10 +209,12 @@ pub enum Error {
         dimensions: usize,
     },
     /// A line of a file of ids is none.
-    #[error("line {line} is not an id: expected {expected}")]
+    #[error("line {line} is not an id: {found}, expected {expected}")]
     IdLine {
         /// The line, from 1.
         line: u64,
+        /// The fault of the line.
+        found: String,
         /// Ids of the kind that was asked for.
         expected: &'static str,
     },
@@ -208,8 +232,10 @@ pub enum Error {
         /// Values of one vector.
         dim: usize,
     },
-    /// A coordinate is NaN or infinite.
-    #[error("row {row}, column {column} is not a finite number")]
+    /// A coordinate is NaN or infinite, or too large for an f32.
+    #[error(
+        "row {row}, column {column} is not a finite number of 32 bits: expected -3.4e38 to 3.4e38"
+    )]
     NotFinite {
         /// The vector.
         row: usize,

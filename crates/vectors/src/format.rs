@@ -63,6 +63,37 @@ impl Format {
     }
 }
 
+impl Format {
+    /// True for a format of tables, whose columns have names.
+    #[must_use]
+    pub fn is_table(self) -> bool {
+        match self {
+            Self::Npy | Self::Fvecs | Self::Bvecs | Self::Fbin | Self::U8bin | Self::I8bin => false,
+            #[cfg(feature = "arrow")]
+            Self::Parquet | Self::Arrow => true,
+            #[cfg(feature = "text")]
+            Self::Jsonl | Self::Csv => true,
+        }
+    }
+}
+
+/// The place of the only column of this name; none if there is no such column.
+#[cfg(any(feature = "arrow", feature = "text"))]
+pub(crate) fn only_place<'a>(
+    names: impl Iterator<Item = &'a str>,
+    wanted: &str,
+) -> Result<Option<usize>, Error> {
+    let mut places = names.enumerate().filter(|(_, name)| *name == wanted);
+    let first = places.next().map(|(at, _)| at);
+    match (first, places.next()) {
+        (Some(first), Some((second, _))) => Err(Error::TwoColumns {
+            name: wanted.chars().take(60).collect(),
+            places: (first + 1, second + 1),
+        }),
+        (first, _) => Ok(first),
+    }
+}
+
 /// Which columns of a table hold vectors and ids. Other formats have no columns.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ColumnNames {

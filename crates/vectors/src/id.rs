@@ -1,5 +1,6 @@
 //! Record ids, as their owner chooses them.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
@@ -59,7 +60,7 @@ impl IdKind {
             Self::Uuid => Uuid::try_parse(text).ok().map(Id::Uuid),
         };
         id.ok_or_else(|| Error::Id {
-            found: text.chars().take(MAX_TEXT).collect(),
+            found: shown(text),
             expected: self.expected(),
         })
     }
@@ -68,7 +69,7 @@ impl IdKind {
     pub(crate) fn expected(self) -> &'static str {
         match self {
             Self::Number => "a whole number from 0 to 18446744073709551615",
-            Self::Text => "a text of 1 to 64 bytes",
+            Self::Text => "a text of 1 to 64 bytes, such as a hash of a longer one",
             Self::Uuid => "a UUID, such as 67e55044-10b1-426f-9247-bb680e5fe0c8",
         }
     }
@@ -164,9 +165,106 @@ impl PartialEq<u64> for Id {
     }
 }
 
+/// A text that is no id, for a message: in quotes, and of a long one the beginning, with its length.
+fn shown(text: &str) -> String {
+    const MOST: usize = 40;
+    if text.len() <= MAX_TEXT {
+        return format!("{text:?}");
+    }
+    let start: String = text.chars().take(MOST).collect();
+    format!("{start:?}... of {} bytes", text.len())
+}
+
+/// Reads an id as Sordino's command prints it among columns: in it `\t`, `\n`, `\r`, `\\` and, by its number in
+/// hexadecimal digits, `\u{7f}` stand for the signs that would end a line or column or are not visible.
+///
+/// ```
+/// use sordino_vectors::id::unescaped;
+///
+/// assert_eq!(unescaped(r"a\tb\\")?, "a\tb\\");
+/// assert!(unescaped(r"C:\files").is_err());
+/// # Ok::<(), sordino_vectors::Error>(())
+/// ```
+///
+/// # Errors
+/// [`Error::Id`] if a backslash begins none of these.
+pub fn unescaped(text: &str) -> Result<Cow<'_, str>, Error> {
+    if !text.contains('\\') {
+        return Ok(text.into());
+    }
+    let mut plain = String::new();
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once('\\') {
+        plain.push_str(before);
+        let (sign, after) = escape(after).ok_or_else(|| Error::Id {
+            found: shown(text),
+            expected: r"\t, \n, \r or \u{7f} where a backslash stands, and \\ for one of its own",
+        })?;
+        plain.push(sign);
+        rest = after;
+    }
+    plain.push_str(rest);
+    Ok(plain.into())
+}
+
+/// The sign that is named behind a backslash, and what follows.
+fn escape(text: &str) -> Option<(char, &str)> {
+    let mut signs = text.chars();
+    let sign = match signs.next()? {
+        't' => '\t',
+        'n' => '\n',
+        'r' => '\r',
+        '\\' => '\\',
+        'u' => {
+            let (digits, after) = signs.as_str().strip_prefix('{')?.split_once('}')?;
+            let hex = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_hexdigit());
+            let number = u32::from_str_radix(digits, 16).ok().filter(|_| hex)?;
+            return Some((char::from_u32(number)?, after));
+        }
+        _ => return None,
+    };
+    Some((sign, signs.as_str()))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_long_text_is_cut_with_a_mark() {
+        let error = IdKind::Text.parse(&"x".repeat(70)).unwrap_err().to_string();
+        assert!(error.contains("x\"... of 70 bytes, expected"), "{error}");
+        let error = IdKind::Number.parse("-7").unwrap_err().to_string();
+        assert!(error.starts_with("no id: \"-7\", expected"), "{error}");
+    }
+
+    #[test]
+    fn escapes_are_read_or_refused() {
+        for (text, plain) in [
+            (r"doc,7", "doc,7"),
+            (r"a\tb\nc\rd\\", "a\tb\nc\rd\\"),
+            (r"\u{feff}\u{1}", "\u{feff}\u{1}"),
+            (r"\\n", r"\n"),
+        ] {
+            assert_eq!(unescaped(text).unwrap(), plain);
+        }
+        for text in [
+            r"a\",
+            r"\x",
+            r"C:\docs",
+            r"\u",
+            r"\u{}",
+            r"\u{+7}",
+            r"\u{d800}",
+            r"\u{7",
+        ] {
+            let error = unescaped(text).unwrap_err().to_string();
+            assert!(
+                error.contains("where a backslash stands"),
+                "{text}: {error}"
+            );
+        }
+    }
 
     #[test]
     fn ids_of_each_kind_are_read_and_others_named() {

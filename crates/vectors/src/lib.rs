@@ -10,6 +10,8 @@ pub mod ids;
 pub mod metric;
 /// NumPy's files.
 pub mod npy;
+/// The numbers of a vector, as a text.
+pub mod numbers;
 /// Exact search, and recall against it.
 pub mod recall;
 /// The public rotation of all vectors.
@@ -33,6 +35,10 @@ mod rows;
 mod table;
 #[cfg(feature = "text")]
 mod text;
+
+/// Objects of JSON without two members of one name.
+#[cfg(feature = "text")]
+pub mod json;
 
 pub use arithmetic::{dot, normalise, to_f32, u32_of};
 pub use error::Error;

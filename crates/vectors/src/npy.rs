@@ -4,7 +4,7 @@ use std::io::Read;
 
 use crate::Error;
 use crate::element::Element;
-use crate::id::Id;
+use crate::id::{Id, IdKind};
 use crate::input::{Input, check_dim};
 use crate::rows::Rows;
 
@@ -14,7 +14,7 @@ const MAGIC: &[u8; 6] = b"\x93NUMPY";
 const MAX_HEADER: usize = 1 << 16;
 
 impl Element {
-    fn from_descr(descr: &str) -> Result<Self, Error> {
+    fn from_descr(descr: &str, expected: &'static str) -> Result<Self, Error> {
         match descr {
             "<f8" => Ok(Self::F64),
             "<f4" => Ok(Self::F32),
@@ -27,8 +27,14 @@ impl Element {
             "<i8" => Ok(Self::I64),
             other => Err(Error::NpyType {
                 descr: other.chars().take(16).collect(),
+                expected,
             }),
         }
+    }
+
+    fn unexpected(self, expected: &'static str) -> Error {
+        let descr = self.descr().to_owned();
+        Error::NpyType { descr, expected }
     }
 
     fn descr(self) -> &'static str {
@@ -46,6 +52,15 @@ impl Element {
     }
 }
 
+/// The types of coordinates.
+const COORDINATES: &str = "<f8, <f4, <f2, |u1 or |i1: save array.astype('<f4')";
+
+/// The type of row numbers.
+const ROWS: &str = "whole numbers, <i4: save array.astype('<i4')";
+
+/// The types of ids.
+const IDS: &str = "whole numbers, <u4, <i4, <u8 or <i8: save array.astype('<i8')";
+
 /// A parsed header.
 struct Head {
     element: Element,
@@ -56,14 +71,13 @@ struct Head {
 
 /// The rows of a matrix: two dimensions of f64, f32, f16, u8 or i8.
 pub(super) fn rows(mut input: Input) -> Result<(Rows, u64), Error> {
-    let head = Head::read(&mut input.bytes)?;
+    let head = Head::read(&mut input.bytes, COORDINATES)?;
     let &[rows, columns] = head.shape.as_slice() else {
         let dimensions = head.shape.len();
         return Err(Error::NpyShape { dimensions });
     };
     if !head.element.is_coordinate() {
-        let descr = head.element.descr().to_owned();
-        return Err(Error::NpyType { descr });
+        return Err(head.element.unexpected(COORDINATES));
     }
     if rows == 0 {
         return Err(Error::NoVectors);
@@ -82,15 +96,13 @@ pub(super) fn rows(mut input: Input) -> Result<(Rows, u64), Error> {
 /// file's length is not what the header says, or a row number is negative.
 pub fn neighbours(bytes: &[u8]) -> Result<Vec<Vec<u32>>, Error> {
     let mut input = Input::whole(bytes.to_vec());
-    let head = Head::read(&mut input.bytes)?;
+    let head = Head::read(&mut input.bytes, ROWS)?;
     let &[rows, columns] = head.shape.as_slice() else {
         let dimensions = head.shape.len();
         return Err(Error::NpyShape { dimensions });
     };
     if head.element != Element::I32 {
-        return Err(Error::NpyType {
-            descr: format!("{}, expected <i4", head.element.descr()),
-        });
+        return Err(head.element.unexpected(ROWS));
     }
     input.check_len(head.len, rows, columns, 4)?;
     if rows == 0 || columns == 0 {
@@ -114,25 +126,31 @@ pub fn neighbours(bytes: &[u8]) -> Result<Vec<Vec<u32>>, Error> {
 /// file's length is not what the header says, or an id is negative.
 pub fn ids(bytes: &[u8]) -> Result<Vec<Id>, Error> {
     let mut input = Input::whole(bytes.to_vec());
-    let head = Head::read(&mut input.bytes)?;
+    let head = Head::read(&mut input.bytes, IDS)?;
     let &[rows] = head.shape.as_slice() else {
         let dimensions = head.shape.len();
         return Err(Error::IdsShape { dimensions });
     };
     if head.element.is_coordinate() {
-        return Err(Error::NpyType {
-            descr: format!("{}, expected <u4, <i4, <u8 or <i8", head.element.descr()),
-        });
+        return Err(head.element.unexpected(IDS));
     }
     input.check_len(head.len, rows, 1, head.element.size())?;
     let values = bytes.get(head.len..).unwrap_or_default();
-    let ids = head.element.ids(values).ok_or(Error::IdRange)?;
-    Ok(ids.into_iter().map(Id::Number).collect())
+    let ids = (0..).zip(head.element.ids(values));
+    let read = |(row, x): (u64, i128)| {
+        let number = u64::try_from(x).map(Id::Number);
+        number.map_err(|_| Error::IdRow {
+            row,
+            found: x.to_string(),
+            expected: IdKind::Number.expected(),
+        })
+    };
+    ids.map(read).collect()
 }
 
 impl Head {
-    /// Reads the header, and no more.
-    fn read(input: &mut impl Read) -> Result<Self, Error> {
+    /// Reads the header, and no more; `expected` are the types that its values may have.
+    fn read(input: &mut impl Read, expected: &'static str) -> Result<Self, Error> {
         let damaged = |what| Error::NpyHeader { what };
         let short = |_| damaged("it ends early");
         let mut start = [0; 8];
@@ -168,10 +186,15 @@ impl Head {
                 "fortran_order is not False: save numpy.ascontiguousarray of it",
             ));
         }
-        let descr = field(header, "descr")
-            .and_then(|value| value.strip_prefix('\'')?.split_once('\''))
-            .ok_or(damaged("descr is missing"))?;
-        let element = Element::from_descr(descr.0)?;
+        let descr = field(header, "descr").ok_or(damaged("descr is missing"))?;
+        if descr.starts_with(['[', '(']) {
+            return Err(damaged(
+                "descr is a list of fields, so the array is a structured one: save the field that is the matrix, such \
+                 as array['v']",
+            ));
+        }
+        let descr = quoted(descr).ok_or(damaged("descr is no text in quotes"))?;
+        let element = Element::from_descr(descr, expected)?;
         let shape = field(header, "shape")
             .and_then(|value| value.strip_prefix('(')?.split_once(')'))
             .ok_or(damaged("shape is missing"))?;
@@ -180,7 +203,8 @@ impl Head {
             .split(',')
             .map(str::trim)
             .filter(|size| !size.is_empty())
-            .map(str::parse)
+            // Python 2 wrote long numbers so.
+            .map(|size| size.strip_suffix('L').unwrap_or(size).parse())
             .collect();
         let shape = shape.map_err(|_| damaged("shape is not a tuple of numbers"))?;
         let len = start.len() + prefix + len;
@@ -201,10 +225,17 @@ fn read_up_to(input: &mut impl Read, buffer: &mut [u8]) -> Result<usize, Error> 
     Ok(bytes.len())
 }
 
-/// The text after `'name':` in the header's dictionary.
+/// The text after `'name':` or `"name":` in the header's dictionary.
 fn field<'a>(header: &'a str, name: &str) -> Option<&'a str> {
-    let (_, after) = header.split_once(&format!("'{name}'"))?;
+    let key = |quote: char| header.split_once(&format!("{quote}{name}{quote}"));
+    let (_, after) = key('\'').or_else(|| key('"'))?;
     Some(after.trim_start().strip_prefix(':')?.trim_start())
+}
+
+/// The text in quotes that begins `text`.
+fn quoted(text: &str) -> Option<&str> {
+    let quote = text.chars().next().filter(|c| matches!(c, '\'' | '"'))?;
+    Some(text[1..].split_once(quote)?.0)
 }
 
 #[cfg(test)]
@@ -270,12 +301,46 @@ mod tests {
             assert_eq!(ids, [Id::Number(7)], "{descr}");
         }
         let minus_one = ids(&npy("<i8", "(1,)", &[255; 8]));
-        assert!(matches!(minus_one, Err(Error::IdRange)));
+        let why = minus_one.unwrap_err().to_string();
+        assert!(
+            why.starts_with("row 0: no id: -1, expected a whole number"),
+            "{why}"
+        );
         let matrix = ids(&npy("<i8", "(1, 1)", &[0; 8]));
         assert!(matches!(matrix, Err(Error::IdsShape { dimensions: 2 })));
         let floats = ids(&npy("<f4", "(1,)", &[0; 4]));
-        assert!(matches!(floats, Err(Error::NpyType { .. })));
+        let why = floats.unwrap_err().to_string();
+        assert!(
+            why.ends_with("save array.astype('<i8')") && !why.contains("f8"),
+            "{why}"
+        );
+        for descr in ["<f8", ">f8", "<U3"] {
+            let why = ids(&npy(descr, "(1,)", &[0; 8])).unwrap_err().to_string();
+            assert!(why.contains("expected whole numbers, <u4"), "{why}");
+        }
         assert!(ids(&npy("<i8", "(2,)", &[0; 8])).is_err());
+    }
+
+    #[test]
+    fn headers_of_other_writers_are_read_or_refused_for_what_they_are() {
+        let single = String::from_utf8_lossy(&npy("|u1", "(2L, 1L)", &[])[10..]).into_owned();
+        let file = |header: &str| {
+            let mut bytes = [MAGIC, &[1, 0][..]].concat();
+            bytes.extend(u16::try_from(header.len()).unwrap().to_le_bytes());
+            bytes.extend(header.as_bytes());
+            bytes.extend([3, 4]);
+            bytes
+        };
+        for header in [single.clone(), single.replace('\'', "\"")] {
+            assert_eq!(vectors(&file(&header)).unwrap().as_slice(), [3.0, 4.0]);
+        }
+        let fields = single.replace("'|u1'", "[('v', '|u1', (1,))]");
+        let why = vectors(&file(&fields)).unwrap_err().to_string();
+        assert!(why.contains("a structured one: save the field"), "{why}");
+        let why = vectors(&file(&single.replace("'|u1'", "|u1")))
+            .unwrap_err()
+            .to_string();
+        assert!(why.contains("no text in quotes"), "{why}");
     }
 
     #[test]
@@ -285,7 +350,14 @@ mod tests {
             assert!(vectors(&good[..cut]).is_err(), "cut at {cut}");
         }
         let message = |bytes: &[u8]| vectors(bytes).unwrap_err().to_string();
-        assert!(message(&npy("|u1", "(2, 3)", &[0; 7])).contains("with 7 bytes"));
+        let long = message(&npy("|u1", "(2, 3)", &[0; 7]));
+        assert!(
+            long.contains("with 7 bytes") && !long.contains("cut short"),
+            "{long}"
+        );
+        assert!(long.contains("something follows the values"), "{long}");
+        let short = message(&npy("|u1", "(2, 3)", &[0; 5]));
+        assert!(short.contains("it was cut short"), "{short}");
         assert!(message(&npy("|u1", "(6,)", &[0; 6])).contains("1 dimension"));
         assert!(message(&npy(">f4", "(1, 1)", &[0; 4])).contains(">f4"));
         assert!(message(&npy("|u1", "(0, 3)", &[])).contains("no vectors"));
@@ -293,7 +365,7 @@ mod tests {
             message(&npy("|u1", "(18446744073709551615, 2)", &[0; 6])).contains("with 6 bytes")
         );
         assert!(message(&npy("<f4", "(1, 1)", &f32::NAN.to_le_bytes())).contains("row 0"));
-        assert!(message(&npy("<f8", "(1, 1)", &1e300f64.to_le_bytes())).contains("row 0"));
+        assert!(message(&npy("<f8", "(1, 1)", &1e300f64.to_le_bytes())).contains("of 32 bits"));
         assert!(message(&npy("|u1", "(1, 9000)", &[0; 9000])).contains("9000 dimensions"));
         assert!(message(&npy("<i4", "(1, 1)", &[0; 4])).contains("<i4"));
         let mut long = [MAGIC, &[2, 0][..]].concat();

@@ -52,6 +52,8 @@ pub struct Reader {
     dim: usize,
     len: Option<u64>,
     read: u64,
+    /// The fault of a row, before which there were others.
+    fault: Option<Error>,
     failed: bool,
 }
 
@@ -174,6 +176,7 @@ impl Reader {
             source: Source::Rows(rows),
             len,
             read: 0,
+            fault: None,
             failed: false,
         })
     }
@@ -185,6 +188,7 @@ impl Reader {
             len: table.len_hint(),
             source: Source::Table(table),
             read: 0,
+            fault: None,
             failed: false,
         })
     }
@@ -196,6 +200,7 @@ impl Reader {
             len: None,
             source: Source::Text(text),
             read: 0,
+            fault: None,
             failed: false,
         }
     }
@@ -212,9 +217,21 @@ impl Reader {
         self.len
     }
 
+    /// The names of all columns of a table, of lines of JSON those of the first record's members; otherwise none.
+    #[must_use]
+    pub fn columns(&self) -> &[String] {
+        match &self.source {
+            Source::Rows(_) => &[],
+            #[cfg(feature = "arrow")]
+            Source::Table(table) => table.columns(),
+            #[cfg(feature = "text")]
+            Source::Text(text) => text.columns(),
+        }
+    }
+
     fn chunk(&mut self) -> Result<Option<Chunk>, Error> {
         let Rest {
-            data,
+            mut data,
             ids,
             values,
             lines,
@@ -232,6 +249,17 @@ impl Reader {
             return Ok(None);
         }
         let first = self.read;
+        // The rows before one that is wrong are good, and come first.
+        if ids.is_none()
+            && values.is_empty()
+            && let Some(at) = data.iter().position(|x| !x.is_finite())
+            && at >= self.dim
+        {
+            let (row, column) = (at / self.dim, at % self.dim);
+            data.truncate(row * self.dim);
+            let row = usize::try_from(first).map_or(row, |first| first + row);
+            self.fault = Some(Error::NotFinite { row, column });
+        }
         let vectors = Vectors::new(self.dim, data).map_err(|error| match error {
             Error::NotFinite { row, column } => Error::NotFinite {
                 row: usize::try_from(first).map_or(row, |first| first + row),
@@ -258,7 +286,10 @@ impl Iterator for Reader {
         if self.failed {
             return None;
         }
-        let chunk = self.chunk();
+        let chunk = match self.fault.take() {
+            Some(fault) => Err(fault),
+            None => self.chunk(),
+        };
         self.failed = !matches!(chunk, Ok(Some(_)));
         chunk.transpose()
     }
@@ -282,8 +313,16 @@ impl Vectors {
     /// If the file cannot be read, its format is not one of these, its length contradicts its
     /// header, or it holds no vector or a value that is not finite.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, Error> {
+        Self::open_columns(path, &ColumnNames::default())
+    }
+
+    /// Reads a whole file; of a table, the vectors of these columns.
+    ///
+    /// # Errors
+    /// Those of [`open`](Self::open), and if there are no such columns.
+    pub fn open_columns(path: impl AsRef<Path>, columns: &ColumnNames) -> Result<Self, Error> {
         let path = path.as_ref();
-        Self::collect(Reader::open(path)?).map_err(|error| error.in_file(path))
+        Self::collect(Reader::open_columns(path, columns)?).map_err(|error| error.in_file(path))
     }
 
     /// Reads the bytes of a whole file.

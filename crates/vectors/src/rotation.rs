@@ -58,11 +58,11 @@ impl Rotation {
     #[must_use]
     pub fn apply_all(&self, vectors: &Vectors) -> Vectors {
         let dim = vectors.dim();
-        let data = vectors
-            .as_slice()
-            .par_chunks(dim)
-            .flat_map_iter(|row| self.apply(row))
-            .collect();
+        // In one piece from the start: pieces that are joined later would be there twice.
+        let mut data = vec![0.0; vectors.as_slice().len()];
+        data.par_chunks_exact_mut(dim)
+            .zip(vectors.as_slice().par_chunks_exact(dim))
+            .for_each(|(rotated, row)| rotated.copy_from_slice(&self.apply(row)));
         Vectors::new(dim, data).expect("a rotation keeps a matrix's shape and finiteness")
     }
 

@@ -7,6 +7,7 @@ use arrow_array::types::{Float16Type, Float32Type, Float64Type, Int8Type, UInt8T
 use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_schema::{DataType, Fields, Schema};
 
+use crate::format::only_place;
 use crate::id::IdKind;
 use crate::input::{MAX_BYTES, MAX_VALUES, Rest, check_dim};
 use crate::{ColumnNames, Error, to_f32};
@@ -32,6 +33,8 @@ pub(super) struct Table {
     current: Option<(RecordBatch, usize)>,
     /// Rows that have been read.
     read: u64,
+    /// The names of all columns of the file.
+    all: Vec<String>,
     has_ids: bool,
     id_kind: Option<IdKind>,
     /// The names of the other columns.
@@ -44,6 +47,8 @@ struct Columns {
     read: Vec<usize>,
     /// Places in `read`: the vectors, the ids if they are wanted, others.
     order: Vec<usize>,
+    /// The names of all columns of the file.
+    all: Vec<String>,
 }
 
 impl Table {
@@ -52,8 +57,8 @@ impl Table {
     where
         R: ::parquet::file::reader::ChunkReader + 'static,
     {
-        let (batches, len) = parquet::open(file, names)?;
-        Self::new(batches, Some(len), names)
+        let (batches, all, len) = parquet::open(file, names)?;
+        Self::new(batches, all, Some(len), names)
     }
 
     /// An Arrow IPC file or stream.
@@ -61,11 +66,17 @@ impl Table {
         bytes: Box<dyn std::io::Read + Send>,
         names: &ColumnNames,
     ) -> Result<Self, Error> {
-        Self::new(ipc::open(bytes, names)?, None, names)
+        let (batches, all) = ipc::open(bytes, names)?;
+        Self::new(batches, all, None, names)
     }
 
     /// The first vector tells the dimension: a type of lists need not.
-    fn new(mut batches: Batches, len: Option<u64>, names: &ColumnNames) -> Result<Self, Error> {
+    fn new(
+        mut batches: Batches,
+        all: Vec<String>,
+        len: Option<u64>,
+        names: &ColumnNames,
+    ) -> Result<Self, Error> {
         let current = next_rows(&mut batches)?;
         let (first, _) = current.as_ref().ok_or(Error::NoVectors)?;
         let one = list(first.column(0), 0).ok_or_else(|| null(first, 0, 0))?;
@@ -76,6 +87,7 @@ impl Table {
             len,
             current,
             read: 0,
+            all,
             has_ids: names.ids.is_some(),
             id_kind: names.id_kind,
             names: names.values.clone(),
@@ -88,6 +100,11 @@ impl Table {
 
     pub(super) fn len_hint(&self) -> Option<u64> {
         self.len
+    }
+
+    /// The names of all columns.
+    pub(super) fn columns(&self) -> &[String] {
+        &self.all
     }
 
     /// The next rows, no more than fit a chunk and none at the end.
@@ -182,6 +199,7 @@ fn columns(schema: &Schema, names: &ColumnNames) -> Result<Columns, Error> {
                 let found = listed(schema.fields(), is_vector);
                 return Err(Error::SeveralColumns { found });
             }
+            only_place(field_names(schema.fields()), schema.field(first).name())?;
             first
         }
     };
@@ -203,6 +221,7 @@ fn columns(schema: &Schema, names: &ColumnNames) -> Result<Columns, Error> {
     let order = wanted.iter().filter_map(|at| read.binary_search(at).ok());
     Ok(Columns {
         order: order.collect(),
+        all: field_names(schema.fields()).map(str::to_owned).collect(),
         read,
     })
 }
@@ -213,10 +232,12 @@ fn find(
     suits: fn(&DataType) -> bool,
     expected: &'static str,
 ) -> Result<usize, Error> {
-    let (at, field) = fields.find(name).ok_or_else(|| Error::NoColumn {
+    let at = only_place(field_names(fields), name)?;
+    let at = at.ok_or_else(|| Error::NoColumn {
         wanted: shortened(name),
         found: listed(fields, |_| true),
     })?;
+    let field = &fields[at];
     if suits(field.data_type()) {
         return Ok(at);
     }
@@ -225,6 +246,10 @@ fn find(
         found: shortened(&field.data_type().to_string()),
         expected,
     })
+}
+
+fn field_names(fields: &Fields) -> impl Iterator<Item = &str> {
+    fields.iter().map(|field| field.name().as_str())
 }
 
 /// The error of a row of a batch's column that lacks something.

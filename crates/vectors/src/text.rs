@@ -1,6 +1,7 @@
 //! Tables in text: a record a line of JSON, or of CSV with a head.
 
 use std::io::{BufRead, BufReader, Read};
+use std::sync::{Arc, OnceLock};
 
 use crate::column::Column;
 use crate::id::{Id, IdKind};
@@ -25,6 +26,16 @@ struct Record {
     values: Vec<Option<Box<str>>>,
 }
 
+/// The names of a file's columns, or of the first record's members, once they are known.
+#[derive(Clone, Default)]
+struct Found(Arc<OnceLock<Vec<String>>>);
+
+impl Found {
+    fn put<'a>(&self, names: impl Iterator<Item = &'a str>) {
+        self.0.get_or_init(|| names.map(str::to_owned).collect());
+    }
+}
+
 /// The records of a file, one after the other.
 type Records = Box<dyn Iterator<Item = Result<Record, Error>> + Send>;
 
@@ -33,6 +44,7 @@ pub(super) struct Text {
     records: Records,
     dim: usize,
     columns: usize,
+    found: Found,
     json: bool,
     /// The record being waited with.
     next: Option<Record>,
@@ -42,21 +54,29 @@ pub(super) struct Text {
 impl Text {
     /// Lines of JSON objects.
     pub(super) fn jsonl(bytes: Box<dyn Read + Send>, names: &ColumnNames) -> Result<Self, Error> {
-        Self::new(jsonl::records(bytes, names)?, names, true)
+        let found = Found::default();
+        Self::new(jsonl::records(bytes, names, &found)?, names, found, true)
     }
 
     /// CSV with a head.
     pub(super) fn csv(bytes: Box<dyn Read + Send>, names: &ColumnNames) -> Result<Self, Error> {
-        Self::new(csv::records(bytes, names)?, names, false)
+        let found = Found::default();
+        Self::new(csv::records(bytes, names, &found)?, names, found, false)
     }
 
     /// The first vector tells the dimension.
-    fn new(mut records: Records, names: &ColumnNames, json: bool) -> Result<Self, Error> {
+    fn new(
+        mut records: Records,
+        names: &ColumnNames,
+        found: Found,
+        json: bool,
+    ) -> Result<Self, Error> {
         let next = records.next().ok_or(Error::NoVectors)??;
         Ok(Self {
             dim: check_dim(next.vector.len() as u64)?,
             records,
             columns: names.values.len(),
+            found,
             json,
             next: Some(next),
             read: 0,
@@ -65,6 +85,11 @@ impl Text {
 
     pub(super) fn dim(&self) -> usize {
         self.dim
+    }
+
+    /// The names of all columns, or of all members of the first record.
+    pub(super) fn columns(&self) -> &[String] {
+        self.found.0.get().map_or(&[], Vec::as_slice)
     }
 
     /// The next records, no more than fit a chunk and none at the end.
@@ -123,9 +148,8 @@ impl Text {
 }
 
 /// The id in a text.
-fn id(text: Option<&str>, kind: Option<IdKind>) -> Result<Id, Error> {
-    let kind = kind.unwrap_or(IdKind::Text);
-    kind.parse(text.unwrap_or_default())
+fn parsed(text: &str, kind: Option<IdKind>) -> Result<Id, Error> {
+    kind.unwrap_or(IdKind::Text).parse(text)
 }
 
 /// Names the row of an id.
@@ -168,15 +192,4 @@ fn lines(
 /// The fault of a line.
 fn fault(line: u64, why: String) -> Error {
     Error::Line { line, why }
-}
-
-/// Numbers separated by commas, semicolons or spaces, in brackets or not.
-fn numbers(text: &str) -> Option<Vec<f64>> {
-    let text = text.trim();
-    let inner = text
-        .strip_prefix('[')
-        .and_then(|text| text.strip_suffix(']'));
-    let words = inner.unwrap_or(text).split([',', ';', ' ', '\t']);
-    let words = words.filter(|word| !word.is_empty());
-    words.map(|word| word.parse().ok()).collect()
 }

@@ -7,9 +7,11 @@ use std::sync::Arc;
 use arrow_array::builder::{FixedSizeBinaryBuilder, FixedSizeListBuilder, Float32Builder};
 use arrow_array::types::Int8Type;
 use arrow_array::{
-    ArrayRef, BinaryArray, BooleanArray, DictionaryArray, Float64Array, LargeStringArray,
+    Array, ArrayRef, BinaryArray, BooleanArray, DictionaryArray, Float64Array, LargeStringArray,
     RecordBatch, StringArray, StringViewArray, UInt16Array, UInt64Array,
 };
+use arrow_ipc::writer::StreamWriter;
+use arrow_schema::{Field, Schema};
 use parquet::arrow::ArrowWriter;
 use parquet::basic::{Compression, ZstdLevel};
 use parquet::file::properties::WriterProperties;
@@ -201,7 +203,7 @@ fn text_is_read_as_it_is_written() {
         (
             Format::Jsonl,
             "[1]",
-            "line 1: invalid type: sequence, expected a map, at byte 0; expected one JSON object a line",
+            "line 1: invalid type: sequence, expected an object, at byte 0; expected one JSON object a line",
         ),
         (
             Format::Jsonl,
@@ -221,7 +223,47 @@ fn text_is_read_as_it_is_written() {
         (
             Format::Csv,
             "v,w\r\n[1],2\r\nx,3\r\n",
-            "line 3: column v: expected numbers",
+            "line 3: column v: number 1 is not one: expected numbers such as",
+        ),
+        (
+            Format::Csv,
+            "v\n\"[0,12573; -0,1321]\"\n",
+            "line 2: column v: semicolons between numbers with commas in them",
+        ),
+        (
+            Format::Csv,
+            "id,v\n1,\"[1,2]\"\n2,\"[1,,2]\"\n",
+            "line 3: column v: nothing where number 2 should be",
+        ),
+        (
+            Format::Csv,
+            "v\n[0.1 0.2 ... 0.9]\n",
+            "line 2: column v: \"...\" in place of numbers: expected all of them: NumPy leaves out",
+        ),
+        (
+            Format::Csv,
+            "w,v\n1,[1 2]\n2,\n",
+            "line 3: column v: no numbers",
+        ),
+        (
+            Format::Csv,
+            "v,w,v\n[1],2,3\n",
+            "two columns are named v, the columns 1 and 3, counted from 1",
+        ),
+        (
+            Format::Jsonl,
+            "{\"v\": [1]}\n{\"v\": [1], \"w\": 2, \"v\": [2]}",
+            "line 2: two members are named \"v\", the members 1 and 3 of their object",
+        ),
+        (
+            Format::Jsonl,
+            "{\"v\": [1], \"p\": {\"a\": [{\"b\": 1, \"b\": 1}]}}",
+            "line 1: two members are named \"b\"",
+        ),
+        (
+            Format::Jsonl,
+            "{\"v\": [\"1\", \"2\"]}",
+            "no column of vectors",
         ),
         (Format::Jsonl, "{\"v\": 1}", "no column of vectors"),
         (Format::Csv, "", "no vectors"),
@@ -239,6 +281,62 @@ fn text_is_read_as_it_is_written() {
             .unwrap_err()
             .to_string();
         assert!(error.contains(expected), "{text:?}: {error}");
+    }
+}
+
+/// A table whose columns 1 and 3 have one name, as Parquet and as a stream of Arrow.
+fn two_columns() -> [(Format, Vec<u8>); 2] {
+    let lists = || {
+        let mut list = FixedSizeListBuilder::new(Float32Builder::new(), 2);
+        list.values().append_slice(&[1.0, 2.0]);
+        list.append(true);
+        let list: ArrayRef = Arc::new(list.finish());
+        list
+    };
+    let texts: ArrayRef = Arc::new(StringArray::from(vec!["a"]));
+    let columns = vec![texts.clone(), lists(), texts, lists()];
+    let fields = ["t", "v", "t", "w"].iter().zip(&columns);
+    let fields: Vec<Field> = fields
+        .map(|(name, column)| Field::new(*name, column.data_type().clone(), true))
+        .collect();
+    let schema = Arc::new(Schema::new(fields));
+    let batch = RecordBatch::try_new(schema.clone(), columns).unwrap();
+    let mut parquet = Vec::new();
+    let mut writer = ArrowWriter::try_new(&mut parquet, schema.clone(), None).unwrap();
+    writer.write(&batch).unwrap();
+    writer.close().unwrap();
+    let mut arrow = StreamWriter::try_new(Vec::new(), &schema).unwrap();
+    arrow.write(&batch).unwrap();
+    arrow.finish().unwrap();
+    [
+        (Format::Parquet, parquet),
+        (Format::Arrow, arrow.into_inner().unwrap()),
+    ]
+}
+
+#[test]
+fn a_table_with_two_columns_of_one_name_is_refused_where_that_is_asked_for() {
+    let named = |vectors: &str, ids: Option<&str>, values: &[&str]| ColumnNames {
+        vectors: Some(vectors.to_owned()),
+        ..names(ids, None, values)
+    };
+    for (format, bytes) in two_columns() {
+        let reader = Reader::from_bytes_columns(format, bytes.clone(), &named("v", None, &["w"]));
+        // It is a list, which is no value of a record.
+        assert!(matches!(reader, Err(Error::ColumnType { .. })));
+        let reader = Reader::from_bytes_columns(format, bytes.clone(), &named("v", None, &[]));
+        assert_eq!(reader.unwrap().columns(), ["t", "v", "t", "w"]);
+        for names in [
+            named("t", None, &[]),
+            named("v", Some("t"), &[]),
+            named("v", None, &["t"]),
+        ] {
+            let error = all(format, bytes.clone(), &names).unwrap_err();
+            assert!(
+                matches!(error, Error::TwoColumns { places: (1, 3), .. }),
+                "{error}"
+            );
+        }
     }
 }
 

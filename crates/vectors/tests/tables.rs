@@ -269,7 +269,9 @@ fn what_is_wrong_is_named() {
     let both = vec![v, ("n", number.clone())];
     assert!(error(both.clone(), &names(Some("n"), None)).contains("column n"));
     assert!(error(both.clone(), &names(None, Some("v"))).contains("column v"));
-    assert!(error(both, &names(None, Some("n"))).contains("outside 0 to"));
+    assert!(
+        error(both, &names(None, Some("n"))).contains("row 1: no id: -1, expected a whole number")
+    );
 
     let ragged = variable(&[&[1.0, 2.0], &[3.0]]);
     assert!(error(vec![("v", ragged)], &any).contains("vector 1 has dimension 1: expected 2"));

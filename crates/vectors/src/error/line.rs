@@ -30,9 +30,11 @@ impl Error {
             } => format!("column {column}: expected {expected}"),
             Self::IdRow {
                 found, expected, ..
-            } => format!("no id: {found:?}, expected {expected}"),
+            } => format!("no id: {found}, expected {expected}"),
             Self::NotFinite { column, .. } => {
-                format!("number {column} of the vector, counted from 0, is not a finite one")
+                format!(
+                    "number {column} of the vector, counted from 0, is not a finite one of 32 bits: expected -3.4e38 to 3.4e38"
+                )
             }
             Self::ZeroVector { .. } => {
                 "the zero vector: cosine similarity needs a direction".to_owned()
@@ -64,7 +66,7 @@ mod tests {
         assert_eq!(line, "line 6: column year: expected a whole number");
         let zero = Error::ZeroVector { row: 7 }.in_line(8).to_string();
         assert!(zero.starts_with("line 8: the zero vector"), "{zero}");
-        assert_eq!(Error::IdRange.row(), None);
+        assert_eq!(Error::NegativeNeighbour.row(), None);
         assert_eq!(
             Error::NoVectors.in_line(1).to_string(),
             Error::NoVectors.to_string()

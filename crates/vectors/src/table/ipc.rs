@@ -35,8 +35,11 @@ const MAX_HEAD: u64 = 1 << 24;
 /// The longest message, before and after decompression.
 const MAX_BODY: u64 = 1 << 31;
 
-/// A stream's batches.
-pub(super) fn open(mut input: Box<dyn Read + Send>, names: &ColumnNames) -> Result<Batches, Error> {
+/// A stream's batches, and the names of all its columns.
+pub(super) fn open(
+    mut input: Box<dyn Read + Send>,
+    names: &ColumnNames,
+) -> Result<(Batches, Vec<String>), Error> {
     let mut start = bytes(&mut input, 8)?;
     let framed = start.starts_with(MAGIC);
     if framed {
@@ -62,11 +65,12 @@ pub(super) fn open(mut input: Box<dyn Read + Send>, names: &ColumnNames) -> Resu
     let schema = Arc::new(try_fb_to_schema(schema).map_err(damaged)?);
     bytes(&mut stream.input, body_len(&message)?)?;
 
-    let Columns { read, order } = columns(&schema, names)?;
-    Ok(Box::new(std::iter::from_fn(move || {
+    let Columns { read, order, all } = columns(&schema, names)?;
+    let batches = std::iter::from_fn(move || {
         let batch = stream.batch(&schema, &read).transpose()?;
         Some(batch.and_then(|batch| batch.project(&order).map_err(damaged)))
-    })))
+    });
+    Ok((Box::new(batches), all))
 }
 
 /// The messages that are left.

@@ -13,8 +13,8 @@ const FORMAT: &str = "Parquet";
 /// Rows that are decoded at a time.
 const BATCH: usize = 1024;
 
-/// A file's batches, and the number of rows it says it has.
-pub(super) fn open<R>(file: R, names: &ColumnNames) -> Result<(Batches, u64), Error>
+/// A file's batches, the names of all its columns, and the number of rows it says it has.
+pub(super) fn open<R>(file: R, names: &ColumnNames) -> Result<(Batches, Vec<String>, u64), Error>
 where
     R: ChunkReader + 'static,
 {
@@ -22,7 +22,7 @@ where
     let rows = builder.metadata().file_metadata().num_rows();
     let rows = u64::try_from(rows).map_err(damaged)?;
 
-    let Columns { read, order } = columns(builder.schema(), names)?;
+    let Columns { read, order, all } = columns(builder.schema(), names)?;
     let mask = ProjectionMask::roots(builder.parquet_schema(), read);
     // Fewer long values are decoded at a time, by what the file says of its pages.
     let groups = builder.metadata().row_groups().iter();
@@ -43,7 +43,7 @@ where
         let batch = batch.and_then(|batch| batch.project(&order));
         Some(batch.map_err(damaged))
     });
-    Ok((Box::new(batches), rows))
+    Ok((Box::new(batches), all, rows))
 }
 
 /// The names of a file's columns.

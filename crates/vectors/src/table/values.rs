@@ -67,9 +67,18 @@ pub(super) fn ids(column: &ArrayRef, kind: Option<IdKind>, first: u64) -> Result
                 .collect()
         }
         Some(_) => {
-            let numbers = whole(column).into_iter().flatten();
-            let numbers = numbers.map(|x| u64::try_from(x).ok().map(Id::Number));
-            numbers.collect()
+            let numbers = (first..).zip(whole(column).into_iter().flatten());
+            let read = |(row, x): (u64, i128)| {
+                let number = u64::try_from(x).map(|x| Some(Id::Number(x)));
+                number.map_err(|_| Error::IdRow {
+                    row,
+                    found: x.to_string(),
+                    expected: IdKind::Number.expected(),
+                })
+            };
+            numbers
+                .map(read)
+                .collect::<Result<Option<Vec<Id>>, Error>>()?
         }
         None => {
             let kind = kind.unwrap_or(IdKind::Text);
@@ -89,7 +98,11 @@ pub(super) fn ids(column: &ArrayRef, kind: Option<IdKind>, first: u64) -> Result
                 .collect::<Result<Option<Vec<Id>>, Error>>()?
         }
     };
-    ids.ok_or(Error::IdRange)
+    ids.ok_or(Error::IdRow {
+        row: first,
+        found: "bytes of another length than 16".to_owned(),
+        expected: IdKind::Uuid.expected(),
+    })
 }
 
 /// A column as values; its first row is row `first` of the table.

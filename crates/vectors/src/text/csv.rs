@@ -4,12 +4,18 @@ use std::io::{BufRead, BufReader, Read};
 
 use csv::{Reader, StringRecord};
 
-use super::{Record, Records, fault, id, numbers};
+use super::{Found, Record, Records, fault, parsed};
+use crate::format::only_place;
+use crate::numbers::{is_list, parse};
 use crate::{ColumnNames, Error};
 
 /// The records of these columns. The column of vectors is named, or the only one whose first field is a list in
 /// brackets.
-pub(super) fn records(bytes: Box<dyn Read + Send>, names: &ColumnNames) -> Result<Records, Error> {
+pub(super) fn records(
+    bytes: Box<dyn Read + Send>,
+    names: &ColumnNames,
+    found: &Found,
+) -> Result<Records, Error> {
     let mut bytes = BufReader::with_capacity(1 << 16, bytes);
     let ends = Ends::of(bytes.fill_buf().map_err(Error::Read)?);
     let wrong = move |error| ends.wrong(error);
@@ -20,10 +26,11 @@ pub(super) fn records(bytes: Box<dyn Read + Send>, names: &ColumnNames) -> Resul
                    name. An array of numbers alone is read from .npy";
         return Err(fault(1, why.to_owned()));
     }
+    found.put(head.iter());
     let mut rows = rows.into_records();
     let first = rows.next().ok_or(Error::NoVectors)?.map_err(wrong)?;
     let find = |name: &String| {
-        let found = head.iter().position(|column| column == name);
+        let found = only_place(head.iter(), name)?;
         found.ok_or_else(|| Error::NoColumn {
             wanted: name.clone(),
             found: head.iter().take(20).collect::<Vec<_>>().join(", "),
@@ -31,7 +38,11 @@ pub(super) fn records(bytes: Box<dyn Read + Send>, names: &ColumnNames) -> Resul
     };
     let vectors = match &names.vectors {
         Some(name) => find(name)?,
-        None => only_list(&head, &first)?,
+        None => {
+            let at = only_list(&head, &first)?;
+            only_place(head.iter(), head.get(at).unwrap_or_default())?;
+            at
+        }
     };
     let ids = names.ids.as_ref().map(find).transpose()?;
     let values: Vec<usize> = names.values.iter().map(find).collect::<Result<_, _>>()?;
@@ -41,15 +52,15 @@ pub(super) fn records(bytes: Box<dyn Read + Send>, names: &ColumnNames) -> Resul
         let row = row.map_err(wrong)?;
         let field = |at: usize| row.get(at).unwrap_or_default();
         let line = row.position().map_or(0, |at| ends.line(at));
-        let vector = numbers(field(vectors)).ok_or_else(|| {
+        let vector = parse(field(vectors)).map_err(|error| {
             let column = head.get(vectors).unwrap_or_default();
-            fault(line, format!("column {column}: expected numbers"))
+            fault(line, format!("column {column}: {error}"))
         })?;
         let values = values.iter().map(|&at| Some(Box::from(field(at))));
         Ok(Record {
             line,
             vector,
-            id: ids.map(|at| id(Some(field(at)), kind)),
+            id: ids.map(|at| parsed(field(at), kind)),
             values: values.collect(),
         })
     });
@@ -57,10 +68,7 @@ pub(super) fn records(bytes: Box<dyn Read + Send>, names: &ColumnNames) -> Resul
 }
 
 fn only_list(head: &StringRecord, first: &StringRecord) -> Result<usize, Error> {
-    let lists = first.iter().enumerate().filter(|(_, field)| {
-        let field = field.trim();
-        field.starts_with('[') && numbers(field).is_some_and(|list| !list.is_empty())
-    });
+    let lists = first.iter().enumerate().filter(|(_, field)| is_list(field));
     let lists: Vec<usize> = lists.map(|(at, _)| at).collect();
     let names = |columns: &[usize]| {
         let names = columns.iter().filter_map(|&at| head.get(at));

@@ -3,19 +3,24 @@
 use std::collections::BTreeMap;
 use std::io::Read;
 
-use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::{Record, Records, fault, id, lines};
+use super::{Found, Record, Records, fault, lines, parsed};
 use crate::id::{Id, IdKind};
+use crate::json::members;
 use crate::{ColumnNames, Error};
 
 type Object<'a> = BTreeMap<String, &'a RawValue>;
 
 /// The records of these members. Where the vectors' is not named, it is the only list of numbers of the first
 /// record.
-pub(super) fn records(bytes: Box<dyn Read + Send>, names: &ColumnNames) -> Result<Records, Error> {
-    let mut names = names.clone();
+pub(super) fn records(
+    bytes: Box<dyn Read + Send>,
+    names: &ColumnNames,
+    found: &Found,
+) -> Result<Records, Error> {
+    let (mut names, found) = (names.clone(), found.clone());
+    let mut first = true;
     let full = lines(bytes).filter(|line| {
         let blank = |line: &[u8]| line.iter().all(u8::is_ascii_whitespace);
         !matches!(line, Ok((_, line)) if blank(line))
@@ -23,8 +28,16 @@ pub(super) fn records(bytes: Box<dyn Read + Send>, names: &ColumnNames) -> Resul
     let records = full.map(move |line| {
         let (number, line) = line?;
         let wrong = |why: String| fault(number, why);
-        let object: Object<'_> =
-            serde_json::from_slice(&line).map_err(|error| wrong(why(&error)))?;
+        let object = members(&line).map_err(|error| {
+            let hint = match error.to_string().starts_with("two members") {
+                true => "",
+                false => "; expected one JSON object a line",
+            };
+            wrong(format!("{error}{hint}"))
+        })?;
+        if std::mem::take(&mut first) {
+            found.put(object.keys().map(String::as_str));
+        }
         let vectors = match &names.vectors {
             Some(name) => name.clone(),
             None => {
@@ -44,13 +57,6 @@ pub(super) fn records(bytes: Box<dyn Read + Send>, names: &ColumnNames) -> Resul
     Ok(Box::new(records))
 }
 
-/// The fault of a line that is no object, without the line that the decoder counts, which is always the first.
-fn why(error: &serde_json::Error) -> String {
-    let (text, at) = (error.to_string(), error.column());
-    let text = text.split(" at line ").next().unwrap_or_default();
-    format!("{text}, at byte {at}; expected one JSON object a line")
-}
-
 fn record(
     line: u64,
     object: &Object<'_>,
@@ -59,7 +65,7 @@ fn record(
 ) -> Result<Record, Error> {
     let nested = |name: &str| {
         let (outer, inner) = name.split_once('.')?;
-        let inside: Object<'_> = serde_json::from_str(object.get(outer)?.get()).ok()?;
+        let inside = members(object.get(outer)?.get().as_bytes()).ok()?;
         inside.get(inner).copied()
     };
     let member = |name: &str| {
@@ -94,13 +100,27 @@ fn record(
 
 /// An id: a number, or a text of the kind asked for.
 fn read_id(raw: &str, names: &ColumnNames) -> Result<Id, Error> {
-    match serde_json::from_str(raw) {
-        Ok(Value::Number(number)) if names.id_kind.is_none_or(|kind| kind == IdKind::Number) => {
-            id(Some(&number.to_string()), Some(IdKind::Number))
-        }
-        Ok(Value::String(text)) => id(Some(&text), names.id_kind),
-        _ => id(None, names.id_kind),
+    let kind = names.id_kind;
+    if let Ok(text) = serde_json::from_str::<String>(raw) {
+        return parsed(&text, kind);
     }
+    let is_number = raw.starts_with(|c: char| c.is_ascii_digit() || c == '-');
+    if is_number && kind.is_none_or(|kind| kind == IdKind::Number) {
+        return parsed(raw, Some(IdKind::Number));
+    }
+    let found = match raw.as_bytes().first() {
+        Some(b'[') => "a list",
+        Some(b'{') => "an object",
+        // It is null, true, false or a number, and shown as it is written.
+        _ => raw,
+    };
+    Err(Error::Id {
+        found: found.chars().take(40).collect(),
+        expected: kind.map_or(
+            "a whole number or a text of 1 to 64 bytes",
+            IdKind::expected,
+        ),
+    })
 }
 
 /// The only member that is a list of numbers.
