@@ -276,7 +276,6 @@ fn search(name: &str, (form, checking): (Form, Checking), metric: Metric) -> Res
     let spec = Spec {
         k: K,
         metric,
-        norm: Some(4.0),
         checking,
         form,
         ..Spec::default()

@@ -2,7 +2,7 @@
 //! Conditions on attributes: read, or refused with a place in the text.
 
 use libfuzzer_sys::fuzz_target;
-use sordino_search::{Error, Filter};
+use sordino_search::{Error, Filter, FilterFault};
 
 fuzz_target!(|data: &[u8]| {
     let Ok(text) = std::str::from_utf8(data) else {
@@ -10,7 +10,9 @@ fuzz_target!(|data: &[u8]| {
     };
     match Filter::parse(text) {
         Ok(filter) => assert_eq!(filter.to_string(), text),
-        Err(Error::Filter { at, .. }) => assert!((1..=text.chars().count() + 1).contains(&at)),
+        Err(Error::Filter(FilterFault::Text { at, .. })) => {
+            assert!((1..=text.chars().count() + 1).contains(&at))
+        }
         Err(other) => panic!("{other}"),
     }
 });

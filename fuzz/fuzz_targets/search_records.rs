@@ -1,6 +1,7 @@
 #![no_main]
 //! The parts that clients open about records: sets of numbers, ids of each kind, attributes, and of routed mode the members of
-//! clusters and the way to them, of checks the sums of open rows and the combinations of all. What is read is written back as the same.
+//! clusters and the way to them, of checks the sums of open rows and the combinations of all, and where vectors lie: frames, scales, exact
+//! residuals. What is read is written back as the same.
 
 use libfuzzer_sys::fuzz_target;
 use sordino_ckks::column::Params;
@@ -8,11 +9,14 @@ use sordino_index::IdKind;
 use sordino_index::attributes::Attributes;
 use sordino_index::checks::exact;
 use sordino_index::checks::held::{Held, Signs};
+use sordino_index::frame::{Frame, RowScale};
 use sordino_index::ids::Ids;
+use sordino_index::look;
 use sordino_index::manifest::{Grid, SecretPacking};
 use sordino_index::members::Members;
 use sordino_index::numbers::Numbers;
 use sordino_index::route::Route;
+use sordino_search::Metric;
 
 /// Six clusters of four places.
 const GRID: Grid = Grid {
@@ -49,6 +53,24 @@ fuzz_target!(|data: &[u8]| {
     if let Ok(members) = Members::from_bytes(&GRID, count.into(), rest.to_vec()) {
         let again = Members::from_bytes(&GRID, count.into(), members.as_bytes().to_vec());
         assert_eq!(again.ok(), Some(members));
+    }
+    for metric in Metric::ALL {
+        let dim = usize::from(count % 16 + 1);
+        if let Ok(frame) = Frame::from_bytes((metric, [3; 32]), dim, rest) {
+            assert_eq!(frame.to_bytes(), rest);
+            let asked = frame.ask(&vec![1.0; dim]).expect("a query of the frame");
+            for row in RowScale::read_all(metric, 3, rest).unwrap_or_default() {
+                assert!(asked.score(asked.key(&row, 0.5)).is_finite());
+            }
+            assert!(asked.score(asked.key_of_lifted(0.5)).is_finite());
+        }
+        if let Ok(rows) = RowScale::read_all(metric, count.into(), rest) {
+            assert_eq!(rows.len(), usize::from(count));
+            assert!(rows.iter().all(|row| row.scale.is_finite()));
+        }
+    }
+    if let Some((_, residual)) = look::residual(rest) {
+        assert!(residual.iter().all(|x| x.is_finite()));
     }
     let width = usize::from(count.max(1));
     if let Ok(held) = Held::from_bytes(Signs::new([7; 32].into()), (9, width), rest) {

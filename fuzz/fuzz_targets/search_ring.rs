@@ -8,10 +8,9 @@ use libfuzzer_sys::fuzz_target;
 use sordino_index::code::Codec;
 use sordino_index::digest::Coded;
 use sordino_index::directory::Directory;
-use sordino_index::manifest::{KeyUse, Local, Manifest, Mode, Readers, Segment};
+use sordino_index::manifest::{FramePart, KeyUse, Local, Manifest, Mode, Readers, Segment};
 use sordino_index::{IdKind, OwnerKeys, ReaderKeys, ReaderSecret, ring};
 use sordino_search::Metric;
-use sordino_search::metric::Space;
 
 /// A version with readers of its own, of three segments under two keys.
 fn manifest() -> Manifest {
@@ -22,11 +21,9 @@ fn manifest() -> Manifest {
         segment.key = key;
         mode.segments.push(segment);
     }
-    let space = Space {
-        metric: Metric::Cosine,
-        bound: 0,
-    };
-    let mut manifest = Manifest::new((4, 5), IdKind::Number, space, [0; 32], Mode::Local(mode));
+    let kind = (Metric::Cosine, [0; 32]);
+    let frame = FramePart::new([8; 16], 1, 1, Coded::default());
+    let mut manifest = Manifest::new((4, 5), IdKind::Number, kind, frame, Mode::Local(mode));
     let salt = [7; 16];
     let keys = [1, 2].map(|number| KeyUse {
         number,
@@ -52,6 +49,7 @@ fuzz_target!(|data: &[u8]| {
     assert!(reader.contents(manifest, Some(data)).is_err());
     let all = owner.keys_of(manifest);
     assert!(all.open_deleted(manifest, data).is_err());
+    assert!(all.open_frame(manifest, data).is_err());
     if let Ok(directory) = Directory::from_bytes(data)
         && let Ok(code) = directory.to_bytes()
     {

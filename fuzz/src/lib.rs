@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rand_core::SeedableRng;
+use sordino_index::wire;
 use sordino_search::manifest::Packing;
 use sordino_search::{
     Index, OwnerKeys, Plan, Routing, Server, Spec, Store, Wish, build, synthetic,
@@ -58,7 +59,8 @@ pub fn servers() -> Vec<Server> {
 pub fn current(server: &Server, message: &[u8]) -> Vec<u8> {
     let (manifest, mut message) = (server.manifest(), message.to_vec());
     if let Some(head) = message.get_mut(..6) {
-        head.copy_from_slice(&manifest.to_bytes()[..6]);
+        head[..4].copy_from_slice(&wire::MAGIC);
+        head[4..].copy_from_slice(&wire::VERSION.to_le_bytes());
     }
     if let Some(edition) = message.get_mut(16..40) {
         edition[..8].copy_from_slice(&manifest.version.to_le_bytes());

@@ -11,11 +11,13 @@ use sordino_ckks::slot;
 use sordino_fuzz::{changed_server, current, owner, servers};
 use sordino_hash::merkle::{Extension, Proof};
 use sordino_index::directory::{Change, Directory};
-use sordino_index::{ReaderSecret, ring};
+use sordino_index::frame::{Frame, RowScale, most_bases};
+use sordino_index::look;
+use sordino_index::{ReaderSecret, ring, wire};
 use sordino_lsh::{Codes, E2Lsh, SimHash, Tables};
 use sordino_search::manifest::SignedManifest;
 use sordino_search::{
-    Blueprint, Centroids, Client, Error, Filter, InProcess, Nearest, Piece, Pin, Transport,
+    Blueprint, Centroids, Client, Error, Filter, InProcess, Metric, Nearest, Piece, Pin, Transport,
 };
 
 fn seed_path(target: &str, name: &str) -> PathBuf {
@@ -135,8 +137,7 @@ fn pieces_of_builds_are_read() {
 #[test]
 fn rings_and_lists_are_read() {
     let mut bytes = seed("search_ring", "ring");
-    let form = changed_server().manifest().to_bytes()[4..6].to_vec();
-    bytes[4..6].copy_from_slice(&form);
+    bytes[4..6].copy_from_slice(&wire::VERSION.to_le_bytes());
     write("search_ring", "ring", &bytes);
     assert!(ring::list(&seed("search_ring", "ring")).is_ok());
     // Two labels, a group, a reader, and one that was taken off the list.
@@ -241,4 +242,38 @@ fn histories_are_read() {
     let chain = seed("search_history", "chain");
     let len = u32::from_le_bytes(*chain.first_chunk().unwrap()) as usize;
     assert!(SignedManifest::from_bytes(&chain[4..4 + len], &owner().public()).is_ok());
+}
+
+#[test]
+fn frames_scales_and_residuals_are_read() {
+    let target = "search_records";
+    for metric in Metric::ALL {
+        let name = metric.name().replace(' ', "_");
+        let (dim, kind) = (4, (metric, [3; 32]));
+        let width = dim + metric.added() as usize;
+        let bases = most_bases(metric).min(2);
+        let numbers = |count: usize| (0..count).map(|at| at as f32 - 2.5).collect();
+        let frame = Frame::new(metric, [3; 32], numbers(dim), numbers(width * bases));
+        let bytes = frame.with_bound(9.0).with_recall(Some(0.97)).to_bytes();
+        write(
+            target,
+            &format!("frame_{name}"),
+            &[&[3], &bytes[..]].concat(),
+        );
+        let read = &seed(target, &format!("frame_{name}"))[1..];
+        assert!(Frame::from_bytes(kind, dim, read).is_ok());
+        let row: &[u8] = match metric {
+            Metric::Cosine => &[7, 3],
+            Metric::InnerProduct => &[0, 9],
+            Metric::Euclidean => &[1, 9, 0, 0, 0x80, 0x3f],
+        };
+        let head = [0, 0, if metric == Metric::Cosine { 14 } else { 1 }];
+        let scales = [&[3][..], &head, &row.repeat(3)].concat();
+        write(target, &format!("scales_{name}"), &scales);
+        let read = &seed(target, &format!("scales_{name}"))[1..];
+        assert!(RowScale::read_all(metric, 3, read).is_ok());
+    }
+    let code = look::code(1, &[0.5, -0.25, 2.0]);
+    write(target, "residual", &[&[3], &code[..]].concat());
+    assert!(look::residual(&seed(target, "residual")[1..]).is_some());
 }

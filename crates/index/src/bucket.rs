@@ -23,11 +23,17 @@ const COUNT_LEN: usize = 4;
 pub(crate) const ROW_LEN: usize = 4;
 
 impl Layout {
-    /// Bytes of a bucket before sealing: count, frame, rows, codes.
+    /// Bytes of a bucket before sealing: count, head, rows, codes.
     #[must_use]
     pub(crate) fn plain_len(&self) -> usize {
-        let entry = ROW_LEN + self.codec.vector_len(self.dim as usize);
-        COUNT_LEN + self.codec.frame_len(self.dim as usize) + self.slots as usize * entry
+        let entry = self.entry_len();
+        COUNT_LEN + self.codec.head_len(self.dim as usize) + self.slots as usize * entry
+    }
+
+    /// Bytes of a vector with its row.
+    #[must_use]
+    pub(crate) fn entry_len(&self) -> usize {
+        ROW_LEN + self.codec.mark_len() + self.codec.vector_len(self.dim as usize)
     }
 
     /// Bytes of a sealed bucket.

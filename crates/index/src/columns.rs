@@ -38,8 +38,10 @@ impl Scheme {
     /// If the rows are more or longer than a hint can be of, or not rows of this width.
     pub fn hint(self, seed: [u8; 32], width: usize, rows: &[u8]) -> Result<Hint, Error> {
         let segments = Segments::new(&self.params(), seed, width)?;
-        let (_, hint) = self.encode(&segments, rows)?;
-        Ok(hint)
+        Ok(match self.rows {
+            Rows::Open => segments.hint(&in_place(rows, f32::from_le_bytes))?,
+            Rows::Masked => segments.hint_modular(&in_place(rows, i32::from_le_bytes))?,
+        })
     }
 
     /// A segment's rows encoded for scoring beside `segments`, with their hint.

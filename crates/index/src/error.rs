@@ -1,15 +1,21 @@
 //! Everything that can be wrong with an input, a file or a message.
 
 mod access;
+mod filter;
 mod log;
 mod not_next;
+mod owner;
 mod seen;
 mod words;
 
 use sordino_vectors::id::{Id, IdKind};
 use std::path::PathBuf;
-use words::{NO_READER, form, gap, hex, most_results, occupied};
-pub use {access::AccessFault, log::LogFault, not_next::NotNext};
+use words::{
+    NO_READER, WRONG, fork, form, gap, lost, memory, most_results, occupied, other, rollback,
+};
+pub use {
+    access::AccessFault, filter::FilterFault, log::LogFault, not_next::NotNext, owner::OwnerFault,
+};
 
 /// An input, a file or a message that is not as it should be, with the numbers found and expected.
 #[derive(Debug, thiserror::Error)]
@@ -76,32 +82,9 @@ pub enum Error {
         /// Vectors.
         expected: usize,
     },
-    /// A filter cannot be read.
-    #[error("filter, character {at}: {why}")]
-    Filter {
-        /// The place, from 1.
-        at: usize,
-        /// The fault.
-        why: String,
-    },
-    /// A filter names an attribute that no record has.
-    #[error("filter: no attribute {name}: there are {known}")]
-    FilterColumn {
-        /// The name.
-        name: String,
-        /// The attributes that there are, with their types.
-        known: String,
-    },
-    /// A filter compares an attribute with a value of another type.
-    #[error("filter: attribute {name} is {expected}, and is compared with {found}")]
-    FilterValue {
-        /// The attribute.
-        name: String,
-        /// The value's type.
-        found: &'static str,
-        /// The attribute's.
-        expected: &'static str,
-    },
+    /// A filter cannot be read, or is not one of this index.
+    #[error(transparent)]
+    Filter(#[from] FilterFault),
     /// A search asks for more results than the index was built for.
     #[error("k = {k}: this index gives 1 to {most} results a search, as it was built")]
     Results {
@@ -150,6 +133,14 @@ pub enum Error {
         /// The directory.
         path: PathBuf,
     },
+    /// A directory has manifests of an index, and no `CURRENT` that names the newest.
+    #[error("{}", lost(path, versions))]
+    Lost {
+        /// The directory.
+        path: PathBuf,
+        /// The versions, in order.
+        versions: Vec<u64>,
+    },
     /// All records were to be deleted.
     #[error("these are all {n} records: an index keeps at least one")]
     NothingLeft {
@@ -168,14 +159,9 @@ pub enum Error {
         /// The directory.
         path: PathBuf,
     },
-    /// A change is made, and the compaction that was due after it is not.
-    #[error("version {version} is made, but the compaction after it failed: {source}")]
-    Compaction {
-        /// The version that the change made.
-        version: u64,
-        /// Why.
-        source: Box<Error>,
-    },
+    /// A change that an owner's store does not make, or after which something is left to do.
+    #[error(transparent)]
+    Owner(#[from] OwnerFault),
     /// A version of an index is larger than a server takes.
     #[error("an index of {found} bytes: this server takes one of at most {most}")]
     Room {
@@ -183,6 +169,14 @@ pub enum Error {
         found: u64,
         /// The most.
         most: u64,
+    },
+    /// A build needs more memory than there is.
+    #[error("{}", memory(*needed, *found))]
+    Memory {
+        /// Bytes that it needs beside those that it has.
+        needed: u64,
+        /// Bytes that there are, if the system says so.
+        found: Option<u64>,
     },
     /// A dimension differs from the index's.
     #[error("a vector of {found} dimensions: expected {expected}")]
@@ -250,7 +244,7 @@ pub enum Error {
     #[error("the manifest is not signed by this owner's key: changed, or another owner's")]
     Signature,
     /// The server offers an older version of the index than the client has seen.
-    #[error("version {found} of the index: this client has already seen version {pinned}")]
+    #[error("{}", rollback(*found, *pinned))]
     Rollback {
         /// The version offered.
         found: u64,
@@ -288,13 +282,13 @@ pub enum Error {
         serving: u64,
     },
     /// Two manifests of one index do not follow one another: one was restored and changed, or clients are shown several.
-    #[error("version {version} of the index does not follow from the one that this client knows")]
+    #[error("{}", fork(*version))]
     Fork {
         /// The version offered.
         version: u64,
     },
     /// The server offers another index than the one that the client knows.
-    #[error("index {}: index {} was seen before", hex(found), hex(pinned))]
+    #[error("{}", other(found, pinned))]
     OtherIndex {
         /// The id of the index offered.
         found: [u8; 16],
@@ -320,6 +314,9 @@ pub enum Error {
     /// A server is another shard than the one it was asked as: number and count of its own, and of that one.
     #[error("this is shard {}/{}, expected shard {}/{}: shards are named in their order", .0[0], .0[1], .1[0], .1[1])]
     Position([u16; 2], [u16; 2]),
+    /// A client has asked a server of a shard, which answers the server that gathers them alone.
+    #[error("the server holds shard {}/{} of an index: ask the one that gathers all shards", .0[0], .0[1])]
+    Share([u16; 2]),
     /// An index has readers of its own and these keys are of none of them, or it has none and these are of one.
     #[error("{NO_READER}")]
     NoReader,
@@ -330,10 +327,10 @@ pub enum Error {
     #[error("asking failed: {0}")]
     Transport(#[source] Box<dyn std::error::Error + Send + Sync>),
     /// A search failed. It does not say how: a reason that reached the server would tell it about the query.
-    #[error("the search failed: the server's answers do not belong to this index")]
+    #[error("the search failed: the server's answers do not belong to this index. {WRONG}")]
     Search,
     /// A reply did not belong to this index, and a message after it failed. [`seen`](Self::seen) has the failure.
-    #[error("the server's answers do not belong to this index, and the next failed: {0}")]
+    #[error("the server's answers do not belong to this index, and the next failed: {0}. {WRONG}")]
     Wrong(Box<Self>),
     /// A query names keys that the server does not hold, or no longer. A client sends them again, with a fresh query.
     #[error("the server does not hold the keys that the query names: send them with it")]

@@ -11,6 +11,9 @@
 //! Every file is written under a temporary name, synced, renamed, and its directory synced. So a
 //! crash leaves the old or the new version, and at most files that nothing names, which the next
 //! opening removes. Manifests stay, named or not: a number that one of them has is not given again.
+//!
+//! Without `CURRENT`, manifests say that an index is here, or is about to be. Nobody makes another one over it, and
+//! [`recover`](Folder::recover) names the newest whole version again.
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io;
@@ -21,20 +24,22 @@ mod collect;
 mod copy;
 mod free;
 mod history;
+mod manifests;
 mod names;
 mod newest;
 mod range;
 mod receive;
+mod recover;
 
 use crate::digest::Digest;
 use crate::disk::Lock;
-use crate::manifest::{MAX_SIGNED_LEN, Part, SignedManifest};
-use crate::public_key::OwnerPublicKey;
+use crate::manifest::{Part, SignedManifest};
 use crate::{Bytes, Disk, Error, digest};
 pub use copy::Copied;
 use names::{CURRENT, LOCK, MANIFESTS, PARTS};
 pub use range::Span;
 use range::check_len;
+pub use recover::Recovered;
 
 /// The longest line of a `CURRENT` file: number, space, digest, end of line.
 const LINE: u64 = 20 + 1 + 64 + 1;
@@ -55,8 +60,14 @@ pub struct Folder<D> {
     disk: D,
     /// In the names of files while they are written: two who write one part at once do not write over one another.
     mark: u64,
-    /// Parts that were not there before the change that is being made.
-    written: Mutex<Vec<Digest>>,
+    written: Mutex<Written>,
+}
+
+/// Files that were not there before the change that is being made.
+#[derive(Debug, Default)]
+struct Written {
+    parts: Vec<Digest>,
+    manifest: Option<u64>,
 }
 
 impl<D: Disk> Folder<D> {
@@ -115,43 +126,24 @@ impl<D: Disk> Folder<D> {
     /// The newest version.
     ///
     /// # Errors
-    /// [`Error::NoIndex`], [`Error::File`], [`Error::Malformed`].
+    /// [`Error::NoIndex`], [`Error::Lost`], [`Error::File`], [`Error::Malformed`].
     pub fn current(&self) -> Result<Current, Error> {
         let path = self.root.join(CURRENT);
         let line = match self.disk.read(&path, LINE) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 let path = self.root.clone();
-                return Err(Error::NoIndex { path });
+                let versions = self.versions().unwrap_or_default();
+                return Err(match versions.is_empty() {
+                    true => Error::NoIndex { path },
+                    false => Error::Lost { path, versions },
+                });
             }
             line => self.run(&path, line)?,
         };
         parse(&line).ok_or_else(|| Error::Malformed {
             what: "CURRENT file",
-            why: "expected a version and a digest".to_owned(),
+            why: "expected a version and a digest; `sordino index restore --from-manifests` writes it again".to_owned(),
         })
-    }
-
-    /// The manifest of a version, with this digest.
-    ///
-    /// # Errors
-    /// If it cannot be read, or is not the one with this digest, of this version and signed by `owner`.
-    pub fn manifest(
-        &self,
-        wanted: &Current,
-        owner: &OwnerPublicKey,
-    ) -> Result<SignedManifest, Error> {
-        let path = self.manifests().join(names::of_version(wanted.version));
-        let bytes = self.run(&path, self.disk.read(&path, MAX_SIGNED_LEN as u64))?;
-        // Before the signature, so that a damaged file and a foreign one have different errors.
-        digest::check("manifest", &bytes, &wanted.manifest)?;
-        let manifest = SignedManifest::from_bytes(&bytes, owner)?;
-        if manifest.version != wanted.version {
-            return Err(Error::Malformed {
-                what: "manifest",
-                why: format!("of version {}, not {}", manifest.version, wanted.version),
-            });
-        }
-        Ok(manifest)
     }
 
     /// A part, checked.
@@ -182,7 +174,7 @@ impl<D: Disk> Folder<D> {
         let digest = digest::of(bytes);
         let name = names::of_digest(&digest);
         if !self.disk.exists(&self.parts().join(&name)) {
-            self.written().push(digest);
+            self.written().parts.push(digest);
         }
         self.replace(&self.parts(), &name, bytes)?;
         Ok(digest)
@@ -191,7 +183,7 @@ impl<D: Disk> Folder<D> {
     /// Removes the parts that a change has written which is not going to be made. What cannot be removed
     /// goes at the next change or opening.
     pub fn discard(&self) {
-        for digest in self.written().drain(..) {
+        for digest in self.written().parts.drain(..) {
             drop(
                 self.disk
                     .remove(&self.parts().join(names::of_digest(&digest))),
@@ -201,10 +193,10 @@ impl<D: Disk> Folder<D> {
 
     /// Lets what was written stay.
     pub fn keep(&self) {
-        self.written().clear();
+        *self.written() = Written::default();
     }
 
-    fn written(&self) -> std::sync::MutexGuard<'_, Vec<Digest>> {
+    fn written(&self) -> std::sync::MutexGuard<'_, Written> {
         self.written.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -214,21 +206,6 @@ impl<D: Disk> Folder<D> {
     /// [`Error::File`].
     pub fn sync_parts(&self) -> Result<(), Error> {
         self.sync_dir(&self.parts())
-    }
-
-    /// Writes a manifest whose parts are written.
-    ///
-    /// # Errors
-    /// [`Error::File`].
-    pub fn put_manifest(&self, manifest: &SignedManifest) -> Result<(), Error> {
-        self.sync_parts()?;
-        let dir = self.manifests();
-        self.replace(
-            &dir,
-            &names::of_version(manifest.version),
-            manifest.to_bytes(),
-        )?;
-        self.sync_dir(&dir)
     }
 
     /// Writes what will make a version the newest. It is not yet.
@@ -249,24 +226,6 @@ impl<D: Disk> Folder<D> {
         let to = self.root.join(CURRENT);
         self.put_in_place(&self.aside(&self.root, CURRENT), &to)?;
         self.sync_dir(&self.root)
-    }
-
-    /// The highest number that any manifest has here, whether it was ever the newest or not.
-    ///
-    /// # Errors
-    /// [`Error::File`].
-    pub fn highest(&self) -> Result<u64, Error> {
-        Ok(self.versions()?.into_iter().max().unwrap_or(0))
-    }
-
-    /// The numbers of all manifests, in no order.
-    fn versions(&self) -> Result<Vec<u64>, Error> {
-        let dir = self.manifests();
-        let names = self.run(&dir, self.disk.list(&dir))?;
-        Ok(names
-            .iter()
-            .filter_map(|name| names::version(name))
-            .collect())
     }
 
     /// Puts a file in place, whole or not at all.

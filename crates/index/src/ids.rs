@@ -132,6 +132,16 @@ impl Ids {
         (0..u32_of(self.len())).map(|row| self.id(row))
     }
 
+    /// The kind of the ids.
+    #[must_use]
+    pub fn kind(&self) -> IdKind {
+        match self {
+            Self::Numbers(_) => IdKind::Number,
+            Self::Texts(_) => IdKind::Text,
+            Self::Uuids(_) => IdKind::Uuid,
+        }
+    }
+
     /// The id of this row.
     ///
     /// # Panics

@@ -114,7 +114,7 @@ impl Index {
     ///
     /// # Errors
     /// The first thing that is wrong in the directory; [`Error::Occupied`], [`Error::Locked`],
-    /// [`Error::OtherIndex`], [`Error::NotNext`] about the other; [`Error::File`].
+    /// [`Error::NotNext`] about the other; [`Error::File`].
     pub fn backup(
         dir: impl AsRef<Path>,
         copy: impl AsRef<Path>,
@@ -134,8 +134,8 @@ impl Index {
         dir: impl AsRef<Path>,
         owner: &OwnerPublicKey,
     ) -> Result<Copied, Error> {
-        Folder::new(dir.as_ref(), Files).check_free()?;
-        Self::backup(copy, dir, owner)
+        let to = Folder::new(dir.as_ref(), Files);
+        Folder::new(copy.as_ref(), Files).restore_to(&to, owner)
     }
 
     /// The newest version's manifest in an owner's directory, without the parts.

@@ -1,5 +1,11 @@
 //! A hook for services that keep keys: an owner's master secret or a reader's, wrapped by a key that never leaves the
 //! service, can be stored anywhere.
+//!
+//! ```text
+//! what is wrapped: kind: 8 bytes, SRDOWNER or SRDREADR | the secret: 32 bytes
+//! ```
+//!
+//! The kind is wrapped with the secret, so nobody who can exchange stored bytes has a reader's seed taken for an owner's master.
 
 use std::fmt;
 
@@ -9,24 +15,24 @@ use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 use crate::keys::OwnerKeys;
 use crate::reader_secret::ReaderSecret;
 
-/// Something that wraps keys of 32 bytes, and unwraps them: a key of its own in a file ([`WrappingKey`]), a token behind PKCS #11
+/// Something that wraps secrets of 40 bytes, and unwraps them: a key of its own in a file ([`WrappingKey`]), a token behind PKCS #11
 /// (`examples/key_service`), a service in a cloud.
 ///
 /// # Security
 /// Whoever may have a key unwrapped has the key: what the service protects is when, where and by whom that is asked, and
 /// that it can be refused. Unwrapping must refuse what was not wrapped.
 pub trait KeyWrap {
-    /// Wraps a key.
+    /// Wraps a secret, of 40 bytes: its kind and its key.
     ///
     /// # Errors
     /// If the service does not do it.
-    fn wrap(&self, key: &[u8; 32]) -> Result<Vec<u8>, KeyWrapError>;
+    fn wrap(&self, secret: &[u8]) -> Result<Vec<u8>, KeyWrapError>;
 
-    /// Unwraps a key.
+    /// Unwraps a secret.
     ///
     /// # Errors
-    /// If the service does not do it, or the bytes are not a key that it has wrapped.
-    fn unwrap(&self, wrapped: &[u8]) -> Result<Zeroizing<[u8; 32]>, KeyWrapError>;
+    /// If the service does not do it, or the bytes are not a secret that it has wrapped.
+    fn unwrap(&self, wrapped: &[u8]) -> Result<Zeroizing<Vec<u8>>, KeyWrapError>;
 }
 
 /// The reason why a key was not wrapped or unwrapped. It says nothing of the key.
@@ -46,24 +52,83 @@ impl WrappingKey {
     }
 }
 
-/// Bytes of a key wrapped by AES key wrap.
-const WRAPPED_LEN: usize = 40;
+/// Bytes by which AES key wrap makes a secret longer.
+const MORE: usize = 8;
+/// Bytes of the longest that is unwrapped: no stored file takes more memory.
+const MAX_WRAPPED: usize = 4096;
 
 impl KeyWrap for WrappingKey {
-    fn wrap(&self, key: &[u8; 32]) -> Result<Vec<u8>, KeyWrapError> {
-        let mut wrapped = vec![0; WRAPPED_LEN];
-        let made = KwAes256::new(&self.0.into()).wrap_key(key, &mut wrapped);
+    fn wrap(&self, secret: &[u8]) -> Result<Vec<u8>, KeyWrapError> {
+        let mut wrapped = vec![0; secret.len() + MORE];
+        let made = KwAes256::new(&self.0.into()).wrap_key(secret, &mut wrapped);
         made.map_err(|error| KeyWrapError(error.to_string().into()))?;
         Ok(wrapped)
     }
 
-    fn unwrap(&self, wrapped: &[u8]) -> Result<Zeroizing<[u8; 32]>, KeyWrapError> {
-        let mut key = Zeroizing::new([0; 32]);
-        let opened = KwAes256::new(&self.0.into()).unwrap_key(wrapped, &mut *key);
+    fn unwrap(&self, wrapped: &[u8]) -> Result<Zeroizing<Vec<u8>>, KeyWrapError> {
+        let refused = || KeyWrapError("not a secret that this key has wrapped".into());
+        let len = wrapped.len().checked_sub(MORE);
+        let len = len.filter(|_| wrapped.len() <= MAX_WRAPPED);
+        let mut secret = Zeroizing::new(vec![0; len.ok_or_else(refused)?]);
+        let opened = KwAes256::new(&self.0.into()).unwrap_key(wrapped, &mut secret);
         match opened.map(<[u8]>::len) {
-            Ok(32) => Ok(key),
-            _ => Err(KeyWrapError("not a key that this key has wrapped".into())),
+            Ok(all) if Some(all) == len => Ok(secret),
+            _ => Err(refused()),
         }
+    }
+}
+
+/// The kinds of secrets that are wrapped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Owner,
+    Reader,
+}
+
+/// Bytes of a kind.
+const KIND_LEN: usize = 8;
+
+impl Kind {
+    fn bytes(self) -> &'static [u8; KIND_LEN] {
+        match self {
+            Self::Owner => b"SRDOWNER",
+            Self::Reader => b"SRDREADR",
+        }
+    }
+
+    /// Its name, with the call that opens it.
+    fn name(self) -> &'static str {
+        match self {
+            Self::Owner => "an owner's master secret (OwnerKeys::unwrapped)",
+            Self::Reader => "a reader's seed (ReaderSecret::unwrapped)",
+        }
+    }
+
+    fn wrap(self, key: &[u8; 32], by: &impl KeyWrap) -> Result<Vec<u8>, KeyWrapError> {
+        let secret = Zeroizing::new([&self.bytes()[..], key].concat());
+        by.wrap(&secret)
+    }
+
+    fn unwrap(self, wrapped: &[u8], by: &impl KeyWrap) -> Result<[u8; 32], KeyWrapError> {
+        let secret = by.unwrap(wrapped)?;
+        let refused = |why: String| Err(KeyWrapError(why.into()));
+        let found = secret.split_first_chunk::<KIND_LEN>();
+        let found = found.and_then(|(kind, key)| Some((kind, <[u8; 32]>::try_from(key).ok()?)));
+        let Some((kind, key)) = found else {
+            return refused(match secret.len() {
+                32 => "a secret that an earlier build has wrapped, without its kind: if you know that it is yours and of which \
+                       kind, make it of the bytes that KeyWrap::unwrap gives, and wrap it again"
+                    .to_owned(),
+                len => format!("what was wrapped has {len} bytes, expected 40: a kind and a key"),
+            });
+        };
+        if kind == self.bytes() {
+            return Ok(key);
+        }
+        let of = [Self::Owner, Self::Reader];
+        let other = of.into_iter().find(|other| other.bytes() == kind);
+        let found = other.map_or("a secret of an unknown kind", Self::name);
+        refused(format!("{found} was wrapped, expected {}", self.name()))
     }
 }
 
@@ -79,15 +144,15 @@ impl OwnerKeys {
     /// # Errors
     /// [`KeyWrap::wrap`]'s.
     pub fn wrapped(&self, by: &impl KeyWrap) -> Result<Vec<u8>, KeyWrapError> {
-        by.wrap(self.master())
+        Kind::Owner.wrap(self.master(), by)
     }
 
     /// The keys whose master secret was wrapped.
     ///
     /// # Errors
-    /// [`KeyWrap::unwrap`]'s.
+    /// [`KeyWrap::unwrap`]'s; if a reader's seed was wrapped, or a secret without its kind, as earlier builds did it.
     pub fn unwrapped(by: &impl KeyWrap, wrapped: &[u8]) -> Result<Self, KeyWrapError> {
-        Ok(Self::from_master(*by.unwrap(wrapped)?))
+        Ok(Self::from_master(Kind::Owner.unwrap(wrapped, by)?))
     }
 }
 
@@ -97,15 +162,15 @@ impl ReaderSecret {
     /// # Errors
     /// [`KeyWrap::wrap`]'s.
     pub fn wrapped(&self, by: &impl KeyWrap) -> Result<Vec<u8>, KeyWrapError> {
-        by.wrap(self.as_bytes())
+        Kind::Reader.wrap(self.as_bytes(), by)
     }
 
     /// The pair whose seed was wrapped.
     ///
     /// # Errors
-    /// [`KeyWrap::unwrap`]'s.
+    /// [`KeyWrap::unwrap`]'s; if an owner's master secret was wrapped, or a secret without its kind, as earlier builds did it.
     pub fn unwrapped(by: &impl KeyWrap, wrapped: &[u8]) -> Result<Self, KeyWrapError> {
-        Ok(Self::from_bytes(*by.unwrap(wrapped)?))
+        Ok(Self::from_bytes(Kind::Reader.unwrap(wrapped, by)?))
     }
 }
 
@@ -122,13 +187,14 @@ mod tests {
     #[test]
     fn the_published_vector_of_key_wrap() {
         let kek = bytes("000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f");
-        let key = bytes("00112233445566778899aabbccddeeff000102030405060708090a0b0c0d0e0f");
-        let expected: [u8; WRAPPED_LEN] = bytes(
+        let key: [u8; 32] =
+            bytes("00112233445566778899aabbccddeeff000102030405060708090a0b0c0d0e0f");
+        let expected: [u8; 40] = bytes(
             "28c9f404c4b810f4cbccb35cfb87f8263f5786e2d80ed326cbc7f0e71a99f43bfb988b9b7a02dd21",
         );
         let by = WrappingKey::from_bytes(kek);
         assert_eq!(by.wrap(&key).unwrap(), expected);
-        assert_eq!(*by.unwrap(&expected).unwrap(), key);
+        assert_eq!(by.unwrap(&expected).unwrap()[..], key);
     }
 
     #[test]
@@ -156,6 +222,40 @@ mod tests {
             assert!(by.unwrap(&first[..len]).is_err());
         }
         assert!(by.unwrap(&[&first[..], &[0; 8]].concat()).is_err());
+        assert!(by.unwrap(&vec![0; MAX_WRAPPED + 8]).is_err());
+        assert!(by.wrap(&[1; 39]).is_err());
         assert_eq!(format!("{by:?}"), "WrappingKey { .. }");
+    }
+
+    /// Who can exchange what is stored would have the next index made under a master that is known.
+    #[test]
+    fn a_secret_of_another_kind_is_refused_by_its_name() {
+        let by = WrappingKey::from_bytes([7; 32]);
+        let owner = OwnerKeys::from_master([1; 32]).wrapped(&by).unwrap();
+        let reader = ReaderSecret::from_bytes([2; 32]).wrapped(&by).unwrap();
+        let refused = OwnerKeys::unwrapped(&by, &reader).unwrap_err().to_string();
+        assert!(refused.contains("a reader's seed"), "{refused}");
+        let refused = ReaderSecret::unwrapped(&by, &owner).unwrap_err();
+        let refused = refused.to_string();
+        assert!(refused.contains("an owner's master secret"), "{refused}");
+        // The form of earlier builds.
+        let old = by.wrap(&[3; 32]).unwrap();
+        assert_eq!(old.len(), 40);
+        let both = [
+            OwnerKeys::unwrapped(&by, &old).map(drop),
+            ReaderSecret::unwrapped(&by, &old).map(drop),
+        ];
+        for refused in both {
+            let refused = refused.unwrap_err().to_string();
+            assert!(refused.contains("without its kind"), "{refused}");
+        }
+        let unknown = by.wrap(&[&b"SRDOTHER"[..], &[3; 32]].concat()).unwrap();
+        let refused = OwnerKeys::unwrapped(&by, &unknown).unwrap_err().to_string();
+        assert!(refused.contains("unknown kind"), "{refused}");
+        for len in [8, 40] {
+            let other = by.wrap(&vec![3; len + 8]).unwrap();
+            let refused = OwnerKeys::unwrapped(&by, &other).map(drop);
+            assert!(refused.is_err(), "{len}");
+        }
     }
 }

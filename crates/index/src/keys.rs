@@ -20,11 +20,11 @@ pub struct OwnerKeys {
 }
 
 impl OwnerKeys {
-    /// New keys.
+    /// New keys: of a hash of 32 bytes of `rng`, so that nobody has them who sees the same bytes in another place.
     pub fn generate<R: CryptoRng + ?Sized>(rng: &mut R) -> Self {
-        let mut master = [0; 32];
-        rng.fill_bytes(&mut master);
-        Self { master }
+        let mut drawn = Zeroizing::new([0; 32]);
+        rng.fill_bytes(&mut *drawn);
+        Self::from_master(blake3::derive_key("sordino 2026 new owner", &*drawn))
     }
 
     /// The keys that a stored master secret stands for.

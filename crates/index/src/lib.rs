@@ -47,6 +47,9 @@ pub mod contents;
 /// The owner's list of readers, groups and labels.
 #[cfg(feature = "secret")]
 pub mod directory;
+/// The centre and the bases that vectors are stored relative to.
+#[cfg(feature = "secret")]
+pub mod frame;
 /// Record ids as they are stored.
 #[cfg(feature = "secret")]
 pub mod ids;
@@ -77,6 +80,9 @@ pub mod pad;
 /// The uses of derived keys.
 #[cfg(feature = "secret")]
 pub mod purpose;
+/// Vectors as buckets and chunks store them.
+#[cfg(feature = "secret")]
+pub mod quantiser;
 /// The keys of a reader.
 #[cfg(feature = "secret")]
 pub mod reader_keys;
@@ -124,7 +130,7 @@ mod walk;
 
 pub use bytes::Bytes;
 pub use disk::{AnyDisk, Disk, Files, Memory};
-pub use error::{AccessFault, Error, LogFault, NotNext};
+pub use error::{AccessFault, Error, FilterFault, LogFault, NotNext, OwnerFault};
 pub use index::Index;
 #[cfg(feature = "secret")]
 pub use key_wrap::{KeyWrap, KeyWrapError, WrappingKey};

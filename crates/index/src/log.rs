@@ -212,9 +212,9 @@ impl LogFile {
 #[cfg(all(test, feature = "secret"))]
 mod tests {
     use super::*;
-    use crate::digest::Digest;
-    use crate::manifest::{Local, Manifest, Mode};
-    use crate::metric::{Metric, Space};
+    use crate::digest::{Coded, Digest};
+    use crate::manifest::{FramePart, Local, Manifest, Mode};
+    use crate::metric::Metric;
     use proptest::prelude::*;
 
     fn keys() -> OwnerKeys {
@@ -483,12 +483,15 @@ mod tests {
     }
 
     fn manifest(version: u64, previous: Digest, dim: u32) -> SignedManifest {
-        let space = Space {
-            metric: Metric::Cosine,
-            bound: 0,
-        };
+        let frame = FramePart::new([0; 16], 1, crate::SHARED, Coded::default());
         let mode = Mode::Local(Local::new(crate::code::Codec::Int8));
-        let mut manifest = Manifest::new((dim, 10), crate::IdKind::Number, space, [0; 32], mode);
+        let mut manifest = Manifest::new(
+            (dim, 10),
+            crate::IdKind::Number,
+            (Metric::Cosine, [0; 32]),
+            frame,
+            mode,
+        );
         (manifest.index, manifest.version, manifest.previous) = ([9; 16], version, previous);
         SignedManifest::sign(manifest, &keys())
     }

@@ -2,13 +2,18 @@
 //!
 //! Scores that a server makes under encryption are off by about 1e-4 of a cosine, those of routed mode by 1e-3. A
 //! client of an index with a second look takes as many of the best as `SecondLook::candidates` says, whatever was
-//! asked for, fetches their slots in one request, and ranks them by the vectors in these. A vector has two bytes for each
-//! coordinate, in steps of a 32,767th of its largest, and length 1: of a rotated vector of 128 coordinates a step is
-//! about 7e-6, so that a score is off by 2e-6.
+//! asked for, fetches their slots in one request, and ranks them by the vectors in these. A slot has a vector's base in the index's
+//! frame and its residual to it, two bytes for each coordinate, in steps of a 32,767th of its largest: of a residual of length 1 and 128 coordinates
+//! a step is about 7e-6, so that a score is off by 2e-6.
+//!
+//! ```text
+//! base: 8 bits | largest coordinate: 32 bits | steps: 16 bits each, all little-endian
+//! ```
 
 use serde::{Deserialize, Serialize};
 
-use crate::vectors::normalise;
+/// Bytes before the steps: the base, and the largest coordinate in single precision.
+const HEAD_LEN: usize = 1 + size_of::<f32>();
 
 /// Steps from zero to the largest coordinate.
 const LARGEST: f32 = 32_767.0;
@@ -32,31 +37,34 @@ impl SecondLook {
     /// Bytes of a vector.
     #[must_use]
     pub(crate) fn vector_len(self) -> usize {
-        2 * self.width as usize
+        HEAD_LEN + 2 * self.width as usize
     }
 }
 
-/// The code of a unit vector.
+/// The code of a residual to a base.
 #[must_use]
 #[expect(clippy::cast_possible_truncation, reason = "clamped to 16 bits")]
-pub fn code(unit: &[f32]) -> Vec<u8> {
-    let largest = unit.iter().fold(f32::MIN_POSITIVE, |m, x| m.max(x.abs()));
-    let steps = unit
+pub fn code(base: u8, residual: &[f32]) -> Vec<u8> {
+    let largest = residual.iter().fold(0.0f32, |m, x| m.max(x.abs()));
+    let over = largest.max(f32::MIN_POSITIVE);
+    let steps = residual
         .iter()
-        .map(|x| (x / largest * LARGEST).round().clamp(-LARGEST, LARGEST) as i16);
-    steps.flat_map(i16::to_le_bytes).collect()
+        .map(|x| (x / over * LARGEST).round().clamp(-LARGEST, LARGEST) as i16);
+    let mut code = vec![base];
+    code.extend(largest.to_le_bytes());
+    code.extend(steps.flat_map(i16::to_le_bytes));
+    code
 }
 
-/// The unit vector of a code; zeros if it has no direction.
+/// The base and the residual of a code; `None` if it is none.
 #[must_use]
-pub fn unit(code: &[u8]) -> Vec<f32> {
-    let (steps, _) = code.as_chunks();
+pub fn residual(code: &[u8]) -> Option<(u8, Vec<f32>)> {
+    let (&[base, a, b, c, d], steps) = code.split_first_chunk::<HEAD_LEN>()?;
+    let largest = f32::from_le_bytes([a, b, c, d]);
+    let (steps, rest) = steps.as_chunks();
     let steps = steps.iter().copied().map(i16::from_le_bytes);
-    let mut unit: Vec<f32> = steps.map(f32::from).collect();
-    if !normalise(&mut unit) {
-        unit.fill(0.0);
-    }
-    unit
+    let residual = steps.map(|step| f32::from(step) / LARGEST * largest);
+    (rest.is_empty() && largest.is_finite()).then(|| (base, residual.collect()))
 }
 
 #[cfg(test)]
@@ -67,12 +75,12 @@ mod tests {
 
     #[test]
     fn a_score_is_off_by_as_little_as_is_said() {
-        let base = synthetic::uniform(400, 128, 3);
+        let all = synthetic::uniform(400, 128, 3);
         let mut squares = 0.0;
-        for pair in base.as_slice().chunks_exact(256) {
+        for pair in all.as_slice().chunks_exact(256) {
             let (vector, query) = pair.split_at(128);
-            let read = unit(&code(vector));
-            assert!((dot(&read, &read) - 1.0).abs() < 1e-6);
+            let (base, read) = residual(&code(7, vector)).unwrap();
+            assert_eq!(base, 7);
             let off = f64::from(dot(&read, query)) - f64::from(dot(vector, query));
             squares += off * off;
         }
@@ -81,14 +89,23 @@ mod tests {
     }
 
     #[test]
-    fn signs_and_ends_come_back_and_nothing_has_no_direction() {
-        let steps = |code: &[u8]| -> Vec<i16> {
-            let (steps, _) = code.as_chunks();
-            steps.iter().copied().map(i16::from_le_bytes).collect()
-        };
-        assert_eq!(steps(&code(&[-0.8, 0.6, 0.0])), [-32_767, 24_575, 0]);
-        assert_eq!(steps(&code(&[0.0; 3])), [0; 3]);
-        assert_eq!(unit(&[0; 6]), [0.0; 3]);
-        assert_eq!(unit(&code(&[0.0, -1.0])), [0.0, -1.0]);
+    fn signs_and_ends_come_back_and_other_bytes_are_refused() {
+        for vector in [&[-0.8, 0.6, 0.0][..], &[0.0; 3], &[1e-30, 1e20], &[-1e-20]] {
+            let (base, read) = residual(&code(200, vector)).unwrap();
+            assert_eq!((base, read.len()), (200, vector.len()));
+            let largest = vector.iter().fold(0.0f32, |m, x| m.max(x.abs()));
+            for (found, x) in read.iter().zip(vector) {
+                assert!((found - x).abs() <= largest * 2e-5, "{found} for {x}");
+            }
+        }
+        let whole = code(1, &[0.5, 0.25]);
+        for wrong in [
+            &[][..],
+            &whole[..4],
+            &whole[..8],
+            &[&whole[..1], &[0xff; 8]].concat(),
+        ] {
+            assert_eq!(residual(wrong), None);
+        }
     }
 }

@@ -17,14 +17,16 @@ use crate::bucket::Layout;
 use crate::code::Codec;
 use crate::digest::{Coded, Digest};
 use crate::look::SecondLook;
-use crate::metric::{AsQuery, Metric, Space};
+use crate::metric::Metric;
 use crate::payload::Payloads;
 use crate::sketch::Sketch;
 
 mod check;
 mod columns;
+mod frame;
 mod kind;
 mod part;
+mod part_kind;
 mod readers;
 mod routed;
 mod sealed;
@@ -33,8 +35,10 @@ mod size;
 
 pub use crate::SHARED;
 pub use columns::{Checking, ColumnSegment, Columns, Combined, Packing, Rows, Scheme};
+pub use frame::FramePart;
 pub use kind::ModeKind;
-pub use part::{Holder, Part, PartKind};
+pub use part::{Holder, Part};
+pub use part_kind::PartKind;
 #[cfg(feature = "secret")]
 pub(crate) use readers::{
     CIPHERTEXT_LEN, MAX_DIRECTORY, MAX_READERS, NUMBER_LEN, RING_HEAD_LEN, entry_len,
@@ -45,8 +49,10 @@ pub(crate) use routed::{ALONG_BITS, SPREAD_LEN};
 pub use routed::{ENTRY_LEN, Grid, Routed, SecretPacking};
 pub use sealed::{Routing, Sealed, router_salt};
 pub use signed::SignedManifest;
-pub(crate) use size::{COORDINATE_LEN, rows_len};
-pub use size::{hintless_params, pir_params, route_len};
+#[cfg(feature = "secret")]
+pub(crate) use size::FRAME_HEAD_LEN;
+pub(crate) use size::{COORDINATE_LEN, rows_len, scales_len};
+pub use size::{MAX_BASES, frame_len, hintless_params, pir_params, route_len};
 /// The largest dimension of a vector.
 pub use sordino_vectors::MAX_DIM;
 
@@ -83,11 +89,10 @@ pub struct Manifest {
     pub ids: IdKind,
     /// The measure of nearness.
     pub metric: Metric,
-    /// Where the metric needs a bound on the length of vectors, its logarithm to base 2, rounded up:
-    /// it tells the length of the longest vector up to a factor of two, or what the owner chose.
-    pub bound: i16,
     /// The seed of the public rotation that vectors and queries go through.
     pub rotation: [u8; 32],
+    /// The centre and the bases that vectors are stored relative to, sealed.
+    pub frame: FramePart,
     /// The records that are deleted or replaced, sealed.
     pub deleted: Deleted,
     /// The payloads, if records carry any, and exact vectors, if searches have a second look.
@@ -105,8 +110,8 @@ impl Manifest {
     pub fn new(
         (dim, k): (u32, u32),
         ids: IdKind,
-        space: Space,
-        rotation: [u8; 32],
+        (metric, rotation): (Metric, [u8; 32]),
+        frame: FramePart,
         mode: Mode,
     ) -> Self {
         Self {
@@ -117,9 +122,9 @@ impl Manifest {
             dim,
             k,
             ids,
-            metric: space.metric,
-            bound: space.bound,
+            metric,
             rotation,
+            frame,
             deleted: Deleted::none(),
             payloads: None,
             mode,
@@ -151,21 +156,6 @@ impl Manifest {
     #[must_use]
     pub fn width(&self) -> u32 {
         self.dim + self.metric.added()
-    }
-
-    /// The map from vectors to the unit vectors that are stored and scored.
-    #[must_use]
-    pub fn space(&self) -> Space {
-        Space {
-            metric: self.metric,
-            bound: self.bound,
-        }
-    }
-
-    /// Stored vectors as queries.
-    #[must_use]
-    pub fn as_query(&self) -> AsQuery {
-        AsQuery::new(self.space(), self.rotation, self.width() as usize)
     }
 
     /// The code of vectors in chunks, in local and sealed mode.
@@ -257,6 +247,8 @@ pub struct Segment {
     pub ids: Coded,
     /// The attributes of its records, sealed, if they have any.
     pub attributes: Option<Coded>,
+    /// The digest of the bases and scales of its rows, sealed, where a server scores them whole.
+    pub scales: Option<Digest>,
     /// The number of the content key that all of it is under: [`SHARED`] unless the index has readers of its own.
     #[serde(skip)]
     pub key: u32,
@@ -274,6 +266,7 @@ impl Segment {
             rows,
             ids,
             attributes: None,
+            scales: None,
             key: SHARED,
         }
     }

@@ -7,9 +7,12 @@ use crate::attributes::Attributes;
 use crate::checks::exact;
 use crate::checks::held::Held;
 use crate::content_key::ContentKey;
+use crate::contents::ContentKeys;
+use crate::frame::{Frame, RowScale};
 use crate::ids::Ids;
-use crate::manifest::{Combined, Routed, Segment};
+use crate::manifest::{Combined, Manifest, Routed, Segment};
 use crate::members::Members;
+use crate::metric::Metric;
 use crate::numbers::Numbers;
 use crate::order::RowOrder;
 use crate::pad::Pad;
@@ -18,7 +21,35 @@ use crate::purpose::Purpose;
 use crate::route::Route;
 use crate::{Error, IdKind};
 
+impl ContentKeys {
+    /// The frame of a version, from its sealed part.
+    ///
+    /// # Errors
+    /// [`Error::NoReader`] without its key; if the part is not what the owner sealed.
+    pub fn open_frame(&self, manifest: &Manifest, sealed: &[u8]) -> Result<Frame, Error> {
+        let part = &manifest.frame;
+        let key = self.get(part.key).ok_or(Error::NoReader)?;
+        let bytes = key.open_part(Purpose::Frame, (&part.id, part.version), sealed)?;
+        let kind = (manifest.metric, manifest.rotation);
+        Frame::from_bytes(kind, manifest.dim as usize, &bytes)
+    }
+}
+
 impl ContentKey {
+    /// The bases and scales of a segment's rows in the order of its ids, from their sealed part.
+    ///
+    /// # Errors
+    /// If the part is not what the owner sealed.
+    pub fn open_scales(
+        &self,
+        metric: Metric,
+        segment: &Segment,
+        sealed: &[u8],
+    ) -> Result<Vec<RowScale>, Error> {
+        let code = self.open_part(Purpose::Scales, (&segment.id, segment.version), sealed)?;
+        RowScale::read_all(metric, segment.n as usize, &code)
+    }
+
     /// The record ids of a segment, from its sealed part.
     ///
     /// # Errors

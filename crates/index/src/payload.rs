@@ -335,7 +335,7 @@ mod tests {
             candidates: 32,
             width: 3,
         };
-        let (exact, payload) = ([1, 2, 3, 4, 5, 6], *b"bytes");
+        let (exact, payload) = ([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11], *b"bytes");
         let classes = [None, Some(Class::MIN), Some(Class::of(100).unwrap())];
         let mut shapes = std::collections::BTreeSet::new();
         for class in classes {

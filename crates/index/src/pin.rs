@@ -41,6 +41,25 @@ impl Pin {
         Edition::new(self.version, &self.manifest)
     }
 
+    /// True if this version is the pinned one or names it as the one before; false if the versions between the two have to show
+    /// that it follows.
+    ///
+    /// # Errors
+    /// Those of [`check`](Self::check); [`Error::Fork`] also where nothing can be between the two and it names another one:
+    /// the two manifests alone prove that, so nobody has to show anything.
+    pub fn precedes(&self, manifest: &SignedManifest) -> Result<bool, Error> {
+        self.check(manifest)?;
+        if manifest.version == self.version || manifest.previous == self.manifest {
+            return Ok(true);
+        }
+        // Each version's number is above the one before.
+        if manifest.is_first() || manifest.version <= self.version + 1 {
+            let version = manifest.version;
+            return Err(Error::Fork { version });
+        }
+        Ok(false)
+    }
+
     /// Refuses another index, an older version, and another content of the same version. Whether a newer
     /// version follows from this one is not looked at.
     ///

@@ -9,6 +9,10 @@ pub enum Purpose {
     Chunk,
     /// Sealing lists of record ids.
     Ids,
+    /// Sealing the centre and the bases that vectors are stored relative to.
+    Frame,
+    /// Sealing the bases and scales of rows.
+    Scales,
     /// Sealing the list of deletions.
     Deleted,
     /// Sealing centroids.
@@ -53,6 +57,8 @@ impl Purpose {
             Self::Bucket => "bucket",
             Self::Chunk => "chunk",
             Self::Ids => "ids",
+            Self::Frame => "frame",
+            Self::Scales => "scales",
             Self::Deleted => "deleted",
             Self::Centroids => "centroids",
             Self::Mean => "mean",

@@ -29,11 +29,11 @@ pub struct ReaderSecret([u8; 32]);
 pub struct ReaderPublicKey(Box<[u8; PUBLIC_KEY_LEN]>);
 
 impl ReaderSecret {
-    /// A new pair.
+    /// A new pair: of a hash of 32 bytes of `rng`, so that nobody has it who sees the same bytes in another place.
     pub fn generate<R: CryptoRng + ?Sized>(rng: &mut R) -> Self {
-        let mut seed = [0; 32];
-        rng.fill_bytes(&mut seed);
-        Self(seed)
+        let mut drawn = Zeroizing::new([0; 32]);
+        rng.fill_bytes(&mut *drawn);
+        Self(blake3::derive_key("sordino 2026 new reader", &*drawn))
     }
 
     /// The pair that a stored seed stands for.
@@ -114,6 +114,9 @@ impl ReaderPublicKey {
     }
 
     /// A shared secret, and the ciphertext by which the reader has it too.
+    ///
+    /// The reader learns 32 of the 64 bytes that are drawn, since ML-KEM's decapsulation gives them: `rng` is not to be a
+    /// generator that draws anything else.
     pub(crate) fn encapsulate<R: CryptoRng + ?Sized>(
         &self,
         rng: &mut R,

@@ -16,7 +16,8 @@
 
 use std::collections::BTreeMap;
 
-use rand_core::CryptoRng;
+use chacha20::ChaCha20Rng;
+use rand_core::{CryptoRng, SeedableRng};
 use zeroize::{Zeroize, Zeroizing};
 
 use crate::Error;
@@ -69,11 +70,16 @@ pub fn write<R: CryptoRng + ?Sized>(
     ring.extend_from_slice(list);
     for (place, at) in (0..).zip(shuffled(rng, entries)) {
         let entry = readers.get(at);
-        let (ciphertext, shared) = match entry {
-            Some(entry) => entry.reader.encapsulate(rng),
-            // For a pair that nobody keeps.
-            None => ReaderSecret::generate(rng).public().encapsulate(rng),
+        let nobody;
+        let reader = match entry {
+            Some(entry) => entry.reader,
+            // A pair that is not kept.
+            None => {
+                nobody = ReaderSecret::generate(rng).public();
+                &nobody
+            }
         };
+        let (ciphertext, shared) = reader.encapsulate(&mut drawn(rng, id, place, reader));
         let mut plain = Zeroizing::new(Vec::with_capacity(keys * KEY_LEN));
         for (number, key) in entry.iter().flat_map(|entry| &entry.keys) {
             plain.extend(number.to_le_bytes());
@@ -84,6 +90,24 @@ pub fn write<R: CryptoRng + ?Sized>(
         ring.extend(seal(&shared, id, version).seal(place, &[], &plain));
     }
     ring
+}
+
+/// A generator of an entry alone. Who opens the entry learns bytes that it was wrapped with: these are hashes of what `rng` gives, over all
+/// that the entry is for, so that they say nothing of what a copy of `rng` gives, and no two entries share them.
+fn drawn<R: CryptoRng + ?Sized>(
+    rng: &mut R,
+    id: &[u8; 16],
+    place: u32,
+    reader: &ReaderPublicKey,
+) -> ChaCha20Rng {
+    let mut key = Zeroizing::new([0; 32]);
+    rng.fill_bytes(&mut *key);
+    let mut hasher = Zeroizing::new(blake3::Hasher::new_keyed(&key));
+    hasher.update(b"sordino ring entry").update(id);
+    hasher.update(&place.to_le_bytes());
+    hasher.update(reader.as_bytes());
+    let seed = Zeroizing::new(*hasher.finalize().as_bytes());
+    ChaCha20Rng::from_seed(*seed)
 }
 
 /// The numbers below `count` in a random order.

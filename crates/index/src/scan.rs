@@ -25,6 +25,12 @@ pub fn fixed(unit: &[f32]) -> impl Iterator<Item = i16> {
     })
 }
 
+/// The coordinate that a fixed-point one stands for.
+#[must_use]
+pub fn coordinate(fixed: i16) -> f32 {
+    f32::from(fixed) / ONE
+}
+
 /// The score that a fixed-point inner product stands for.
 #[must_use]
 pub fn score(product: i32) -> f32 {

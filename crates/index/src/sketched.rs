@@ -3,6 +3,7 @@
 use rayon::prelude::*;
 use sordino_lsh::{Codes, Kind, Nearest, Scratch, Seed, SimHash};
 
+use crate::frame::{Asked, Frame};
 use crate::opened::Opened;
 use crate::sketch::Sketch;
 
@@ -12,13 +13,13 @@ pub const MANY: usize = 8;
 impl Sketch {
     /// The codes of these vectors, if they are many enough.
     #[must_use]
-    pub fn of(&self, seed: Seed, dim: usize, vectors: &Opened) -> Option<Sketched> {
+    pub fn of(&self, seed: Seed, frame: &Frame, vectors: &Opened) -> Option<Sketched> {
         let most = MANY * self.candidates as usize;
-        (vectors.rows.len() >= most).then(|| Sketched::new(self, seed, dim, vectors))
+        (vectors.rows.len() >= most).then(|| Sketched::new(self, seed, frame, vectors))
     }
 }
 
-/// The codes of all vectors.
+/// The codes of all vectors, as they lie around the frame's centre.
 pub struct Sketched {
     hash: SimHash,
     codes: Codes,
@@ -32,7 +33,8 @@ impl Sketched {
     /// # Panics
     /// If the sketch is not one that the manifest's check lets through.
     #[must_use]
-    pub fn new(sketch: &Sketch, seed: Seed, dim: usize, vectors: &Opened) -> Self {
+    pub fn new(sketch: &Sketch, seed: Seed, frame: &Frame, vectors: &Opened) -> Self {
+        let dim = frame.width();
         let hash = SimHash::new(dim, sketch.bits as usize, Kind::Rotation, seed);
         let hash = hash.expect("bits and dimension were checked");
         let words: Vec<u64> = (0..vectors.rows.len())
@@ -40,9 +42,7 @@ impl Sketched {
             .map_init(
                 || (Scratch::default(), vec![0.0; dim]),
                 |(scratch, floats), row| {
-                    for (float, fixed) in floats.iter_mut().zip(vectors.vector(row)) {
-                        *float = f32::from(*fixed);
-                    }
+                    vectors.from_centre(frame, row, floats);
                     let mut code = vec![0; hash.bits() / 64];
                     hash.hash_into(floats, scratch, &mut code)
                         .expect("a vector of the dimension");
@@ -63,9 +63,12 @@ impl Sketched {
     /// # Panics
     /// If the query has another dimension.
     #[must_use]
-    pub fn candidates(&self, query: &[f32]) -> Vec<u32> {
+    pub fn candidates(&self, asked: &Asked) -> Vec<u32> {
         let mut nearest = Nearest::default();
-        let code = self.hash.hash(query).expect("a query of the dimension");
+        let code = self
+            .hash
+            .hash(asked.unit())
+            .expect("a query of the dimension");
         let nearest = self.codes.nearest(&code, self.candidates, &mut nearest);
         let nearest = nearest.expect("the query's code is one of the hash");
         nearest.iter().map(|near| near.index).collect()

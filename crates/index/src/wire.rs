@@ -6,13 +6,16 @@
 use crate::Error;
 
 /// Begins everything that this crate writes.
-const MAGIC: [u8; 4] = *b"SRDN";
+pub const MAGIC: [u8; 4] = *b"SRDN";
 
 /// The version of messages and files.
-const VERSION: u16 = 4;
+pub const VERSION: u16 = 4;
+
+/// The version of manifests: from 6 on their vectors are stored relative to a frame.
+pub(crate) const OF_MANIFESTS: u16 = 6;
 
 /// The version of manifests of indexes with readers of their own: programs that do not know of these refuse them by it.
-pub(crate) const WITH_READERS: u16 = 5;
+pub(crate) const WITH_READERS: u16 = 7;
 
 /// A kind of file.
 pub type Kind = (u16, &'static str);
@@ -59,7 +62,7 @@ pub(crate) fn strip_file_head(kind: Kind, bytes: &[u8]) -> Result<&[u8], Error> 
 /// # Errors
 /// Those of [`strip_file_head`].
 pub(crate) fn strip_manifest_head(bytes: &[u8]) -> Result<(u16, &[u8]), Error> {
-    strip_head_of(MANIFEST, &[VERSION, WITH_READERS], bytes)
+    strip_head_of(MANIFEST, &[OF_MANIFESTS, WITH_READERS], bytes)
 }
 
 /// The version of a file, which is one of these, and the bytes after its head.
@@ -84,7 +87,7 @@ fn strip_head_of<'a>(
         return Err(Error::FormatVersion {
             what,
             found: version,
-            expected: VERSION,
+            expected: versions[0],
         });
     }
     let found = u16::from_le_bytes([k0, k1]);

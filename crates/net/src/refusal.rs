@@ -50,6 +50,11 @@ pub enum Refusal {
     /// One of the servers that hold the index did not answer. It is not said which.
     #[error("a part of the index did not answer: ask again later")]
     Shard,
+    /// The server holds a shard of an index, and a client has asked for the index.
+    #[error(
+        "the server holds a shard of an index, for the server that gathers all of them (`sordino gather`): ask that one"
+    )]
+    Share,
     /// The server does not accept changes of its index.
     #[error("the server does not accept changes: it is to be started with --accept-changes")]
     Changes,
@@ -66,7 +71,7 @@ pub enum Refusal {
 
 impl Refusal {
     /// All refusals.
-    pub const ALL: [Self; 19] = [
+    pub const ALL: [Self; 20] = [
         Self::Unsigned,
         Self::Malformed,
         Self::Key,
@@ -82,6 +87,7 @@ impl Refusal {
         Self::Stopping,
         Self::Slow,
         Self::Shard,
+        Self::Share,
         Self::Changes,
         Self::Message,
         Self::Session,
@@ -107,6 +113,7 @@ impl Refusal {
             Self::Stopping => "stopping",
             Self::Slow => "slow",
             Self::Shard => "shard",
+            Self::Share => "share",
             Self::Changes => "changes",
             Self::Message => "message",
             Self::Session => "session",

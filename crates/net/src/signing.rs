@@ -25,9 +25,8 @@ pub struct ClientKey {
 impl ClientKey {
     /// A new key.
     pub fn generate<R: CryptoRng + ?Sized>(rng: &mut R) -> Self {
-        let mut seed = Zeroizing::new([0; 32]);
-        rng.fill_bytes(&mut *seed);
-        Self::from_seed(&seed)
+        // A hash, so that nobody has it who sees the same bytes of a generator in another place.
+        Self::from_seed(&Zeroizing::new(shown(rng, b"new client key")))
     }
 
     /// The key that a stored seed stands for.

@@ -6,6 +6,7 @@ use rand_core::CryptoRng;
 use rayon::prelude::*;
 use sordino_index::bucket::Layout;
 use sordino_index::code::Codec;
+use sordino_index::frame::Frame;
 use sordino_index::manifest::{self, Routing, Sealed, router_salt};
 use sordino_index::opened::Opened;
 use sordino_index::purpose::Purpose;
@@ -13,7 +14,6 @@ use sordino_index::router::{self, Mean};
 use sordino_index::{Error, digest};
 use sordino_pir::{Database, Seed, simple};
 use sordino_vectors::Vectors;
-use sordino_vectors::metric::AsQuery;
 use sordino_vectors::u32_of;
 
 use crate::cluster::{self, Lists};
@@ -40,16 +40,17 @@ pub(crate) struct Base {
 }
 
 impl Base {
-    /// Clusters and seals rotated unit vectors as planned, and measures it with some of them as queries.
+    /// Clusters rows as they are lifted, seals them as planned, and measures it with some of them as queries.
     pub(crate) fn new<R: CryptoRng + ?Sized>(
         rng: &mut R,
         writer: &SegmentWriter<'_>,
         (rows, given): (&Rows, Option<Assigned>),
         plan: &Plan,
-        as_query: &AsQuery,
+        frame: &Frame,
         progress: &mut dyn FnMut(Step),
     ) -> Result<Self, Error> {
-        let (chosen, units) = (plan.chosen(), &rows.vectors);
+        let chosen = plan.chosen();
+        let units = &rows.lifted(frame)?;
         progress(Step::Cluster);
         let pir_seed = random(rng);
         let (router, lists) = match (given, chosen.routing) {
@@ -66,12 +67,12 @@ impl Base {
         };
         progress(Step::Assign);
         let mut pulse = || progress(Step::Assign);
-        let plain = router.filled(units, lists, &chosen.layout, &mut pulse)?;
+        let plain = router.filled((rows, units), lists, &chosen.layout, &mut pulse)?;
         progress(Step::Probe);
         let mut pulse = || progress(Step::Probe);
-        let probes = Probes::measured(&router, &plain, units, plan, as_query, &mut pulse)?;
+        let probes = Probes::measured(&router, &plain, (rows, units), (plan, frame), &mut pulse)?;
         progress(Step::Seal);
-        let sealed = Buckets::sealed(rng, writer, rows, plan, router, plain);
+        let sealed = Buckets::sealed(rng, writer, (rows, units), plan, router, plain);
         progress(Step::Hint);
         sealed.finish(plan, &probes, pir_seed)
     }
@@ -90,20 +91,19 @@ impl Probes {
     fn measured(
         router: &Router,
         plain: &[Vec<u8>],
-        units: &Vectors,
-        plan: &Plan,
-        as_query: &AsQuery,
+        rows: (&Rows, &Vectors),
+        (plan, frame): (&Plan, &Frame),
         pulse: &mut dyn FnMut(),
     ) -> Result<Self, Error> {
         let layout = plan.chosen().layout;
         let read = |plain: &Vec<u8>| {
             let mut opened = Opened::default();
-            let reads = layout.read(plain, &mut opened);
-            assert!(reads, "a bucket just written reads back");
-            opened
+            layout.read(plain, frame, &mut opened)?;
+            Ok(opened)
         };
-        let opened: Vec<Opened> = plain.par_iter().map(read).collect();
-        let sample = Sample::new(units, as_query, SAMPLE, plan.wish().k);
+        let opened: Result<Vec<Opened>, Error> = plain.par_iter().map(read).collect();
+        let opened = opened?;
+        let sample = Sample::new(frame, rows, (SAMPLE, plan.wish().k));
         let queries = router.routed(sample.queries())?;
         let most = plan.most_probes();
         let curve = sample.curve(&queries, &router.centres, &opened, most, pulse);
@@ -131,15 +131,16 @@ impl Buckets {
     fn sealed<R: CryptoRng + ?Sized>(
         rng: &mut R,
         writer: &SegmentWriter<'_>,
-        rows: &Rows,
+        (rows, units): (&Rows, &Vectors),
         plan: &Plan,
         router: Router,
         plain: Vec<Vec<u8>>,
     ) -> Self {
-        let (layout, units) = (plan.chosen().layout, &rows.vectors);
+        let layout = plan.chosen().layout;
         // The clusters are drawn at random. Which bucket a vector is in follows from them only up to the
         // rounding of sums, which may differ between processors, so buckets are content of their own.
         let drawn = router.centres.as_slice().iter().chain(units.as_slice());
+        let drawn = drawn.chain(rows.vectors.as_slice());
         let drawn = drawn.map(|x| x.to_bits());
         let contents = plain.iter().flat_map(|plain| words(plain));
         let id = writer.base_id(rng, rows, plan, drawn.chain(contents));
@@ -159,7 +160,7 @@ impl Buckets {
             Routing::Encrypted => router.encoding,
             Routing::Hashed => sealed_route(Purpose::Mean, &router.encoding),
         };
-        let chunks = writer.chunk_bytes(&id, units, Codec::Int8);
+        let chunks = writer.chunk_bytes(&id, rows, Codec::Int8);
         Self {
             digests: digest::of_buckets(&sealed, layout.sealed_len()),
             sealed,
@@ -250,7 +251,7 @@ impl Router {
     /// The contents of all buckets, by these lists or, if there are none yet, by those that it makes.
     fn filled(
         &self,
-        units: &Vectors,
+        (all, units): (&Rows, &Vectors),
         lists: Option<Lists>,
         layout: &Layout,
         pulse: &mut dyn FnMut(),
@@ -260,7 +261,8 @@ impl Router {
         let buckets = cluster::buckets(&routed, &self.centres, &lists, layout.slots as usize);
         drop(lists);
         let filled = buckets.par_iter().enumerate().map(|(bucket, rows)| {
-            let entries = rows.iter().map(|&row| (row, units.row(row as usize)));
+            let entries = rows.iter().map(|&row| row as usize);
+            let entries = entries.map(|row| all.entry(row, units.row(row)));
             layout.write(self.centres.row(bucket), &entries.collect::<Vec<_>>())
         });
         Ok(filled.collect())

@@ -8,7 +8,6 @@ use sordino_index::code::Codec;
 use sordino_index::manifest::{Checking, Grid, Mode, Packing, Routing, SecretPacking};
 use sordino_index::payload::{Class, SlotForm};
 use sordino_vectors::Metric;
-use sordino_vectors::metric::Space;
 
 use crate::plan::Candidate;
 use crate::spec::{Form, TAIL};
@@ -23,11 +22,11 @@ impl Binding {
     pub(crate) fn of_index(
         variant: Variant,
         ids: IdKind,
-        space: &Space,
+        metric: Metric,
         dim: usize,
         rotation: &[u8; 32],
     ) -> Self {
-        let metric = match space.metric {
+        let metric = match metric {
             Metric::Cosine => 0,
             Metric::InnerProduct => 1,
             Metric::Euclidean => 2,
@@ -41,7 +40,6 @@ impl Binding {
             .word(variant.number())
             .word(ids)
             .word(metric)
-            .bytes(&space.bound.to_le_bytes())
             .word(dim as u64)
             .bytes(rotation)
     }
@@ -59,6 +57,7 @@ impl Binding {
             Content::Routed(grid) => binding.word(6).grid(grid),
             Content::Readers => binding.word(7),
             Content::Combination => binding.word(8),
+            Content::Frame => binding.word(9),
         }
     }
 
@@ -135,6 +134,7 @@ pub(crate) enum Content<'a> {
     Routed(&'a Grid),
     Readers,
     Combination,
+    Frame,
 }
 
 /// A mode and, where rows are scored whole, their packing and how scores are checked.
@@ -257,22 +257,21 @@ mod tests {
                 Content::Deleted,
                 Content::Readers,
                 Content::Combination,
+                Content::Frame,
             ];
             let grids = grids.iter().map(Content::Routed);
             codecs.into_iter().chain(forms).chain(rest).chain(grids)
         };
         for variant in variants {
             for metric in metrics {
-                for (bound, dim, rotation, version) in [
-                    (0, 4, [1; 32], 1),
-                    (1, 4, [1; 32], 1),
-                    (0, 5, [1; 32], 1),
-                    (0, 4, [2; 32], 1),
-                    (0, 4, [1; 32], 2),
+                for (dim, rotation, version) in [
+                    (4, [1; 32], 1),
+                    (5, [1; 32], 1),
+                    (4, [2; 32], 1),
+                    (4, [1; 32], 2),
                 ] {
-                    let space = Space { metric, bound };
                     for ids in IdKind::ALL {
-                        let index = Binding::of_index(variant, ids, &space, dim, &rotation);
+                        let index = Binding::of_index(variant, ids, metric, dim, &rotation);
                         for content in contents() {
                             let binding = index.clone().with(&content, version);
                             all.insert(binding.as_bytes().to_vec());

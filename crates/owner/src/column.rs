@@ -2,10 +2,13 @@
 
 use rand_core::CryptoRng;
 use sordino_index::columns::{Rows as Content, Scheme};
+use sordino_index::frame::Frame;
 use sordino_index::manifest::ColumnSegment;
 use sordino_index::{Error, digest, residue};
 
+use crate::recall::{Noise, Recall, keys_of_units};
 use crate::rows::Rows;
+use crate::scaled::ScaledRows;
 use crate::segment::{SegmentWriter, WrittenSegment};
 use crate::step::Step;
 
@@ -13,23 +16,57 @@ use crate::step::Step;
 pub(crate) fn column<R: CryptoRng + ?Sized>(
     rng: &mut R,
     writer: &SegmentWriter<'_>,
-    rows: &Rows,
+    (frame, rows): (&Frame, &Rows),
     (scheme, seed): (Scheme, [u8; 32]),
+    recall: Option<&mut Recall>,
     progress: &mut dyn FnMut(Step),
 ) -> Result<(ColumnSegment, WrittenSegment), Error> {
-    let units = &rows.vectors;
+    // Never more than three copies of a segment are in memory: each goes when the next has been made of it.
+    let mut scaled = ScaledRows::new(frame, rows);
     let written = match scheme.rows {
-        Content::Open => writer.open(rng, rows, scheme)?,
+        Content::Open => writer.open(rng, rows, &scaled, scheme)?,
         Content::Masked => {
             progress(Step::Mask);
-            let codes: Vec<i32> = residue::codes(units.as_slice()).collect();
-            writer.masked(rng, rows, &codes, scheme.checking)
+            let units = std::mem::take(&mut scaled.units);
+            let codes: Vec<i32> = residue::codes(&units).collect();
+            drop(units);
+            writer.masked(rng, rows, (&codes, &scaled), scheme.checking)
         }
     };
+    drop(scaled);
+    if let Some(recall) = recall {
+        progress(Step::Probe);
+        measure(recall, (frame, rows), scheme);
+    }
     progress(Step::Hint);
-    let hint = scheme.hint(seed, units.dim(), &written.rows)?;
+    let hint = scheme.hint(seed, rows.vectors.dim(), &written.rows)?;
     let hint = digest::of(&hint.to_bytes());
     let mut column = ColumnSegment::new(written.segment.clone(), hint);
     column.sums = written.sums.as_deref().map(digest::of);
     Ok((column, written))
+}
+
+/// Measures what searches find of these rows: by the numbers that are stored, and under the noise of encrypted scores.
+pub(crate) fn measure(recall: &mut Recall, (frame, rows): (&Frame, &Rows), scheme: Scheme) {
+    let mut scaled = ScaledRows::new(frame, rows);
+    let error = scheme.params().statistical_error(frame.width());
+    let (stored, deviation): (fn(&mut [f32]), f64) = match scheme.rows {
+        Content::Open => (|_| (), error),
+        Content::Masked => (coded, error * f64::from(residue::score(1))),
+    };
+    stored(&mut scaled.units);
+    recall.add(frame, rows, |asked, seed| {
+        let mut query = asked.unit().to_vec();
+        stored(&mut query);
+        let noise = Noise { seed, deviation };
+        keys_of_units((&scaled.units, &scaled.scales), (asked, &query), &noise)
+    });
+}
+
+/// Coordinates as their codes stand for them.
+fn coded(coordinates: &mut [f32]) {
+    for at in 0..coordinates.len() {
+        let code = residue::codes(&coordinates[at..=at]).next();
+        coordinates[at] = residue::coordinate(code.unwrap_or(0));
+    }
 }

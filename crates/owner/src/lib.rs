@@ -8,6 +8,8 @@ pub mod plan;
 /// An index in a directory, which its owner changes.
 pub mod store;
 
+mod pins;
+
 mod spec;
 mod step;
 
@@ -16,10 +18,12 @@ mod base;
 mod binding;
 mod column;
 mod combined;
+mod frame;
 mod groups;
 mod payload;
 mod routed;
 mod rows;
+mod scaled;
 mod segment;
 
 // Measurements and derivations of a build
@@ -27,11 +31,13 @@ mod cluster;
 mod measured;
 mod probe;
 mod random;
+mod recall;
+mod room;
 mod sketch;
 mod trained;
-mod units;
 
 pub use measured::{Instead, Measured};
+pub use pins::Pins;
 pub use plan::{Plan, Wish};
 pub use sordino_index::directory::{Change, Label, Reading};
 pub use sordino_index::{Error, OwnerKeys};

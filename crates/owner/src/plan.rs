@@ -22,6 +22,7 @@ mod report;
 mod retrieval;
 mod routed;
 mod scoring;
+mod segments;
 mod speed;
 mod table;
 mod terms;
@@ -37,6 +38,7 @@ pub use routed::{Grouping, Most, Once};
 pub(crate) use routed::{best as best_cut, cost as routed_cost, divisors};
 pub(crate) use scoring::cheapest as cheapest_scoring;
 pub use scoring::{Scoring, packings};
+pub(crate) use segments::capacity;
 pub use speed::Speed;
 pub use table::{Row, Table};
 pub use terms::Terms;
@@ -408,7 +410,7 @@ mod tests {
         }
         let masked = few.masked().unwrap().cost;
         assert!(
-            masked.once <= 1_040_000 && masked.up + masked.down <= 600_000,
+            masked.once <= 1_240_000 && masked.up + masked.down <= 600_000,
             "{masked:?}"
         );
         let open = few.open().unwrap().cost;
@@ -435,7 +437,8 @@ mod tests {
         let near = |found: u64, bytes: u64| (bytes..bytes + 200).contains(&found);
         assert!(near(masked.cost.up, 48 * 11_776), "{masked:?}");
         assert!(near(masked.cost.down, 109_640 * 15 / 8), "{masked:?}");
-        assert!(near(masked.cost.once, 1714 * 4864), "{masked:?}");
+        // And 2 bytes for the base and the scale of each row.
+        assert!(near(masked.cost.once, 1714 * 4864 + 200_000), "{masked:?}");
         assert!(masked.cost.up + masked.cost.down <= 900_000 && masked.cost.once <= 10_000_000);
         assert!(near(open.cost.up, 48 * 8192), "{open:?}");
         let (masked, open) = plan(1536, 100);

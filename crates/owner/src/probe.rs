@@ -3,14 +3,14 @@
 //! The number goes into the manifest and is the same for every query. A sample of the vectors
 //! serves as queries, each with itself left out of its truth and of its answer.
 
-use std::cmp::Ordering;
-
 use rayon::prelude::*;
+use sordino_index::frame::{Asked, Frame};
 use sordino_index::opened::Opened;
-use sordino_index::scan;
-use sordino_vectors::metric::AsQuery;
-use sordino_vectors::recall::{self, Scored, Truth};
-use sordino_vectors::{Vectors, dot, u32_of};
+use sordino_vectors::recall::{self, Scored};
+use sordino_vectors::{Vectors, to_f32, u32_of};
+
+use crate::recall::{Nearness, share};
+use crate::rows::Rows;
 
 /// Vectors that serve as queries to measure how many probes are needed.
 pub(crate) const SAMPLE: usize = 500;
@@ -50,38 +50,72 @@ pub(crate) fn first_enough(recalls: &[f64], wish: f64) -> usize {
     first.unwrap_or(0)
 }
 
-/// Two products of the same vectors in different orders of summation differ by less, far below what tells vectors apart.
-const SAME: f32 = 1e-6;
+/// Candidates for the truth beyond the results, chosen in single precision among lifted vectors and ranked in double precision.
+const SPARE: usize = 200;
 
-/// Held-out queries.
-#[derive(Debug)]
+/// Rows of an index that is searched in parts, with some of them as held-out queries.
 pub(crate) struct Sample<'a> {
-    data: &'a Vectors,
-    rows: Vec<usize>,
-    queries: Vectors,
-    /// The `k` nearest rows and one more, for the row itself is among them.
-    truth: Truth,
+    rows: &'a Rows,
+    queries: Vec<Query>,
+    /// The lifted queries.
+    lifted: Vectors,
     k: usize,
     /// Records that are kept of what is found: more than `k` where these are ranked exactly afterwards.
     kept: usize,
 }
 
+/// A row as a query.
+pub(crate) struct Query {
+    itself: u32,
+    pub(crate) asked: Asked,
+    near: Nearness,
+    /// The nearest other rows with their nearness, nearest first.
+    truth: Vec<(u32, f64)>,
+}
+
 impl<'a> Sample<'a> {
-    /// Every `len / count`-th vector, as it would be asked for.
-    pub(crate) fn new(data: &'a Vectors, as_query: &AsQuery, count: usize, k: usize) -> Self {
-        let count = count.min(data.len());
-        let rows: Vec<usize> = (0..count).map(|i| i * data.len() / count).collect();
-        let queries = rows
-            .iter()
-            .flat_map(|&row| as_query.of(data.row(row)))
-            .collect();
-        let queries = Vectors::new(data.dim(), queries).expect("as many coordinates as before");
-        let truth = recall::exact(data, &queries, k + 1);
+    /// Every `len / count`-th row of these, which are lifted to `units`, as it would be asked for.
+    pub(crate) fn new(
+        frame: &Frame,
+        (rows, units): (&'a Rows, &Vectors),
+        (count, k): (usize, usize),
+    ) -> Self {
+        let len = units.len();
+        let count = count.min(len);
+        let places = (0..count).map(|i| i * len / count);
+        let y = |row: usize| frame.whole(rows.marks[row].base, rows.vectors.row(row));
+        let asked = places.filter_map(|row| {
+            let y = y(row);
+            Some((u32_of(row), frame.ask_for(&y)?, Nearness::new(frame, &y)))
+        });
+        let asked: Vec<_> = asked.collect();
+        let lifted = asked.iter().flat_map(|(_, asked, _)| asked.lifted());
+        let lifted: Vec<f32> = lifted.copied().collect();
+        // Nobody asks for the inner product with zero vectors alone.
+        let lifted = match lifted.is_empty() {
+            true => Vectors::new(units.dim(), units.row(0).to_vec()),
+            false => Vectors::new(units.dim(), lifted),
+        };
+        let lifted = lifted.expect("as many coordinates as before");
+        let near = recall::exact(units, &lifted, k + 1 + SPARE);
+        let query = |(at, (itself, asked, near_to)): (usize, (u32, Asked, Nearness))| {
+            let others = near.of(at).iter().filter(|&&id| id != itself);
+            let of =
+                |id: u32| near_to.of(rows.marks[id as usize].base, rows.vectors.row(id as usize));
+            let mut truth: Vec<(u32, f64)> = others.map(|&id| (id, of(id))).collect();
+            truth.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+            truth.truncate(k);
+            Query {
+                itself,
+                asked,
+                near: near_to,
+                truth,
+            }
+        };
         Self {
-            data,
+            queries: asked.into_iter().enumerate().map(query).collect(),
             rows,
-            queries,
-            truth,
+            lifted,
             k,
             kept: k,
         }
@@ -93,55 +127,46 @@ impl<'a> Sample<'a> {
         Self { kept, ..self }
     }
 
-    /// The queries.
+    /// The lifted queries.
     pub(crate) fn queries(&self) -> &Vectors {
-        &self.queries
+        &self.lifted
     }
 
-    /// The nearest rows of query number `at`, itself left out.
-    pub(crate) fn truth(&self, at: usize) -> Vec<u32> {
-        let itself = u32_of(self.rows[at]);
-        let others = self.truth.of(at).iter().copied();
-        others.filter(|&id| id != itself).take(self.k).collect()
+    /// The nearest rows of each query, itself left out.
+    pub(crate) fn truths(&self) -> impl Iterator<Item = impl Iterator<Item = u32>> {
+        self.queries
+            .iter()
+            .map(|query| query.truth.iter().map(|(id, _)| *id))
     }
 
-    /// The scores of the nearest of query number `at`.
-    fn nearest(&self, at: usize) -> Nearest<'_> {
-        let (query, truth) = (self.queries.row(at), self.truth(at));
-        let score = |id: &u32| dot(self.data.row(*id as usize), query);
-        let mut nearest = Nearest {
-            data: self.data,
-            query,
-            count: truth.len(),
-            nearer: 0,
-            last: truth.last().map_or(1.0, score),
-        };
-        let nearer = truth.iter().filter(|&&id| nearest.beside_last(id).is_gt());
-        nearest.nearer = nearer.count();
-        nearest
+    /// The true nearness of a row to a query.
+    fn near(&self, query: &Query, id: u32) -> f64 {
+        let id = id as usize;
+        query
+            .near
+            .of(self.rows.marks[id].base, self.rows.vectors.row(id))
     }
 
     /// A record with its exact score for a query.
-    pub(crate) fn scored(&self, id: u32, query: &[f32]) -> Scored {
-        let score = dot(self.data.row(id as usize), query);
+    pub(crate) fn scored(&self, id: u32, query: &Query) -> Scored {
+        let score = to_f32(self.near(query, id));
         Scored { id, score }
     }
 
     /// Mean recall@k of the best of what is found for each query, in which copies may be: what is among the candidates
     /// of a second look is found.
-    pub(crate) fn recall(&self, find: impl Fn(&[f32]) -> Vec<Scored> + Sync) -> f64 {
-        let hits = (0..self.rows.len()).into_par_iter().map(|at| {
-            let itself = u32_of(self.rows[at]);
-            let mut best = Best::new(self.kept, self.nearest(at));
-            let found = find(self.queries.row(at)).into_iter();
+    pub(crate) fn recall(&self, find: impl Fn(&Query) -> Vec<Scored> + Sync) -> f64 {
+        let hits = self.queries.par_iter().map(|query| {
+            let mut best = Best::new(self.kept, self.k);
+            let found = find(query).into_iter();
             found
-                .filter(|hit| hit.id != itself)
-                .for_each(|hit| best.offer(hit));
-            best.share()
+                .filter(|hit| hit.id != query.itself)
+                .for_each(|hit| best.offer(hit, || self.near(query, hit.id)));
+            best.share(query)
         });
         // In one order, whatever thread was the first.
         let hits: Vec<f64> = hits.collect();
-        hits.iter().sum::<f64>() / self.rows.len() as f64
+        mean(&hits)
     }
 
     /// Mean recall@k after 1, 2, ... `most` probes of `opened`, the buckets of `centroids`, in the
@@ -156,111 +181,81 @@ impl<'a> Sample<'a> {
     ) -> Vec<f64> {
         let most = most.min(opened.len());
         let order = crate::cluster::nearest(routed, centroids, most, pulse);
-        let hits = (0..self.rows.len()).into_par_iter().map(|at| {
-            let itself = u32_of(self.rows[at]);
-            let query: Vec<i16> = scan::fixed(self.queries.row(at)).collect();
-            let mut best = Best::new(self.k, self.nearest(at));
-            let after = order[at].iter().map(|&(bucket, _)| {
+        let hits = self.queries.par_iter().zip(&order).map(|(query, order)| {
+            let mut best = Best::new(self.k, self.k);
+            let after = order.iter().map(|&(bucket, _)| {
                 let bucket = &opened[bucket as usize];
-                for (&id, product) in bucket.rows.iter().zip(bucket.products(&query)) {
-                    if id != itself {
-                        best.offer(Scored {
-                            id,
-                            score: scan::score(product),
-                        });
+                for (&id, score) in bucket.rows.iter().zip(bucket.keys(&query.asked)) {
+                    if id != query.itself {
+                        best.offer(Scored { id, score }, || self.near(query, id));
                     }
                 }
-                best.share()
+                best.share(query)
             });
             after.collect::<Vec<f64>>()
         });
-        let mut mean = vec![0.0; most];
-        for hits in hits.collect::<Vec<_>>() {
-            mean.iter_mut()
-                .zip(hits)
-                .for_each(|(m, h)| *m += h / self.rows.len() as f64);
-        }
-        mean
+        let hits: Vec<Vec<f64>> = hits.collect();
+        let after = (0..most).map(|probes| {
+            let shares: Vec<f64> = hits.iter().map(|hits| hits[probes]).collect();
+            mean(&shares)
+        });
+        after.collect()
     }
 }
 
-/// The nearest records of a query by their scores, for of equal vectors one is as good as another.
-struct Nearest<'a> {
-    data: &'a Vectors,
-    query: &'a [f32],
-    /// The nearest, as many as are wanted.
-    count: usize,
-    /// Those of them that are nearer than the last.
-    nearer: usize,
-    /// The score of the last.
-    last: f32,
-}
-
-impl Nearest<'_> {
-    /// The order of a record's score and that of the last of the nearest: equal ones may stand for each other.
-    fn beside_last(&self, id: u32) -> Ordering {
-        let score = dot(self.data.row(id as usize), self.query);
-        if (score - self.last).abs() <= SAME {
-            return Ordering::Equal;
-        }
-        score.total_cmp(&self.last)
-    }
-
-    /// The part of them that was found, by the orders of what was found: equal ones count in the places that the nearer
-    /// leave. All of none are found.
-    fn share(&self, found: impl Iterator<Item = Ordering> + Clone) -> f64 {
-        let so_many = |order| found.clone().filter(|found| *found == order).count();
-        let equal = so_many(Ordering::Equal).min(self.count - self.nearer);
-        match self.count {
-            0 => 1.0,
-            count => (so_many(Ordering::Greater) + equal) as f64 / count as f64,
-        }
+/// The mean; 1 of nothing, for of no neighbours all are found.
+fn mean(shares: &[f64]) -> f64 {
+    match shares.len() {
+        0 => 1.0,
+        count => shares.iter().sum::<f64>() / count as f64,
     }
 }
 
-/// The best `k` different records so far, best first, each with its order beside the last of the nearest.
-struct Best<'a> {
+/// The best different records so far by their scores, best first, each with its true nearness.
+struct Best {
+    kept: usize,
     k: usize,
-    nearest: Nearest<'a>,
-    kept: Vec<(Scored, Ordering)>,
+    best: Vec<(Scored, f64)>,
 }
 
-impl<'a> Best<'a> {
-    fn new(k: usize, nearest: Nearest<'a>) -> Self {
+impl Best {
+    fn new(kept: usize, k: usize) -> Self {
         Self {
+            kept,
             k,
-            nearest,
-            kept: Vec::with_capacity(k + 1),
+            best: Vec::with_capacity(kept + 1),
         }
     }
 
-    /// The part of the nearest that is here.
-    fn share(&self) -> f64 {
-        self.nearest
-            .share(self.kept.iter().map(|(_, order)| *order))
+    /// The part of the nearest that is here, of which the nearest are ranked exactly.
+    fn share(&self, query: &Query) -> f64 {
+        let Some(&(_, last)) = query.truth.last() else {
+            return 1.0;
+        };
+        let truth: Vec<f64> = query.truth.iter().map(|(_, near)| *near).collect();
+        let mut found: Vec<f64> = self.best.iter().map(|(_, near)| *near).collect();
+        found.sort_unstable_by(|a, b| b.total_cmp(a));
+        found.truncate(self.k);
+        share(&truth, &found, last)
     }
 
-    fn offer(&mut self, new: Scored) {
-        let full = self.kept.len() == self.k;
-        if full
-            && self
-                .kept
-                .last()
-                .is_some_and(|(worst, _)| Scored::rank(&new, worst).is_ge())
-        {
+    fn offer(&mut self, new: Scored, near: impl FnOnce() -> f64) {
+        let full = self.best.len() == self.kept;
+        let worst = self.best.last();
+        if full && worst.is_some_and(|(worst, _)| Scored::rank(&new, worst).is_ge()) {
             return;
         }
-        let same = self.kept.iter().position(|(hit, _)| hit.id == new.id);
-        let order = match same {
-            Some(same) if Scored::rank(&new, &self.kept[same].0).is_ge() => return,
-            Some(same) => self.kept.remove(same).1,
-            None => self.nearest.beside_last(new.id),
+        let same = self.best.iter().position(|(hit, _)| hit.id == new.id);
+        let near = match same {
+            Some(same) if Scored::rank(&new, &self.best[same].0).is_ge() => return,
+            Some(same) => self.best.remove(same).1,
+            None => near(),
         };
         let at = self
-            .kept
+            .best
             .partition_point(|(hit, _)| Scored::rank(hit, &new).is_lt());
-        self.kept.insert(at, (new, order));
-        self.kept.truncate(self.k);
+        self.best.insert(at, (new, near));
+        self.best.truncate(self.kept);
     }
 }
 
@@ -268,25 +263,44 @@ impl<'a> Best<'a> {
 mod tests {
     use super::*;
     use crate::cluster;
-    use sordino_vectors::metric::{Metric, Space};
+    use sordino_index::IdKind;
+    use sordino_index::attributes::Attributes;
+    use sordino_index::ids::Ids;
+    use sordino_vectors::metric::Metric;
     use sordino_vectors::synthetic;
+
+    /// Vectors as rows of a frame about the origin, with what they are lifted to: for the cosine the same, rotated.
+    fn rows(data: &Vectors) -> (Frame, Rows, Vectors) {
+        let frame = Frame::origin(Metric::Cosine, [0; 32], data.dim());
+        let ids: Vec<sordino_index::Id> = (0..data.len() as u64).map(Into::into).collect();
+        let rows = Rows {
+            ids: Ids::from_ascending(IdKind::Number, &ids).unwrap(),
+            vectors: data.clone(),
+            marks: Vec::new(),
+            attributes: Attributes::none(data.len()),
+        };
+        let rows = rows.framed(&frame).unwrap();
+        let units = rows.lifted(&frame).unwrap();
+        (frame, rows, units)
+    }
 
     #[test]
     fn probing_everything_finds_everything_and_probing_more_finds_more() {
         let (data, _) = synthetic::clustered(2000, 1, 48, 2);
-        let centroids = cluster::centroids(&data, 20, [1; 32], &mut || ());
-        let lists = cluster::lists(&data, &centroids, &mut || ());
-        let opened: Vec<Opened> = cluster::buckets(&data, &centroids, &lists, 200)
+        let (frame, rows, units) = rows(&data);
+        let centroids = cluster::centroids(&units, 20, [1; 32], &mut || ());
+        let lists = cluster::lists(&units, &centroids, &mut || ());
+        let opened: Vec<Opened> = cluster::buckets(&units, &centroids, &lists, 200)
             .iter()
-            .map(|rows| {
+            .map(|members| {
                 let mut opened = Opened::default();
-                rows.iter()
-                    .for_each(|&row| opened.push(row, data.row(row as usize)));
+                for &row in members {
+                    opened.push(&frame, row, 0, rows.vectors.row(row as usize));
+                }
                 opened
             })
             .collect();
-        let space = Space::new(Metric::Cosine, None, &data);
-        let sample = Sample::new(&data, &AsQuery::new(space, [0; 32], 48), 100, 10);
+        let sample = Sample::new(&frame, (&rows, &units), (100, 10));
         let curve = sample.curve(sample.queries(), &centroids, &opened, 20, &mut || ());
         assert_eq!(curve.len(), 20);
         assert!(curve[19] > 0.998, "{curve:?}");
@@ -295,70 +309,35 @@ mod tests {
     }
 
     #[test]
-    fn any_copy_of_a_neighbour_is_as_good_as_another() {
-        // Each of 100 vectors eight times; those that are found are the last of its copies, and the truth has the first.
-        let (distinct, _) = synthetic::clustered(100, 1, 16, 3);
-        let rows = distinct.rows().flat_map(|row| row.repeat(8)).collect();
-        let data = Vectors::new(16, rows).unwrap();
-        let space = Space::new(Metric::Cosine, None, &data);
-        let sample = Sample::new(&data, &AsQuery::new(space, [0; 32], 16), 60, 3);
-        let copies = |query: &[f32], of: std::ops::Range<u32>| -> Vec<Scored> {
-            let at = distinct.rows().position(|row| row == query).unwrap();
-            of.map(|copy| Scored {
-                id: u32_of(at) * 8 + copy,
-                score: 1.0,
-            })
-            .collect()
-        };
-        assert!(sample.recall(|query| copies(query, 4..8)) > 0.999);
-        let one = sample.recall(|query| copies(query, 7..8));
-        // Where the query is the last copy itself nothing is found.
-        assert!((0.2..0.334).contains(&one), "{one}");
-        let other = |query: &[f32]| {
-            let at = distinct.rows().position(|row| row == query).unwrap();
-            copies(distinct.row((at + 1) % 100), 0..8)
-        };
-        assert!(sample.recall(other) < 0.001);
-    }
-
-    #[test]
-    fn copies_of_the_last_neighbour_do_not_stand_for_nearer_ones() {
+    fn any_copy_of_a_neighbour_is_as_good_as_another_and_none_for_a_nearer_one() {
         // The query, nine at small angles to it, and fifty copies of one at a large angle.
         let angles = (0..10u8).map(f32::from).chain([50.0; 50]);
-        let rows =
+        let data =
             angles.flat_map(|degrees| [degrees.to_radians().cos(), degrees.to_radians().sin()]);
-        let data = Vectors::new(2, rows.collect()).unwrap();
-        let space = Space::new(Metric::Cosine, None, &data);
-        let as_query = AsQuery::new(space, [0; 32], 2);
-        let sample = |candidates| Sample::new(&data, &as_query, 1, 10).with_candidates(candidates);
-        let found = |query: &[f32], ids: std::ops::Range<u32>| -> Vec<Scored> {
-            let scored = |id| Scored {
-                id,
-                score: dot(data.row(id as usize), query),
-            };
-            ids.map(scored).collect()
+        let data = Vectors::new(2, data.collect()).unwrap();
+        let (frame, rows, units) = rows(&data);
+        let found = |sample: &Sample<'_>, ids: std::ops::Range<u32>| {
+            sample.recall(|query| ids.clone().map(|id| sample.scored(id, query)).collect())
         };
         for candidates in [None, Some(32)] {
+            let sample = Sample::new(&frame, (&rows, &units), (1, 10)).with_candidates(candidates);
             for (first, recall) in [(10, 0.1), (9, 0.2), (4, 0.7), (1, 1.0), (0, 1.0)] {
-                let measured = sample(candidates).recall(|query| found(query, first..60));
+                let measured = found(&sample, first..60);
                 assert!((measured - recall).abs() < 1e-9, "{first}: {measured}");
             }
-            let nearer = sample(candidates).recall(|query| found(query, 1..10));
-            assert!((nearer - 0.9).abs() < 1e-9, "{nearer}");
+            assert!((found(&sample, 1..10) - 0.9).abs() < 1e-9);
         }
-        // The copies in a bucket that is probed first.
-        let opened = [10..60, 0..10].map(|rows| {
-            let mut opened = Opened::default();
-            rows.for_each(|row| opened.push(row, data.row(row as usize)));
-            opened
-        });
-        let centroids = Vectors::new(2, vec![1.0, 0.0, 0.0, 1.0]).unwrap();
-        let sample = sample(None);
-        let curve = sample.curve(sample.queries(), &centroids, &opened, 2, &mut || ());
-        assert!(
-            (curve[0] - 0.1).abs() < 1e-9 && curve[1] > 1.0 - 1e-9,
-            "{curve:?}"
-        );
+    }
+
+    /// Scores that are all alike say nothing, whatever is near.
+    #[test]
+    fn rows_are_not_found_because_all_scores_are_alike() {
+        let data = synthetic::uniform(400, 8, 1);
+        let (frame, rows, units) = rows(&data);
+        let sample = Sample::new(&frame, (&rows, &units), (50, 10));
+        let alike = |_: &Query| (0..400).map(|id| Scored { id, score: 0.5 }).collect();
+        let recall = sample.recall(alike);
+        assert!(recall < 0.1, "{recall}");
     }
 
     #[test]
@@ -379,8 +358,8 @@ mod tests {
     #[test]
     fn of_one_record_all_others_are_found() {
         let data = synthetic::uniform(1, 8, 1);
-        let space = Space::new(Metric::Cosine, None, &data);
-        let sample = Sample::new(&data, &AsQuery::new(space, [0; 32], 8), 500, 1);
+        let (frame, rows, units) = rows(&data);
+        let sample = Sample::new(&frame, (&rows, &units), (500, 1));
         assert!(sample.recall(|_| Vec::new()) > 0.999);
         assert!(target(0.993) <= 1.0 && target(0.9) > 0.9);
         let sum: f64 = (0..20).map(|at| if at % 2 == 0 { 0.9 } else { 1.0 }).sum();

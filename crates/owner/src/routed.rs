@@ -8,6 +8,7 @@ use rand_core::CryptoRng;
 use rayon::prelude::*;
 use sordino_index::Error;
 use sordino_index::digest::Digest;
+use sordino_index::frame::Frame;
 use sordino_index::ids::Ids;
 use sordino_index::manifest::{Grid, Routed};
 use sordino_index::members::Cluster;
@@ -15,7 +16,6 @@ use sordino_index::residual::{self, Parts, Spread};
 use sordino_index::route::Route;
 use sordino_index::router::Mean;
 use sordino_vectors::Vectors;
-use sordino_vectors::metric::AsQuery;
 use sordino_vectors::u32_of;
 
 use crate::cluster::{self, Lists};
@@ -39,32 +39,33 @@ pub(crate) struct Base {
 }
 
 impl Base {
-    /// Clusters and masks rotated unit vectors as planned, measures how many groups are needed with some of
+    /// Clusters and masks rows as they are lifted, as planned, measures how many groups are needed with some of
     /// them as queries, and has `put` write each part.
     pub(crate) fn new<R: CryptoRng + ?Sized>(
         rng: &mut R,
         writer: &SegmentWriter<'_>,
         (rows, given): (Rows, Option<Assigned>),
         (planned, wish): (&Grouping, &Wish),
-        as_query: &AsQuery,
+        frame: &Frame,
         put: &mut dyn FnMut(&[u8]) -> Result<Digest, Error>,
         progress: &mut dyn FnMut(Step),
     ) -> Result<Self, Error> {
-        let units = &rows.vectors;
+        let units = rows.lifted(frame)?;
         let (n, dim) = (units.len(), units.dim());
-        let sample = Sample::new(units, as_query, SAMPLE, wish.k);
+        let both = (&rows, &units);
+        let sample = Sample::new(frame, both, (SAMPLE, wish.k));
         let sample = sample.with_candidates(wish.second_look);
         let (planned, clusters, wanted) = match given {
-            None => Clusters::planned(rng, units, (planned, wish), (&sample, as_query), progress)?,
+            None => Clusters::planned(rng, both, (planned, wish), (&sample, frame), progress)?,
             Some(given) => {
-                let clusters = Clusters::given(units, &planned.grid, given, progress)?;
+                let clusters = Clusters::given(&units, &planned.grid, given, progress)?;
                 progress(Step::Probe);
-                let wanted = clusters.wanted(&sample, units, as_query)?;
+                let wanted = clusters.wanted(&sample, frame, both)?;
                 (*planned, clusters, wanted)
             }
         };
         let chosen = Chosen::measured(&clusters, &wanted, &sample, (&planned, wish), progress)?;
-        drop((sample, wanted));
+        drop((sample, wanted, units));
         progress(Step::Mask);
         let dealt = clusters.dealt(&chosen.order, chosen.grid.slots, dim);
         let how = (chosen.grid, wish);
@@ -99,14 +100,14 @@ impl Clusters {
     /// save bytes; and which of them queries want together.
     fn planned<R: CryptoRng + ?Sized>(
         rng: &mut R,
-        units: &Vectors,
+        (rows, units): (&Rows, &Vectors),
         (planned, wish): (&Grouping, &Wish),
-        (sample, as_query): (&Sample, &AsQuery),
+        (sample, frame): (&Sample<'_>, &Frame),
         progress: &mut dyn FnMut(Step),
     ) -> Result<(Grouping, Self, Wanted), Error> {
         let clusters = Self::trained(rng, units, &planned.grid, progress)?;
         progress(Step::Probe);
-        let wanted = clusters.wanted(sample, units, as_query)?;
+        let wanted = clusters.wanted(sample, frame, (rows, units))?;
         let order = wanted.dealt(planned.grid.groups as usize);
         let recall = clusters.recall(sample, &order, &planned.grid);
         let Some(planned) = planned.refitted(units.len(), units.dim(), wish, recall) else {
@@ -114,7 +115,7 @@ impl Clusters {
         };
         drop(clusters);
         let clusters = Self::trained(rng, units, &planned.grid, progress)?;
-        let wanted = clusters.wanted(sample, units, as_query)?;
+        let wanted = clusters.wanted(sample, frame, (rows, units))?;
         Ok((planned, clusters, wanted))
     }
 

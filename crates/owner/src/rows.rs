@@ -1,18 +1,146 @@
 //! Records on their way into a segment.
 
+use rayon::prelude::*;
 use sordino_index::attributes::Attributes;
+use sordino_index::bucket::Layout;
+use sordino_index::code::Codec;
+use sordino_index::frame::Frame;
 use sordino_index::ids::Ids;
-use sordino_vectors::Vectors;
+use sordino_index::manifest::CHUNK;
+use sordino_index::opened::Opened;
+use sordino_index::quantiser::Entry;
+use sordino_index::{Error, Id};
+use sordino_vectors::metric::{Metric, length};
+use sordino_vectors::{Vectors, u32_of};
 
 /// Records in the order of their ids.
 pub(crate) struct Rows {
     pub(crate) ids: Ids,
-    /// The vectors that came or, once they are ready to be written, the rotated unit vectors.
+    /// The vectors that came or, once they are ready to be written, their residuals in the index's frame.
     pub(crate) vectors: Vectors,
+    /// One for each residual.
+    pub(crate) marks: Vec<Mark>,
     pub(crate) attributes: Attributes,
 }
 
+/// A residual's place in the frame.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Mark {
+    /// The base that it is of.
+    pub(crate) base: u8,
+    /// The scale that it is stored at, if it was stored before; otherwise 0.
+    pub(crate) scale: f32,
+    /// The constant that goes with that scale, where a server scores rows.
+    pub(crate) constant: f32,
+}
+
 impl Rows {
+    /// The residuals of vectors that came.
+    pub(crate) fn framed(self, frame: &Frame) -> Result<Self, Error> {
+        let (n, dim, width) = (self.vectors.len(), self.vectors.dim(), frame.width());
+        let (mut residuals, mut marks) = (vec![0.0; n * width], vec![Mark::default(); n]);
+        let rows = residuals.par_chunks_exact_mut(width).zip(&mut marks);
+        let vectors = self.vectors.as_slice().par_chunks_exact(dim);
+        vectors.zip(rows).for_each(|(vector, (residual, mark))| {
+            let y = frame.centred(vector);
+            mark.base = frame.nearest_base(&y);
+            residual.copy_from_slice(&frame.residual(mark.base, &y));
+        });
+        Ok(Self {
+            vectors: Vectors::new(width, residuals)?,
+            marks,
+            ..self
+        })
+    }
+
+    /// The same rows in another frame of the same metric.
+    pub(crate) fn reframed(self, old: &Frame, new: &Frame) -> Result<Self, Error> {
+        let rows = self.marks.par_iter().enumerate();
+        let vectors = rows.flat_map_iter(|(row, mark)| {
+            old.restored(&old.whole(mark.base, self.vectors.row(row)))
+        });
+        let vectors = Vectors::new(old.dim(), vectors.collect())?;
+        Self { vectors, ..self }.framed(new)
+    }
+
+    /// The unit vectors that these rows are lifted to.
+    pub(crate) fn lifted(&self, frame: &Frame) -> Result<Vectors, Error> {
+        let rows = self.marks.par_iter().enumerate();
+        let lifted = rows.flat_map_iter(|(row, mark)| {
+            frame.lifted(&frame.whole(mark.base, self.vectors.row(row)))
+        });
+        Ok(Vectors::new(frame.width(), lifted.collect())?)
+    }
+
+    /// Row `row` as buckets and chunks store it, beside the unit vector that it is lifted to.
+    pub(crate) fn entry<'a>(&'a self, row: usize, unit: &'a [f32]) -> Entry<'a> {
+        let Mark { base, scale, .. } = self.marks[row];
+        Entry {
+            row: u32_of(row),
+            base,
+            scale,
+            residual: self.vectors.row(row),
+            unit,
+        }
+    }
+
+    /// The rows that are longer than the frame's bound on lifted vectors, in order.
+    pub(crate) fn beyond(&self, frame: &Frame) -> Vec<usize> {
+        if frame.metric() == Metric::Cosine {
+            return Vec::new();
+        }
+        let rows = self.marks.par_iter().enumerate();
+        let beyond = rows.filter(|(row, mark)| {
+            length(&frame.whole(mark.base, self.vectors.row(*row))) > frame.longest()
+        });
+        beyond.map(|(row, _)| row).collect()
+    }
+
+    /// The same rows, to be stored at scales of their own.
+    pub(crate) fn unscaled(mut self) -> Self {
+        self.marks.iter_mut().for_each(|mark| mark.scale = 0.0);
+        self
+    }
+
+    /// The rows as a client has them that has downloaded them in this code.
+    pub(crate) fn decoded(&self, frame: &Frame, codec: Codec) -> Result<Opened, Error> {
+        let n = self.vectors.len();
+        let layout = Layout {
+            dim: u32_of(frame.width()),
+            slots: u32_of(n).min(CHUNK),
+            codec,
+        };
+        let rows: Vec<usize> = (0..n).collect();
+        let chunks = rows.par_chunks(layout.slots as usize).map(|rows| {
+            let entries = rows.iter().map(|&row| self.entry(row, &[]));
+            let plain = layout.write(&[], &entries.collect::<Vec<_>>());
+            let mut opened = Opened::default();
+            layout.read(&plain, frame, &mut opened)?;
+            Ok(opened)
+        });
+        let mut all = Opened::default();
+        for chunk in chunks.collect::<Result<Vec<Opened>, Error>>()? {
+            all.append(chunk);
+        }
+        Ok(all)
+    }
+
+    /// These rows alone, which ascend.
+    pub(crate) fn select(&self, rows: &[usize]) -> Result<Self, Error> {
+        let ids = rows.iter().map(|&row| self.ids.id(u32_of(row)));
+        let ids: Vec<Id> = ids.collect();
+        let vectors = rows.iter().flat_map(|&row| self.vectors.row(row)).copied();
+        Ok(Self {
+            ids: Ids::from_ascending(self.ids.kind(), &ids)?,
+            vectors: Vectors::new(self.vectors.dim(), vectors.collect())?,
+            marks: rows.iter().map(|&row| self.marks[row]).collect(),
+            attributes: match self.attributes.is_none() {
+                true => Attributes::none(rows.len()),
+                false => self.attributes.select(rows),
+            },
+        })
+    }
+
     /// The encoding of everything but the vectors, to which a segment's id is bound.
     pub(crate) fn code(&self) -> Vec<u8> {
         let mut ids = Vec::new();
@@ -20,6 +148,7 @@ impl Rows {
         let mut code = (ids.len() as u64).to_le_bytes().to_vec();
         code.append(&mut ids);
         self.attributes.write(&mut code);
+        code.extend(self.marks.iter().map(|mark| mark.base));
         code
     }
 }

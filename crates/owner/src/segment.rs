@@ -12,17 +12,18 @@ use sordino_index::columns::Scheme;
 use sordino_index::content_key::ContentKey;
 use sordino_index::contents::joined;
 use sordino_index::digest::Coded;
+use sordino_index::frame::Frame;
 use sordino_index::keys::OwnerKeys;
-use sordino_index::manifest::{Checking, Deleted, SHARED, Segment};
+use sordino_index::manifest::{Checking, Deleted, FramePart, SHARED, Segment};
 use sordino_index::numbers::{self, Numbers};
 use sordino_index::purpose::Purpose;
 use sordino_index::{Error, columns, digest};
-use sordino_vectors::Vectors;
 use sordino_vectors::u32_of;
 
 use crate::binding::{Binding, Content};
 use crate::plan::Plan;
 use crate::rows::Rows;
+use crate::scaled::ScaledRows;
 
 /// The keys and facts that one version's segments are written with.
 pub(crate) struct SegmentWriter<'a> {
@@ -42,6 +43,8 @@ pub(crate) struct WrittenSegment {
     pub(crate) ids: Vec<u8>,
     /// The attributes, if there are any.
     pub(crate) attributes: Option<Vec<u8>>,
+    /// The bases and scales of rows that a server scores.
+    pub(crate) scales: Option<Vec<u8>>,
     /// The sums that readers hold of open rows, if they do.
     pub(crate) sums: Option<Vec<u8>>,
 }
@@ -53,6 +56,7 @@ impl WrittenSegment {
             Some(&self.rows),
             Some(&self.ids),
             self.attributes.as_ref(),
+            self.scales.as_ref(),
             self.sums.as_ref(),
         ];
         parts.into_iter().flatten().map(Vec::as_slice)
@@ -93,17 +97,20 @@ impl<'a> SegmentWriter<'a> {
         self.version
     }
 
-    /// Open rows: the rotated unit vectors in the order of their ids; with sealed sums of them, if these check scores.
+    /// Open rows: residuals at their scales in the order of their ids; with sealed sums of them, if these check scores.
     pub(crate) fn open<R: CryptoRng + ?Sized>(
         &self,
         rng: &mut R,
         rows: &Rows,
+        scaled: &ScaledRows,
         scheme: Scheme,
     ) -> Result<WrittenSegment, Error> {
-        let (units, width) = (rows.vectors.as_slice(), rows.vectors.dim());
+        let (units, width) = (&scaled.units[..], rows.vectors.dim());
         let words = units.iter().map(|x| x.to_bits());
-        let id = self.id(rng, &Content::Open, &rows.code(), words);
+        let bound = [&rows.code()[..], &scaled.code].concat();
+        let id = self.id(rng, &Content::Open, &bound, words);
         let mut written = self.written(id, rows, columns::open_rows(units));
+        self.seal_scales(&mut written, &scaled.code);
         if scheme.checking == Checking::Sums {
             let codes = scheme.params().real_codes(units, width)?;
             let sums = self.key.signs(&id).sums(&codes, width);
@@ -118,11 +125,12 @@ impl<'a> SegmentWriter<'a> {
         &self,
         rng: &mut R,
         rows: &Rows,
-        codes: &[i32],
+        (codes, scaled): (&[i32], &ScaledRows),
         checking: Checking,
     ) -> WrittenSegment {
         let words = codes.iter().map(|x| x.cast_unsigned());
-        let id = self.id(rng, &Content::Masked, &rows.code(), words);
+        let bound = [&rows.code()[..], &scaled.code].concat();
+        let id = self.id(rng, &Content::Masked, &bound, words);
         let (n, width) = (u32_of(rows.ids.len()), rows.vectors.dim());
         let (order, pad) = (self.key.row_order(&id, n), self.key.pad(&id, self.version));
         let row = |position: u32| &codes[order.row(position) as usize * width..][..width];
@@ -133,20 +141,54 @@ impl<'a> SegmentWriter<'a> {
             }
             Checking::None | Checking::Exact => Vec::new(),
         };
-        let records = (0..n).into_par_iter().map(row);
-        let masked = records
-            .chain(checks.par_chunks_exact(width))
+        let codes = |position: usize| match position.checked_sub(n as usize) {
+            None => row(u32_of(position)),
+            Some(check) => &checks[check * width..][..width],
+        };
+        // In one piece from the start: pieces that are joined later would be there twice.
+        let mut masked = vec![0; (n as usize * width + checks.len()) * size_of::<i32>()];
+        masked
+            .par_chunks_exact_mut(width * size_of::<i32>())
             .enumerate()
-            .flat_map_iter(|(position, codes)| {
-                let mut codes = codes.to_vec();
+            .for_each(|(position, masked)| {
+                let mut codes = codes(position).to_vec();
                 pad.mask(u32_of(position), &mut codes);
-                columns::masked_rows(&codes)
-            })
-            .collect();
-        self.written(id, rows, masked)
+                masked.copy_from_slice(&columns::masked_rows(&codes));
+            });
+        let mut written = self.written(id, rows, masked);
+        self.seal_scales(&mut written, &scaled.code);
+        written
     }
 
-    /// Sealed chunks, of unit vectors in the order of their ids.
+    /// Seals the bases and scales of a segment's rows.
+    fn seal_scales(&self, written: &mut WrittenSegment, code: &[u8]) {
+        let id = &written.segment.id;
+        let seal = self.key.seal(Purpose::Scales, id, self.version);
+        let sealed = seal.seal(0, &[], code);
+        written.segment.scales = Some(digest::of(&sealed));
+        written.scales = Some(sealed);
+    }
+
+    /// The sealed frame of an index.
+    pub(crate) fn frame<R: CryptoRng + ?Sized>(
+        &self,
+        rng: &mut R,
+        frame: &Frame,
+    ) -> (FramePart, Vec<u8>) {
+        let code = frame.to_bytes();
+        let id = self.id(rng, &Content::Frame, &code, std::iter::empty());
+        let seal = self.key.seal(Purpose::Frame, &id, self.version);
+        let sealed = seal.seal(0, &[], &code);
+        let part = FramePart::new(id, self.version, self.number, Coded::of(&sealed));
+        (part, sealed)
+    }
+
+    /// The number of the content key that is written under.
+    pub(crate) fn number(&self) -> u32 {
+        self.number
+    }
+
+    /// Sealed chunks, of residuals in the order of their ids.
     pub(crate) fn chunks<R: CryptoRng + ?Sized>(
         &self,
         rng: &mut R,
@@ -155,7 +197,7 @@ impl<'a> SegmentWriter<'a> {
     ) -> WrittenSegment {
         let words = rows.vectors.as_slice().iter().map(|x| x.to_bits());
         let id = self.id(rng, &Content::Chunks(codec), &rows.code(), words);
-        self.written(id, rows, self.chunk_bytes(&id, &rows.vectors, codec))
+        self.written(id, rows, self.chunk_bytes(&id, rows, codec))
     }
 
     /// The id of a sealed index's base: buckets, centroids and chunks share it.
@@ -170,16 +212,16 @@ impl<'a> SegmentWriter<'a> {
     }
 
     /// Chunks under a segment's id.
-    pub(crate) fn chunk_bytes(&self, id: &[u8; 16], units: &Vectors, codec: Codec) -> Vec<u8> {
+    pub(crate) fn chunk_bytes(&self, id: &[u8; 16], all: &Rows, codec: Codec) -> Vec<u8> {
         let seal = self.key.seal(Purpose::Chunk, id, self.version);
-        let n = u32_of(units.len());
+        let n = u32_of(all.vectors.len());
         let segment = Segment::new(*id, self.version, n, [0; 32], Coded::default());
-        let layout = segment.layout(u32_of(units.dim()), codec);
+        let layout = segment.layout(u32_of(all.vectors.dim()), codec);
         let rows: Vec<u32> = (0..n).collect();
         rows.par_chunks(layout.slots as usize)
             .enumerate()
             .flat_map_iter(|(chunk, rows)| {
-                let entries = rows.iter().map(|&row| (row, units.row(row as usize)));
+                let entries = rows.iter().map(|&row| all.entry(row as usize, &[]));
                 let plain = layout.write(&[], &entries.collect::<Vec<_>>());
                 layout.seal(&seal, u32_of(chunk), &plain)
             })
@@ -206,6 +248,7 @@ impl<'a> SegmentWriter<'a> {
             rows: vectors,
             ids,
             attributes,
+            scales: None,
             sums: None,
         }
     }

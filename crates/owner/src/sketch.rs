@@ -8,13 +8,11 @@
 //! Codes never leave the client: a code is a sketch of its vector.
 
 use rayon::prelude::*;
+use sordino_index::frame::{Asked, Frame};
 use sordino_index::opened::Opened;
-use sordino_index::scan;
 use sordino_index::sketch::Sketch;
 use sordino_index::sketched::{MANY, Sketched};
 use sordino_lsh::Seed;
-use sordino_vectors::Vectors;
-use sordino_vectors::metric::AsQuery;
 use sordino_vectors::u32_of;
 
 /// Bits that are tried.
@@ -41,31 +39,26 @@ const CANDIDATE: f64 = 300.0;
 const COORDINATE: f64 = 0.55;
 const SCANNED: f64 = 0.09;
 
-/// The sketch for a segment of these unit vectors, if one is worth it.
-pub(crate) fn of_units(
-    units: &Vectors,
-    as_query: &AsQuery,
-    seed: Seed,
-    k: usize,
-) -> Option<Sketch> {
-    let mut vectors = Opened::default();
-    (0..)
-        .zip(units.rows())
-        .for_each(|(place, unit)| vectors.push(place, unit));
-    let query = |row| as_query.of(units.row(row));
-    choose(&vectors, units.dim(), query, seed, k)
+/// The sketch for a segment of these vectors, which are here as a client has them, if one is worth it.
+pub(crate) fn of(vectors: &Opened, frame: &Frame, seed: Seed, k: usize) -> Option<Sketch> {
+    let query = |row| {
+        let mut y = vec![0.0; frame.width()];
+        vectors.from_centre(frame, row, &mut y);
+        frame.ask_for(&y)
+    };
+    choose(vectors, frame, query, seed, k)
 }
 
 /// The cheapest sketch that loses next to nothing of these vectors, if there is one.
 /// `query` turns the number of one into a query for it.
 fn choose(
     vectors: &Opened,
-    dim: usize,
-    query: impl Fn(usize) -> Vec<f32>,
+    frame: &Frame,
+    query: impl Fn(usize) -> Option<Asked>,
     seed: Seed,
     k: usize,
 ) -> Option<Sketch> {
-    let len = vectors.rows.len();
+    let (len, dim) = (vectors.rows.len(), frame.width());
     let whole = (len * dim) as f64 * SCANNED;
     let cost = |sketch: &Sketch| {
         let words = len as f64 * f64::from(sketch.bits) / 64.0;
@@ -86,7 +79,7 @@ fn choose(
             continue;
         };
         let sample = sample.get_or_insert_with(|| Sample::new(vectors, &query, k));
-        let shares = sample.shares(&Sketched::new(largest, seed, dim, vectors));
+        let shares = sample.shares(&Sketched::new(largest, seed, frame, vectors));
         let enough = |sketch: &&Sketch| shares[sketch.candidates as usize] >= SHARE;
         best = sketches.iter().filter(open).find(enough).copied().or(best);
     }
@@ -95,19 +88,21 @@ fn choose(
 
 /// Vectors that serve as queries, with the `k` others that a whole scan finds for each.
 struct Sample {
-    queries: Vec<Vec<f32>>,
+    queries: Vec<Asked>,
     truth: Vec<Vec<u32>>,
 }
 
 impl Sample {
-    fn new(vectors: &Opened, query: impl Fn(usize) -> Vec<f32>, k: usize) -> Self {
+    fn new(vectors: &Opened, query: impl Fn(usize) -> Option<Asked>, k: usize) -> Self {
         let len = vectors.rows.len();
         let count = SAMPLE.min(len);
         let rows: Vec<u32> = (0..count).map(|i| u32_of(i * len / count)).collect();
-        let queries: Vec<Vec<f32>> = rows.iter().map(|&row| query(row as usize)).collect();
-        let nearest = |(query, &row): (&Vec<f32>, &u32)| {
-            let query: Vec<i16> = scan::fixed(query).collect();
-            let nearest = vectors.nearest_places(&query, k + 1);
+        let asked = rows
+            .iter()
+            .filter_map(|&row| Some((row, query(row as usize)?)));
+        let (rows, queries): (Vec<u32>, Vec<Asked>) = asked.unzip();
+        let nearest = |(query, &row): (&Asked, &u32)| {
+            let nearest = vectors.nearest_places(query, k + 1);
             let others = nearest.iter().map(|hit| hit.id).filter(|&id| id != row);
             others.take(k).collect::<Vec<u32>>()
         };
@@ -140,31 +135,35 @@ impl Sample {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use sordino_vectors::synthetic;
+    use sordino_vectors::metric::Metric;
+    use sordino_vectors::{Vectors, synthetic};
 
     const DIM: usize = 128;
 
+    fn frame() -> Frame {
+        Frame::origin(Metric::Cosine, [3; 32], DIM)
+    }
+
     fn opened(vectors: &Vectors) -> Opened {
-        let mut opened = Opened::default();
-        (0..)
-            .zip(vectors.rows())
-            .for_each(|(id, row)| opened.push(id, row));
+        let (frame, mut opened) = (frame(), Opened::default());
+        for (row, vector) in (0..).zip(vectors.rows()) {
+            opened.push(&frame, row, 0, &frame.centred(vector));
+        }
         opened
     }
 
     #[test]
     fn a_sketch_is_chosen_that_finds_what_a_whole_scan_finds() {
         let (base, queries) = synthetic::clustered(20_000, 50, DIM, 3);
-        let (vectors, seed) = (opened(&base), Seed([1; 32]));
-        let query = |row| base.row(row).to_vec();
-        let sketch = choose(&vectors, DIM, query, seed, 10).expect("this data has structure");
+        let (vectors, seed, frame) = (opened(&base), Seed([1; 32]), frame());
+        let sketch = of(&vectors, &frame, seed, 10).expect("this data has structure");
         assert!(sketch.candidates < 5000, "{sketch:?}");
-        let sketched = Sketched::new(&sketch, seed, DIM, &vectors);
+        let sketched = Sketched::new(&sketch, seed, &frame, &vectors);
         let mut found = 0;
         for query in queries.rows() {
-            let fixed: Vec<i16> = scan::fixed(query).collect();
-            let truth = vectors.nearest_places(&fixed, 10);
-            let candidates = sketched.candidates(query);
+            let asked = frame.ask(query).unwrap();
+            let truth = vectors.nearest_places(&asked, 10);
+            let candidates = sketched.candidates(&asked);
             assert_eq!(candidates.len(), sketch.candidates as usize);
             found += truth
                 .iter()
@@ -178,10 +177,7 @@ mod tests {
     fn there_is_none_where_it_would_lose_or_gain_nothing() {
         let seed = Seed([1; 32]);
         // Few vectors are scanned sooner than their codes are compared.
-        let none = |vectors: &Vectors| {
-            let query = |row| vectors.row(row).to_vec();
-            choose(&opened(vectors), DIM, query, seed, 10).is_none()
-        };
+        let none = |vectors: &Vectors| of(&opened(vectors), &frame(), seed, 10).is_none();
         assert!(none(&synthetic::clustered(300, 1, DIM, 3).0));
         // Without structure only very many candidates hold the nearest.
         assert!(none(&synthetic::uniform(20_000, DIM, 3)));

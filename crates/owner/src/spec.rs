@@ -24,11 +24,6 @@ pub struct Spec {
     pub ids: IdKind,
     /// The measure of nearness.
     pub metric: Metric,
-    /// For the inner product and the Euclidean distance: no vector, now or later, is longer than this.
-    /// `None` takes the longest of those that come first: the whole matrix, if it comes at once.
-    ///
-    /// The bound is public, rounded up to a power of two.
-    pub norm: Option<f32>,
     /// Searches that a typical client makes in one version of the index, by which payloads are fetched in the way with
     /// the fewest bytes: for one that comes once, nothing is downloaded beforehand.
     pub searches: u64,
@@ -171,7 +166,6 @@ impl Default for Spec {
             k: 10,
             ids: IdKind::Number,
             metric: Metric::Cosine,
-            norm: None,
             searches: 100,
             second_look: None,
             checking: Checking::Sums,

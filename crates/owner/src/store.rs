@@ -14,9 +14,10 @@
 //!
 //! # Memory
 //! A store is written segment by segment. A segment has at most 131,072 records, or a sixteenth of what
-//! came before it if that is more; one that is being written takes about 28 bytes for each coordinate
-//! (0.5 GB at 128 dimensions), whatever the length of the stream. Sealed and routed mode cluster all records
-//! together and hold them in memory: routed mode some 11 bytes for each coordinate, at most. Where records are assigned to clusters
+//! came before it if that is more; one that is being written takes 12 bytes for each coordinate
+//! (0.2 GB at 128 dimensions), whatever the length of the stream. Routed and sealed mode cluster all records
+//! together and hold them in memory: some 12 and 18 bytes for each coordinate. What there is not is [an error](Error::Memory) before it
+//! is asked for. Where records are assigned to clusters
 //! [apart](Clustering), some 230 bytes for each record come on top of what comes in.
 
 mod access;
@@ -34,6 +35,7 @@ mod moves;
 mod nearest;
 mod payloads;
 mod piece;
+mod pinned;
 mod policy;
 mod records;
 mod reread;
@@ -61,8 +63,9 @@ pub use verify::Verified;
 use sordino_index::directory::Directory;
 use sordino_index::disk::Lock;
 use sordino_index::folder::Folder;
+use sordino_index::frame::Frame;
 use sordino_index::keys::OwnerKeys;
-use sordino_index::{Disk, Error, Files, Id, SignedManifest};
+use sordino_index::{Disk, Error, Files, Id, Pin, SignedManifest};
 
 use records::Records;
 
@@ -76,13 +79,15 @@ use records::Records;
 ///
 /// Version numbers grow as long as the directory lives, also over crashes. A directory that is restored
 /// from an older backup repeats numbers; no pad and no nonce meets two contents then either, because
-/// keys belong to segments and a segment's id is bound to its content, and clients that have seen a
-/// newer version refuse the older one.
+/// keys belong to segments and a segment's id is bound to its content. Clients that have seen a newer version refuse the older one, and so
+/// does an owner that remembers versions ([`Pins`](crate::Pins)).
 pub struct Store<D = Files> {
     folder: Folder<D>,
     keys: OwnerKeys,
     manifest: SignedManifest,
     records: Records,
+    /// The frame of its vectors.
+    frame: Frame,
     /// The highest version number that any manifest has had in this directory.
     highest: u64,
     /// True if the last change may or may not have been made.
@@ -100,20 +105,31 @@ impl Store {
     /// Opens a store, to change it. What an interrupted change left is removed; files whose names no index
     /// gives stay.
     ///
+    /// # Security
+    /// It takes the version that is there for the newest. That is right for a folder which nobody else can write; where
+    /// somebody can put an older one back, revocations and deletions would be undone: [`Pins::open`](crate::Pins::open) remembers versions
+    /// and refuses that.
+    ///
     /// # Errors
     /// [`Error::Locked`] if another process has it open; [`Error::NoIndex`]; if the files that opening
     /// reads are damaged or not the owner's. [`verify`](Self::verify) reads all of them.
     pub fn open(dir: impl AsRef<Path>, keys: &OwnerKeys) -> Result<Self, Error> {
-        Self::open_on(Files, dir, keys)
+        Self::open_on(Files, dir, keys, None)
     }
 }
 
 impl<D: Disk> Store<D> {
-    /// [`open`](Store::open) on another disk.
+    /// [`open`](Store::open) on another disk. With a pin, which is what [`pin`](Self::pin) gave after the last change, nothing is
+    /// touched unless the version that is there is the pinned one or follows from it.
     ///
     /// # Errors
-    /// Those of `open`.
-    pub fn open_on(disk: D, dir: impl AsRef<Path>, keys: &OwnerKeys) -> Result<Self, Error> {
+    /// Those of `open`; [`OwnerFault::Undone`](sordino_index::OwnerFault::Undone) if the version is older than the pinned one, does not follow from it, or is of another index.
+    pub fn open_on(
+        disk: D,
+        dir: impl AsRef<Path>,
+        keys: &OwnerKeys,
+        pin: Option<&Pin>,
+    ) -> Result<Self, Error> {
         let folder = Folder::new(dir.as_ref(), disk);
         // No lock file where there is no index.
         folder.current()?;
@@ -121,7 +137,13 @@ impl<D: Disk> Store<D> {
         // Only now does nobody else change it.
         let current = folder.current()?;
         let manifest = folder.manifest(&current, &keys.public())?;
-        let records = Records::read(&folder, &manifest, &keys.keys_of(&manifest))?;
+        // Before anything is removed that only a newer version names.
+        if let Some(pin) = pin {
+            pinned::follows(&folder, &manifest, &keys.public(), pin)?;
+        }
+        let contents = keys.keys_of(&manifest);
+        let records = Records::read(&folder, &manifest, &contents)?;
+        let frame = records::frame(&folder, &manifest, &contents)?;
         let access = access::directory_of(&folder, &manifest, &keys.contents())?;
         let highest = folder.highest()?.max(manifest.version);
         folder.collect(&manifest.parts()?)?;
@@ -130,6 +152,7 @@ impl<D: Disk> Store<D> {
             keys: keys.clone(),
             manifest,
             records,
+            frame,
             highest,
             unsure: false,
             measured: None,
@@ -155,6 +178,12 @@ impl<D: Disk> Store<D> {
     #[must_use]
     pub fn measured(&self) -> Option<Measured> {
         self.measured
+    }
+
+    /// Recall of held-out vectors, as the build measured it under the noise of real scores; `None` if it was not measured.
+    #[must_use]
+    pub fn recall(&self) -> Option<f64> {
+        self.frame.recall()
     }
 
     /// The number of records, deleted ones not counted.

@@ -5,6 +5,7 @@ use sordino_index::Error;
 use sordino_index::bucket::Layout;
 use sordino_index::code::Codec;
 use sordino_index::content_key::ContentKey;
+use sordino_index::frame::{Asked, Frame};
 use sordino_index::manifest::Segment;
 use sordino_index::opened::Opened;
 use sordino_index::purpose::Purpose;
@@ -19,7 +20,7 @@ use crate::update::Update;
 
 /// Decoded segments.
 pub(crate) struct Chunks {
-    width: usize,
+    frame: Frame,
     codec: Codec,
     segments: Vec<Decoded>,
 }
@@ -34,10 +35,10 @@ struct Decoded {
 }
 
 impl Chunks {
-    /// No segments, of vectors of `width` coordinates.
-    pub(crate) fn new(width: usize, codec: Codec) -> Self {
+    /// No segments, of vectors in this frame.
+    pub(crate) fn new(frame: &Frame, codec: Codec) -> Self {
         Self {
-            width,
+            frame: frame.clone(),
             codec,
             segments: Vec::new(),
         }
@@ -56,13 +57,14 @@ impl Chunks {
             kept,
             dead,
             download,
+            ..
         } = update;
-        let width = self.width;
+        let width = self.frame.width();
         let fresh = segments.iter().skip(kept).map(|segment| {
             let bytes = download.take(&segment.rows)?;
             let layout = segment.layout(u32_of(width), self.codec);
             match keys.of(segment) {
-                Some(key) => Decoded::new(layout, segment, key, &bytes),
+                Some(key) => Decoded::new((layout, &self.frame), segment, key, &bytes),
                 None => Ok(Decoded::hidden(segment)),
             }
         });
@@ -76,15 +78,15 @@ impl Chunks {
             let same = segment.vectors.rows.len() == before;
             let known = segment.sketched.take().filter(|_| same);
             segment.sketched = sketch.and_then(|sketch| {
-                known.or_else(|| sketch.of(segment.seed, width, &segment.vectors))
+                known.or_else(|| sketch.of(segment.seed, &self.frame, &segment.vectors))
             });
         }
         Ok(())
     }
 
-    /// The vectors nearest to the unit vector `query`, best first, as places from the first of these on. Of equal
-    /// scores there may be more than `k`: a segment's own have the order of its ids, those of several have not.
-    pub(crate) fn nearest(&self, query: &[f32], Wanted { k, chosen }: Wanted<'_>) -> Vec<Scored> {
+    /// The vectors nearest to the query, best first, as places from the first of these on with their keys. Of equal
+    /// keys there may be more than `k`: a segment's own have the order of its ids, those of several have not.
+    pub(crate) fn nearest(&self, query: &Asked, Wanted { k, chosen }: Wanted<'_>) -> Vec<Scored> {
         let mut best = TopK::with_equal(k);
         let mut first = 0;
         for (at, segment) in self.segments.iter().enumerate() {
@@ -127,7 +129,7 @@ impl Decoded {
     }
 
     fn new(
-        layout: Layout,
+        (layout, frame): (Layout, &Frame),
         segment: &Segment,
         key: &ContentKey,
         bytes: &[u8],
@@ -137,7 +139,7 @@ impl Decoded {
         let chunks: Result<Vec<Opened>, Error> = chunks
             .map(|(at, sealed)| {
                 let mut opened = Opened::default();
-                layout.open(&seal, u32_of(at), sealed, &mut opened)?;
+                layout.open(&seal, (u32_of(at), sealed), frame, &mut opened)?;
                 Ok(opened)
             })
             .collect();

@@ -1,16 +1,14 @@
 //! The client: it verifies, encrypts, decrypts and ranks.
 
-mod payloads; // of records by their ids
+mod named; // records by their ids
 mod pin; // stored, and shared with other clients
 
 use std::sync::Arc;
 
 use rand_core::CryptoRng;
-use sordino_index::attributes::Attributes;
 use sordino_index::contents::ContentKeys;
-use sordino_index::{Error, Id, Pin, ReaderKeys, SignedManifest};
-use sordino_vectors::rotation::Rotation;
-use zeroize::Zeroizing;
+use sordino_index::frame::Frame;
+use sordino_index::{Error, Pin, ReaderKeys, SignedManifest};
 
 use crate::cache::Cache;
 use crate::chosen::Chosen;
@@ -33,7 +31,7 @@ pub struct Client {
     /// The content keys of this version that these lead to.
     contents: ContentKeys,
     manifest: SignedManifest,
-    rotation: Rotation,
+    frame: Frame,
     kind: Kind,
     records: Records,
     payloads: Option<payload::Client>,
@@ -118,14 +116,15 @@ impl Client {
     ) -> Result<Self, Error> {
         let mut download = Download::new(transport, &manifest, Kept::default(), cache)?;
         let contents = download.contents(&manifest, keys)?;
+        let frame = download.frame(&manifest, &contents)?;
         let sessions = Arc::new(Sessions::default());
         let mut client = Self {
-            kind: Kind::new(&manifest, &contents, &sessions, &mut download)?,
+            kind: Kind::new(&manifest, (&contents, &frame), &sessions, &mut download)?,
             records: Records::default(),
             chosen: Chosen::default(),
-            rotation: Rotation::new(manifest.width() as usize, manifest.rotation),
             payloads: payload::Client::new(&manifest, &contents, &sessions, &mut download)?,
             sessions,
+            frame,
             keys: keys.clone(),
             contents,
             cache: cache.cloned(),
@@ -138,6 +137,7 @@ impl Client {
             keys: &contents,
             kept: 0,
             dead: &records.dead,
+            metric: client.manifest.metric,
             download: &mut download,
         };
         client.kind.update(&client.manifest, update)?;
@@ -176,6 +176,10 @@ impl Client {
             true => self.contents.clone(),
             false => download.contents(&manifest, &self.keys)?,
         };
+        let frame = match kept.frame {
+            true => self.frame.clone(),
+            false => download.frame(&manifest, &contents)?,
+        };
         let (keys, sessions) = (&contents, &self.sessions);
         let payloads = (!kept.payloads)
             .then(|| payload::Client::new(&manifest, keys, sessions, &mut download))
@@ -183,13 +187,19 @@ impl Client {
         let known = if kept.records { kept.segments } else { 0 };
         let records = Fresh::new(&manifest, keys, known, &mut download)?;
         let anew = match kept.segments {
-            0 => Some(Kind::new(&manifest, keys, sessions, &mut download)?),
+            0 => Some(Kind::new(
+                &manifest,
+                (keys, &frame),
+                sessions,
+                &mut download,
+            )?),
             _ => None,
         };
         let update = Update {
             keys,
             kept: kept.segments,
             dead: &records.dead,
+            metric: manifest.metric,
             download: &mut download,
         };
         // From here on all is as it was after an error, or nothing fails.
@@ -202,7 +212,7 @@ impl Client {
         }
         self.records.update(known, records);
         self.chosen = Chosen::default();
-        self.rotation = Rotation::new(manifest.width() as usize, manifest.rotation);
+        self.frame = frame;
         self.manifest = manifest;
         self.contents = contents;
         if let Some(payloads) = payloads {
@@ -216,6 +226,12 @@ impl Client {
     #[must_use]
     pub fn manifest(&self) -> &SignedManifest {
         &self.manifest
+    }
+
+    /// Recall of held-out vectors, as the build measured it under the noise of real scores; `None` if it was not measured.
+    #[must_use]
+    pub fn recall(&self) -> Option<f64> {
+        self.frame.recall()
     }
 
     /// Bytes that were downloaded beside queries, at first and by refreshing.
@@ -256,14 +272,7 @@ impl Client {
         transport: &mut impl Transport,
         question: &Question<'_>,
     ) -> Result<Found, Error> {
-        let expected = self.manifest.dim as usize;
-        let found = question.vector.len();
-        if found != expected {
-            return Err(Error::Dimension { found, expected });
-        }
-        if let Some(column) = question.vector.iter().position(|x| !x.is_finite()) {
-            return Err(sordino_vectors::Error::NotFinite { row: 0, column }.into());
-        }
+        let asked = self.frame.ask(question.vector)?;
         let most = self.manifest.k as usize;
         let k = question.k.unwrap_or(most);
         if !(1..=most).contains(&k) {
@@ -278,22 +287,20 @@ impl Client {
             k: candidates.unwrap_or(most),
             chosen,
         };
-        let (query, scale) = self.manifest.space().query(question.vector)?;
-        let query = Zeroizing::new(self.rotation.apply(&Zeroizing::new(query)));
         let mut stages = Stages::default();
         let round = &mut self.round(rng, transport);
-        let found = round.step(|round| self.kind.search(round, &query, wanted, &mut stages))?;
+        let found = round.step(|round| self.kind.search(round, &asked, wanted, &mut stages))?;
         round.wrong |= !found.right;
         let ranking = Ranking {
             records: &self.records,
             question,
             metric: self.manifest.metric,
-            scale,
+            frame: &self.frame,
+            asked: &asked,
             k,
         };
         let slots = self.payloads.as_ref();
-        let results =
-            round.step(|round| ranking.results(round, slots, &query, found.hits, &mut stages))?;
+        let results = round.step(|round| ranking.results(round, slots, found.hits, &mut stages))?;
         let Ok((hits, payloads)) = round.noted(results) else {
             return Err(Error::Search);
         };
@@ -326,13 +333,6 @@ impl Client {
             let hidden = self.manifest.readers.is_some();
             Ok(self.kind.arranged(self.records.passing(filter, hidden)?))
         })
-    }
-
-    /// The attributes of the record with this id: a row of them, `None` if there is no such record. Nothing is
-    /// asked of the server.
-    #[must_use]
-    pub fn attributes(&self, id: &Id) -> Option<Attributes> {
-        self.records.attributes(id)
     }
 }
 

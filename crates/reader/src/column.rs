@@ -2,13 +2,17 @@
 
 use sordino_ckks::column::{Client, Hint, Query, Reply};
 use sordino_index::columns::{Rows, Scheme};
+use sordino_index::contents::ContentKeys;
+use sordino_index::frame::{Asked, RowScale};
 use sordino_index::manifest::{Checking, ColumnSegment, Columns, Segment};
 use sordino_index::wire::Message;
 use sordino_index::{Error, residue};
+use sordino_vectors::Metric;
 use sordino_vectors::recall::TopK;
 use sordino_vectors::u32_of;
 
 use crate::checked::{Checked, Ranked};
+use crate::download::Download;
 use crate::exact::ExactCheck;
 use crate::question::{Passing, Wanted};
 use crate::round::Round;
@@ -34,6 +38,8 @@ pub(crate) struct Positions {
     pub(crate) stored: usize,
     /// The place of its first record among all.
     place: u32,
+    /// For each position the base and the scale of its record.
+    scales: Vec<RowScale>,
     /// For each position true if its record is deleted; empty if none is.
     dead: Vec<bool>,
     /// False if there is no key of the segment: nothing in it is found.
@@ -64,6 +70,7 @@ impl ScoredSegments {
             keys,
             kept,
             dead,
+            metric,
             download,
         } = update;
         let fresh = || mode.segments.iter().skip(kept);
@@ -72,6 +79,16 @@ impl ScoredSegments {
             exact.fresh(mode, of, (keys, kept), download)
         });
         let exact = exact.transpose()?;
+        let scales = mode.segments.iter().enumerate().map(|(at, column)| {
+            let segment = &column.segment;
+            let scales = fresh_scales(metric, segment, keys, download)?;
+            match scales.is_none() && at >= kept && keys.of(segment).is_some() {
+                true => Err(Error::Search),
+                false => Ok(scales),
+            }
+        });
+        let scales: Result<FreshScales, Error> = scales.collect();
+        let scales = scales?;
         let hints: Result<Vec<Hint>, Error> = fresh()
             .map(|column| Ok(Hint::from_vec(download.take(&column.hint)?)?))
             .collect();
@@ -91,8 +108,13 @@ impl ScoredSegments {
         }
         self.segments.truncate(kept);
         self.add(fresh());
-        for (at, (positions, dead)) in self.segments.iter_mut().zip(dead).enumerate() {
+        let all = self.segments.iter_mut().zip(dead).zip(scales);
+        for (at, ((positions, dead), scales)) in all.enumerate() {
             positions.visible = keys.of(&positions.segment).is_some();
+            if let Some(scales) = scales {
+                let rows = (0..positions.segment.n).map(|position| row(at, position));
+                positions.scales = rows.map(|row| scales[row as usize]).collect();
+            }
             positions.dead.clear();
             if !dead.is_empty() {
                 let rows = (0..positions.segment.n).map(|position| row(at, position));
@@ -112,6 +134,7 @@ impl ScoredSegments {
                 first: last.map_or(0, Positions::end).next_multiple_of(block),
                 stored: self.scheme.stored(n as usize, self.column.dim()),
                 place: last.map_or(0, |last| last.place + last.segment.n),
+                scales: vec![RowScale::default(); n as usize],
                 dead: Vec::new(),
                 segment: segment.clone(),
                 visible: false,
@@ -135,12 +158,12 @@ impl ScoredSegments {
     }
 
     /// The best `k` of all positions whose record is not deleted and, where some are `chosen`, among these,
-    /// as places, with those that are as good as the last.
+    /// as places with their keys, with those that are as good as the last.
     ///
     /// Where nothing else checks scores, one that no two unit vectors have refutes the whole reply.
     pub(crate) fn best(
         &self,
-        Wanted { k, chosen }: Wanted<'_>,
+        (asked, Wanted { k, chosen }): (&Asked, Wanted<'_>),
         score: impl Fn(usize) -> f32,
         row: impl Fn(usize, u32) -> u32,
     ) -> Ranked {
@@ -159,7 +182,8 @@ impl ScoredSegments {
                 possible &= score.abs() <= residue::LARGEST;
                 // Rows that do not count take the steps of those that are far away, or a filter's share would show by time.
                 let counts = (positions.dead.get(place) != Some(&true)) & passes[place & each];
-                best.offer_if(counts, score, || positions.place + row(segment, at));
+                let key = asked.key(&positions.scales[place], score);
+                best.offer_if(counts, key, || positions.place + row(segment, at));
             }
         }
         Ranked {
@@ -178,6 +202,26 @@ impl ScoredSegments {
             None => Ok(reply),
         }
     }
+}
+
+/// For each segment of a version its scales in the order of its ids: `None` if they stay as they are.
+type FreshScales = Vec<Option<Vec<RowScale>>>;
+
+/// The scales of a segment, if they were downloaded: of new segments and, where there may be keys of others now, of all.
+fn fresh_scales(
+    metric: Metric,
+    segment: &Segment,
+    keys: &ContentKeys,
+    download: &mut Download,
+) -> Result<Option<Vec<RowScale>>, Error> {
+    let digest = segment.scales.ok_or(Error::Search)?;
+    if !download.has(&digest) {
+        return Ok(None);
+    }
+    let sealed = download.take(&digest)?;
+    let key = keys.of(segment);
+    let scales = key.map(|key| key.open_scales(metric, segment, &sealed));
+    scales.transpose()
 }
 
 impl Positions {
@@ -214,8 +258,10 @@ mod tests {
     use sordino_index::OwnerKeys;
     use sordino_index::contents::ContentKeys;
     use sordino_index::digest::Coded;
+    use sordino_index::frame::Frame;
     use sordino_index::manifest::Packing;
     use sordino_index::numbers::Numbers;
+    use sordino_index::purpose::Purpose;
     use sordino_index::wire::Edition;
     use sordino_vectors::synthetic;
 
@@ -283,9 +329,14 @@ mod tests {
     fn a_hint_that_does_not_fit_changes_nothing() {
         let keys = ContentKeys::shared(OwnerKeys::from_master([5; 32]).shared());
         let segment = |digest| {
-            let segment = Segment::new([0; 16], 1, N, [0; 32], Coded::default());
+            let mut segment = Segment::new([0; 16], 1, N, [0; 32], Coded::default());
+            segment.scales = Some([77; 32]);
             ColumnSegment::new(segment, digest)
         };
+        let seal = OwnerKeys::from_master([5; 32]).shared();
+        let seal = seal.seal(Purpose::Scales, &[0; 16], 1);
+        let scales = [&[0, 0, 14][..], &[0, 1].repeat(N as usize)].concat();
+        let scales = seal.seal(0, &[], &scales);
         let hint = |seed: [u8; 32], n| {
             let segments = Segments::new(&Packing::T4.open(), seed, DIM).unwrap();
             let rows = synthetic::uniform(n, DIM, 1);
@@ -300,11 +351,15 @@ mod tests {
             let mut mode = mode.clone();
             mode.segments = wanted.iter().map(|&at| segment(digests[at])).collect();
             let fresh = wanted[kept..].iter();
-            let parts = fresh.map(|&at| (digests[at], hints[at].clone()));
+            let parts = fresh.flat_map(|&at| {
+                let scales = ([77; 32], scales.clone());
+                [(digests[at], hints[at].clone()), scales]
+            });
             let update = Update {
                 keys: &keys,
                 kept,
                 dead: &vec![Numbers::default(); mode.segments.len()],
+                metric: Metric::Cosine,
                 download: &mut Download::of(parts),
             };
             let done = scored.update(&mode, update, |_, at| at);
@@ -338,6 +393,13 @@ mod tests {
                 first: 0,
                 stored: N as usize,
                 place: 10,
+                scales: vec![
+                    RowScale {
+                        scale: 1.0,
+                        ..RowScale::default()
+                    };
+                    N as usize
+                ],
                 dead,
                 visible: true,
             }],
@@ -352,8 +414,10 @@ mod tests {
         let row = |_, at| at;
         let scores = [0.1, 0.9, -0.5, 0.7, 0.3];
         let deleted = vec![false, true, false, false, false];
+        let asked = Frame::origin(Metric::Cosine, [1; 32], DIM).ask(&[1.0; DIM]);
+        let asked = asked.unwrap();
         let best = |segments: &ScoredSegments, wanted, scores: [f32; 5]| {
-            let best = segments.best(wanted, |at| scores[at], row);
+            let best = segments.best((&asked, wanted), |at| scores[at], row);
             let found = best.hits.iter().map(|hit| hit.id);
             best.right.then(|| found.collect::<Vec<_>>())
         };

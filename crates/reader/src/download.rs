@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use sordino_index::contents::ContentKeys;
 use sordino_index::digest::{self, Digest};
+use sordino_index::frame::Frame;
 use sordino_index::manifest::{Manifest, Mode, Part, PartKind, Segment, SignedManifest};
 use sordino_index::wire::{Message, message_len};
 use sordino_index::{Error, ReaderKeys};
@@ -126,6 +127,16 @@ impl Download {
         keys.contents(manifest, ring.transpose()?.as_deref())
     }
 
+    /// The frame of a version's vectors.
+    pub(crate) fn frame(
+        &mut self,
+        manifest: &Manifest,
+        contents: &ContentKeys,
+    ) -> Result<Frame, Error> {
+        let sealed = self.take(&manifest.frame.part.digest)?;
+        contents.open_frame(manifest, &sealed)
+    }
+
     /// True if the part with this digest was downloaded, and not taken as often as the manifest names it.
     pub(crate) fn has(&self, digest: &Digest) -> bool {
         self.parts.contains_key(digest)
@@ -155,6 +166,8 @@ pub(crate) struct Kept {
     pub(crate) records: bool,
     /// True if it has the payloads, or the hint to fetch them with.
     pub(crate) payloads: bool,
+    /// True if it has the frame of the vectors.
+    pub(crate) frame: bool,
     /// True if it has the combinations by which scores are checked exactly.
     pub(crate) combined: bool,
 }
@@ -171,6 +184,7 @@ impl Kept {
         Self {
             segments,
             records,
+            frame: records && old.frame == new.frame,
             combined: segments > 0 && old.combined() == new.combined(),
             // The digests of the payloads' parts, what their keys are derived from, and how many are fetched at once.
             payloads: records
@@ -189,10 +203,16 @@ impl Kept {
         match part.segment {
             Some(at) if self.records => at < self.segments,
             Some(at) => {
-                let sealed = [PartKind::Ids, PartKind::Attributes, PartKind::Sums];
+                let sealed = [
+                    PartKind::Ids,
+                    PartKind::Attributes,
+                    PartKind::Scales,
+                    PartKind::Sums,
+                ];
                 at < self.segments && !sealed.contains(&part.kind)
             }
             None if part.kind == PartKind::Ring => self.records,
+            None if part.kind == PartKind::Frame => self.frame,
             None if part.kind == PartKind::Combination => self.combined,
             None => self.payloads && payload(),
         }
@@ -201,7 +221,7 @@ impl Kept {
 
 /// The number of segments, from the first on, that two versions of an index share.
 fn shared(old: &Manifest, new: &Manifest) -> usize {
-    let shape = |m: &Manifest| (m.dim, m.metric, m.bound, m.rotation);
+    let shape = |m: &Manifest| (m.dim, m.metric, m.rotation);
     let alike = match (&old.mode, &new.mode) {
         (Mode::Sealed(old), Mode::Sealed(new)) => {
             let mut old = old.clone();

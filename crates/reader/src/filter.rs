@@ -12,8 +12,8 @@
 
 use std::cmp::Ordering;
 
-use sordino_index::Error;
 use sordino_index::attributes::Attributes;
+use sordino_index::{Error, FilterFault};
 use sordino_vectors::column::{Column, ColumnKind};
 
 mod parse;
@@ -90,7 +90,7 @@ impl Filter {
     /// Reads a condition, of at most 64 KiB.
     ///
     /// # Errors
-    /// [`Error::Filter`] with the place of the first fault.
+    /// [`FilterFault::Text`] with the place of the first fault.
     pub fn parse(text: &str) -> Result<Self, Error> {
         Ok(Self {
             text: text.into(),
@@ -101,7 +101,7 @@ impl Filter {
     /// For each record of each segment whether it passes. `segments` are their attributes.
     ///
     /// # Errors
-    /// [`Error::FilterColumn`] for a name that no segment has, [`Error::FilterValue`] for a value of another
+    /// [`FilterFault::Column`] for a name that no segment has, [`FilterFault::Value`] for a value of another
     /// type than its column.
     pub(crate) fn passing<'a>(
         &self,
@@ -148,11 +148,12 @@ impl Condition {
             wrong.map(move |value| (column, value))
         });
         if let Some((column, value)) = wrong.next() {
-            return Err(Error::FilterValue {
+            let fault = FilterFault::Value {
                 name: parse::shown(name),
                 found: value.kind().name(),
                 expected: column.kind().name(),
-            });
+            };
+            return Err(fault.into());
         }
         if columns.next().is_some() {
             return Ok(());
@@ -163,13 +164,14 @@ impl Condition {
             .collect();
         known.sort_unstable();
         known.dedup();
-        Err(Error::FilterColumn {
+        let fault = FilterFault::Column {
             name: parse::shown(name),
             known: match known.is_empty() {
                 true => "none".to_owned(),
                 false => known.join(", "),
             },
-        })
+        };
+        Err(fault.into())
     }
 
     fn passing(&self, rows: &Attributes) -> Vec<bool> {
@@ -379,6 +381,27 @@ mod tests {
         let filter = Filter::parse("not year > 0").unwrap();
         let passing = filter.passing(segments.into_iter()).unwrap();
         assert_eq!(passing, [vec![false, false, true, true], vec![true, true]]);
+    }
+
+    #[test]
+    fn a_name_of_other_signs_is_told_to_stand_in_backquotes() {
+        for text in [
+            "ts:integer = 1",
+            "dc:title = 'x'",
+            "\"dc:title\" = 'x'",
+            "first-name = 'x'",
+            "2nd = 1",
+        ] {
+            let error = passing(text).unwrap_err().to_string();
+            assert!(
+                error.contains("stands in backquotes, such as `dc:title`"),
+                "{text}: {error}"
+            );
+        }
+        for text in ["year 5", "year", "(year)", "~"] {
+            let error = passing(text).unwrap_err().to_string();
+            assert!(!error.contains("backquotes"), "{text}: {error}");
+        }
     }
 
     #[test]

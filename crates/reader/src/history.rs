@@ -15,8 +15,8 @@ pub(crate) fn follow(
     transport: &mut impl Transport,
     keys: &ReaderKeys,
 ) -> Result<usize, Error> {
-    pin.check(manifest)?;
-    if manifest.version == pin.version || manifest.previous == pin.manifest {
+    // Before anything is asked: a fork that is proven is no gap, whatever the server shows or withholds.
+    if pin.precedes(manifest)? {
         return Ok(0);
     }
     let known = pin.edition().to_bytes();
@@ -38,18 +38,15 @@ fn walk(
     pin: &Pin,
     owner: &OwnerPublicKey,
 ) -> Result<(), Error> {
-    let fork = Error::Fork {
-        version: newest.version,
-    };
+    let version = newest.version;
+    let fork = || Error::Fork { version };
     let mut rest = body;
     let mut newer = newest.clone();
-    while newer.previous != pin.manifest {
-        if newer.is_first() {
-            return Err(fork);
-        }
+    // An older one or one of another index is no part of a way that leads here.
+    while !pin.precedes(&newer).map_err(|_| fork())? {
         if rest.is_empty() {
             return Err(Error::Gap {
-                found: newest.version,
+                found: version,
                 pinned: pin.version,
             });
         }
@@ -58,10 +55,8 @@ fn walk(
         if older.digest() != newer.previous {
             return Err(Error::Digest { what: "manifests" });
         }
-        // It is not the one that is pinned, and those before it are older.
-        let past = older.version <= pin.version;
-        if past || older.version >= newer.version || older.index != pin.index {
-            return Err(fork);
+        if older.version >= newer.version {
+            return Err(fork());
         }
         newer = older;
     }
@@ -181,6 +176,33 @@ mod tests {
             matches!(refused, Err(Error::Fork { version: 4 })),
             "{refused:?}"
         );
+    }
+
+    /// Version 2 of another branch is shown, or nothing at all: nothing can be between the pinned version and what names another.
+    #[test]
+    fn where_nothing_can_be_between_a_withheld_way_is_a_fork() {
+        let keys = OwnerKeys::from_master([5; 32]);
+        let versions = versions(&keys);
+        let public = keys.public();
+        let pin = |version| Pin {
+            version,
+            manifest: [9; 32],
+            ..Pin::of(&versions[0])
+        };
+        let newest = &versions[3];
+        assert!(matches!(
+            pin(3).precedes(newest),
+            Err(Error::Fork { version: 4 })
+        ));
+        assert!(matches!(pin(2).precedes(newest), Ok(false)));
+        // The manifest that is shown proves it, though more is withheld.
+        let shown = walk(&body(&[&versions[2]]), newest, &pin(2), &public);
+        assert!(
+            matches!(shown, Err(Error::Fork { version: 4 })),
+            "{shown:?}"
+        );
+        let withheld = walk(&[], newest, &pin(2), &public);
+        assert!(matches!(withheld, Err(Error::Gap { .. })), "{withheld:?}");
     }
 
     #[test]

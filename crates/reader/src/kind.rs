@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use rand_core::CryptoRng;
 use sordino_index::contents::ContentKeys;
+use sordino_index::frame::{Asked, Frame};
 use sordino_index::manifest::Mode;
 use sordino_index::payload::Fetch;
 use sordino_index::sketch::Sketch;
@@ -34,7 +35,7 @@ impl Kind {
     /// A client without segments, or with sealed or routed mode's base alone.
     pub(crate) fn new(
         manifest: &SignedManifest,
-        keys: &ContentKeys,
+        (keys, frame): (&ContentKeys, &Frame),
         sessions: &Arc<Sessions>,
         download: &mut Download,
     ) -> Result<Self, Error> {
@@ -43,13 +44,13 @@ impl Kind {
             Mode::Sealed(mode) => {
                 let fetcher = sealed::Fetcher::new(
                     mode,
-                    (width, keys.need(&mode.base)?),
+                    (frame, keys.need(&mode.base)?),
                     sessions,
                     download,
                 )?;
                 Self::Sealed(Box::new(fetcher))
             }
-            Mode::Local(mode) => Self::Local(Chunks::new(width, mode.codec)),
+            Mode::Local(mode) => Self::Local(Chunks::new(frame, mode.codec)),
             Mode::Open(mode) => Self::Open(Box::new(open::Scorer::new(mode, width)?)),
             Mode::Masked(mode) => Self::Masked(Box::new(masked::Scorer::new(mode, width)?)),
             Mode::Routed(mode) => {
@@ -82,11 +83,11 @@ impl Kind {
         }
     }
 
-    /// The best records for this query, as places.
+    /// The best records for this query, as places with their keys.
     pub(crate) fn search<R: CryptoRng + ?Sized>(
         &self,
         round: &mut Round<'_, R, impl Transport>,
-        query: &[f32],
+        query: &Asked,
         wanted: Wanted<'_>,
         stages: &mut Stages,
     ) -> Result<Ranked, Error> {

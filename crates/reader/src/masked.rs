@@ -7,6 +7,7 @@ use sordino_index::checks::{self, Checks};
 use sordino_index::columns::Rows;
 use sordino_index::content_key::ContentKey;
 use sordino_index::contents::ContentKeys;
+use sordino_index::frame::Asked;
 use sordino_index::manifest::{Checking, Columns, Segment};
 use sordino_index::order::RowOrder;
 use sordino_index::pad::Pad;
@@ -95,15 +96,15 @@ impl Scorer {
     pub(crate) fn search<R: CryptoRng + ?Sized>(
         &self,
         round: &mut Round<'_, R, impl Transport>,
-        query: &[f32],
+        asked: &Asked,
         wanted: Wanted<'_>,
         stages: &mut Stages,
     ) -> Result<Ranked, Error> {
-        let (sent, query) = self.encrypted(round.rng, query, stages)?;
+        let (sent, query) = self.encrypted(round.rng, asked, stages)?;
         let scored = score(round, &self.rows, &query, stages)?;
         Ok(scored.map_or_else(
             |Wrong| Ranked::nothing(),
-            |reply| self.best(sent, &reply, wanted, stages),
+            |reply| self.best(sent, &reply, (asked, wanted), stages),
         ))
     }
 
@@ -129,10 +130,10 @@ impl Scorer {
     pub(crate) fn encrypted<R: CryptoRng + ?Sized>(
         &self,
         rng: &mut R,
-        query: &[f32],
+        asked: &Asked,
         stages: &mut Stages,
     ) -> Result<(SentQuery, Query), Error> {
-        let codes = Zeroizing::new(residue::codes(query).collect::<Vec<_>>());
+        let codes = Zeroizing::new(residue::codes(asked.unit()).collect::<Vec<_>>());
         let (secret, query) = time(&mut stages.encrypt, || {
             self.rows.column.encrypt_modular(rng, &codes)
         })?;
@@ -144,7 +145,7 @@ impl Scorer {
         &self,
         SentQuery { codes, secret }: SentQuery,
         reply: &Reply,
-        wanted: Wanted<'_>,
+        wanted: (&Asked, Wanted<'_>),
         stages: &mut Stages,
     ) -> Ranked {
         let products = time(&mut stages.decrypt, || {

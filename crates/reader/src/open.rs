@@ -5,6 +5,7 @@ use rand_core::CryptoRng;
 use sordino_ckks::column::{Reply, SecretKey};
 use sordino_index::Error;
 use sordino_index::columns::Rows;
+use sordino_index::frame::Asked;
 use sordino_index::manifest::Columns;
 use zeroize::Zeroizing;
 
@@ -52,23 +53,25 @@ impl Scorer {
     pub(crate) fn search<R: CryptoRng + ?Sized>(
         &self,
         round: &mut Round<'_, R, impl Transport>,
-        query: &[f32],
+        asked: &Asked,
         wanted: Wanted<'_>,
         stages: &mut Stages,
     ) -> Result<Ranked, Error> {
         let column = &self.rows.column;
-        let (secret, sent) = time(&mut stages.encrypt, || column.encrypt(round.rng, query))?;
+        let (secret, sent) = time(&mut stages.encrypt, || {
+            column.encrypt(round.rng, asked.unit())
+        })?;
         let scored = score(round, &self.rows, &sent, stages)?;
         Ok(scored.map_or_else(
             |Wrong| Ranked::nothing(),
-            |reply| self.best((query, secret), &reply, wanted, stages),
+            |reply| self.best((asked, secret), &reply, wanted, stages),
         ))
     }
 
     /// The best of these scores.
     fn best(
         &self,
-        (query, secret): (&[f32], SecretKey),
+        (asked, secret): (&Asked, SecretKey),
         reply: &Reply,
         wanted: Wanted<'_>,
         stages: &mut Stages,
@@ -80,9 +83,11 @@ impl Scorer {
         let Ok(steps) = steps.map(Zeroizing::new) else {
             return Ranked::nothing();
         };
-        let held = time(&mut stages.open, || self.held(query, &steps));
+        let held = time(&mut stages.open, || self.held(asked.unit(), &steps));
         let score = |position: usize| column.params().score(steps[position].into());
-        let mut best = time(&mut stages.rank, || self.rows.best(wanted, score, row));
+        let mut best = time(&mut stages.rank, || {
+            self.rows.best((asked, wanted), score, row)
+        });
         best.right &= held.unwrap_or(false);
         best
     }

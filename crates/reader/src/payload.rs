@@ -5,6 +5,7 @@ use std::sync::Arc;
 use rand_core::CryptoRng;
 use sordino_index::Error;
 use sordino_index::contents::ContentKeys;
+use sordino_index::frame::{Asked, Frame};
 use sordino_index::look;
 use sordino_index::manifest::Manifest;
 use sordino_index::opener::Opener;
@@ -86,22 +87,23 @@ impl Client {
         }))
     }
 
-    /// The second look at candidates: they get the scores of their exact vectors.
+    /// The second look at candidates: they get the keys of their exact vectors.
     ///
     /// # Errors
     /// Those of [`fetch`](Self::fetch).
     pub(crate) fn look<R: CryptoRng + ?Sized>(
         &self,
         round: &mut Round<'_, R, impl Transport>,
-        query: &[f32],
+        (frame, asked): (&Frame, &Asked),
         candidates: &[Scored],
     ) -> Result<Checked<Vec<(Scored, Slot)>>, Error> {
         let slots = self.fetch(round, candidates)?;
-        Ok(slots.map(|slots| {
+        Ok(slots.and_then(|slots| {
             let exact = candidates.iter().zip(slots).map(|(candidate, slot)| {
-                let score = sordino_vectors::dot(&look::unit(&slot.exact), query);
+                let (base, residual) = look::residual(&slot.exact).ok_or(Wrong)?;
+                let score = frame.exact_key(asked, base, &residual);
                 let id = candidate.id;
-                (Scored { id, score }, slot)
+                Ok((Scored { id, score }, slot))
             });
             exact.collect()
         }))

@@ -4,8 +4,8 @@ use std::collections::HashMap;
 
 use rand_core::CryptoRng;
 use sordino_index::Error;
+use sordino_index::frame::{Asked, Frame};
 use sordino_vectors::Metric;
-use sordino_vectors::metric::Scale;
 use sordino_vectors::recall::Scored;
 
 use crate::checked::Checked;
@@ -21,7 +21,8 @@ pub(crate) struct Ranking<'a> {
     pub(crate) records: &'a Records,
     pub(crate) question: &'a Question<'a>,
     pub(crate) metric: Metric,
-    pub(crate) scale: Scale,
+    pub(crate) frame: &'a Frame,
+    pub(crate) asked: &'a Asked,
     pub(crate) k: usize,
 }
 
@@ -37,7 +38,6 @@ impl Ranking<'_> {
         &self,
         round: &mut Round<'_, R, impl Transport>,
         slots: Option<&payload::Client>,
-        query: &[f32],
         hits: Vec<Scored>,
         stages: &mut Stages,
     ) -> Result<Checked<Results>, Error> {
@@ -46,7 +46,9 @@ impl Ranking<'_> {
         };
         if let Some(most) = slots.candidates() {
             let hits = self.ordered(hits, most);
-            let looked = time(&mut stages.payloads, || slots.look(round, query, &hits))?;
+            let looked = time(&mut stages.payloads, || {
+                slots.look(round, (self.frame, self.asked), &hits)
+            })?;
             return Ok(looked.map(|looked| {
                 let hits = looked.iter().map(|(hit, _)| *hit);
                 let hits = self.best(hits.collect());
@@ -79,7 +81,7 @@ impl Ranking<'_> {
     /// The best, with their scores in the index's metric.
     fn best(&self, hits: Vec<Scored>) -> Vec<Scored> {
         let mut hits = self.ordered(hits, self.k);
-        self.scale.rank(&mut hits);
+        self.asked.scored(&mut hits);
         // Different scores may be one in the index's metric.
         self.records.order(&mut hits);
         hits.retain(|hit| self.question.reaches(self.metric, hit.score));

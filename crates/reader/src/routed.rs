@@ -6,6 +6,7 @@ use sordino_ckks::column::{self, Hint, Reply, SecretKey};
 use sordino_index::Error;
 use sordino_index::checks::ClusterChecks;
 use sordino_index::content_key::ContentKey;
+use sordino_index::frame::Asked;
 use sordino_index::manifest::{Grid, Routed};
 use sordino_index::members::Members;
 use sordino_index::pad::Pad;
@@ -117,11 +118,11 @@ impl Scorer {
     pub(crate) fn search<R: CryptoRng + ?Sized>(
         &self,
         round: &mut Round<'_, R, impl Transport>,
-        query: &[f32],
+        asked: &Asked,
         wanted: Wanted<'_>,
         stages: &mut Stages,
     ) -> Result<Ranked, Error> {
-        let (sent, body) = self.encrypted(round.rng, query, stages)?;
+        let (sent, body) = self.encrypted(round.rng, asked, stages)?;
         let own = self.mode.grid.reply_len()?;
         let len = own + self.tail.reply_len()?;
         let replies = time(&mut stages.scores, || {
@@ -133,7 +134,7 @@ impl Scorer {
         })?;
         Ok(replies.map_or_else(
             |Wrong| Ranked::nothing(),
-            |replies| self.best(sent, &replies, wanted, stages),
+            |replies| self.best(sent, &replies, (asked, wanted), stages),
         ))
     }
 
@@ -141,11 +142,11 @@ impl Scorer {
     fn encrypted<R: CryptoRng + ?Sized>(
         &self,
         rng: &mut R,
-        query: &[f32],
+        asked: &Asked,
         stages: &mut Stages,
     ) -> Result<(SentQuery, Vec<u8>), Error> {
         let (split, secret, mut body) = time(&mut stages.encrypt, || {
-            let split = self.split(query);
+            let split = self.split(asked.lifted());
             let message = self.message(&split);
             let (secret, words) = self.words.query(rng, &message)?;
             let negated = secret.into_negated();
@@ -159,7 +160,7 @@ impl Scorer {
             tail: None,
         };
         if !self.tail.is_empty() {
-            let (tail, query) = self.tail.encrypted(rng, query, stages)?;
+            let (tail, query) = self.tail.encrypted(rng, asked, stages)?;
             sent.tail = Some(tail);
             body.extend(query.to_bytes());
         }
@@ -203,7 +204,7 @@ impl Scorer {
         &self,
         sent: SentQuery,
         (own, tail): &Replies,
-        wanted: Wanted<'_>,
+        (asked, wanted): (&Asked, Wanted<'_>),
         stages: &mut Stages,
     ) -> Ranked {
         let products = time(&mut stages.decrypt, || {
@@ -215,11 +216,11 @@ impl Scorer {
         let (bare, held) = time(&mut stages.open, || self.bare(&sent.split, &products));
         let (chosen, added) = wanted.split_base();
         let found = time(&mut stages.rank, || {
-            self.scored(&sent.split, &bare, (wanted.k, chosen))
+            self.scored((asked, &sent.split), &bare, (wanted.k, chosen))
         });
         // Where one of the two is wrong the other is read all the same: it takes as long, and the next message waits for it.
         let tail = match (sent.tail, tail) {
-            (Some(sent), Some(reply)) => self.tail.best(sent, reply, added, stages),
+            (Some(sent), Some(reply)) => self.tail.best(sent, reply, (asked, added), stages),
             _ => Ranked {
                 hits: Vec::new(),
                 right: true,
@@ -264,7 +265,7 @@ impl Scorer {
     /// moves scores so far.
     fn scored(
         &self,
-        split: &[(usize, SplitQuery)],
+        (asked, split): (&Asked, &[(usize, SplitQuery)]),
         products: &[i32],
         (k, chosen): (usize, Option<&[bool]>),
     ) -> Vec<Scored> {
@@ -282,7 +283,7 @@ impl Scorer {
                 let row = id as usize;
                 let counts =
                     (self.dead.get(row) != Some(&true)) & chosen.is_none_or(|chosen| chosen[row]);
-                let score = counting(counts, score);
+                let score = counting(counts, asked.key_of_lifted(score));
                 found.push(Scored { id, score });
             }
         }

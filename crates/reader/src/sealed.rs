@@ -8,6 +8,7 @@ use sordino_ckks::dot;
 use sordino_index::code::Codec;
 use sordino_index::content_key::ContentKey;
 use sordino_index::digest::Digest;
+use sordino_index::frame::{Asked, Frame};
 use sordino_index::manifest::{self, Routing, Sealed};
 use sordino_index::numbers::Numbers;
 use sordino_index::opened::Opened;
@@ -38,7 +39,7 @@ use crate::update::Update;
 /// The reader of some buckets: it chooses them for a query, fetches them, scores what is in them.
 pub(crate) struct Fetcher {
     mode: Sealed,
-    width: usize,
+    frame: Frame,
     seal: Seal,
     /// The digest of every sealed bucket.
     digests: Vec<Digest>,
@@ -64,11 +65,11 @@ impl Fetcher {
     /// A fetcher of the base; [`update`](Self::update) adds the rest.
     pub(crate) fn new(
         mode: &Sealed,
-        (width, key): (usize, &ContentKey),
+        (frame, key): (&Frame, &ContentKey),
         sessions: &Arc<Sessions>,
         download: &mut Download,
     ) -> Result<Self, Error> {
-        let (id, version) = (&mode.base.id, mode.base.version);
+        let (id, version, width) = (&mode.base.id, mode.base.version, frame.width());
         let mut opened = |purpose| {
             let sealed = download.take(&mode.centroids)?;
             let seal = key.seal(purpose, id, version);
@@ -99,14 +100,14 @@ impl Fetcher {
         };
         Ok(Self {
             mode: mode.clone(),
-            width,
+            frame: frame.clone(),
             seal: key.seal(Purpose::Bucket, id, version),
             digests: digests.as_chunks().0.to_vec(),
             stand_in: StandIn::new(&mode.layout, mode.base.n),
             route,
             retrieval,
             dead: Numbers::default(),
-            tail: Chunks::new(width, Codec::Int8),
+            tail: Chunks::new(frame, Codec::Int8),
         })
     }
 
@@ -123,10 +124,11 @@ impl Fetcher {
     pub(crate) fn search<R: CryptoRng + ?Sized>(
         &self,
         round: &mut Round<'_, R, impl Transport>,
-        query: &[f32],
+        asked: &Asked,
         wanted: Wanted<'_>,
         stages: &mut Stages,
     ) -> Result<Ranked, Error> {
+        let query = asked.lifted();
         let scores = match &self.route {
             Route::Centroids(centroids) => Ok(self.own_scores(centroids, query, stages)),
             Route::Vertices(mean, vertices) => {
@@ -148,14 +150,14 @@ impl Fetcher {
         let sealed = fetched.as_deref().unwrap_or_default();
         let (opened, good) = time(&mut stages.open, || self.open(&buckets, sealed));
         Ok(Ranked {
-            hits: time(&mut stages.rank, || self.rank(&opened, query, wanted)),
+            hits: time(&mut stages.rank, || self.rank(&opened, asked, wanted)),
             right: good && scores.is_ok() && fetched.is_ok(),
         })
     }
 
     /// The scores of centroids or vertices that are here.
     fn own_scores(&self, rows: &[f32], query: &[f32], stages: &mut Stages) -> Zeroizing<Vec<f32>> {
-        let rows = rows.chunks_exact(self.width);
+        let rows = rows.chunks_exact(self.frame.width());
         let scores = || rows.map(|row| sordino_vectors::dot(row, query)).collect();
         Zeroizing::new(time(&mut stages.scores, scores))
     }
@@ -171,12 +173,12 @@ impl Fetcher {
             let digest = digests.get(at);
             let right = digest.is_some_and(|digest| *digest == self.digests[bucket]);
             let open = right && {
-                let (number, sealed) = (u32_of(bucket), &fetched[at]);
-                let open = layout.open(&self.seal, number, sealed, &mut opened);
+                let bucket = (u32_of(bucket), &fetched[at][..]);
+                let open = layout.open(&self.seal, bucket, &self.frame, &mut opened);
                 open.is_ok()
             };
             if !open {
-                self.stand_in.open(at, &mut opened);
+                self.stand_in.open(at, &self.frame, &mut opened);
             }
             good &= open;
         }
@@ -184,7 +186,7 @@ impl Fetcher {
     }
 
     /// The best of the fetched buckets and of what was added since.
-    fn rank(&self, opened: &Opened, query: &[f32], wanted: Wanted<'_>) -> Vec<Scored> {
+    fn rank(&self, opened: &Opened, query: &Asked, wanted: Wanted<'_>) -> Vec<Scored> {
         let (chosen, added) = wanted.split_base();
         // A row that is none is of no record, whoever sealed it.
         let counts = |row: u32| {
@@ -213,7 +215,7 @@ impl Fetcher {
             dot::encrypt(round.rng, &params, query)
         })?;
         let clusters = self.mode.clusters as usize;
-        let len = dot::Reply::encoded_len(&params, self.width, clusters)?;
+        let len = dot::Reply::encoded_len(&params, self.frame.width(), clusters)?;
         let reply = time(&mut stages.scores, || {
             round.ask(Message::Score, &query.to_bytes(), len, |body| {
                 Ok(dot::Reply::from_bytes(body)?)

@@ -1,8 +1,10 @@
 //! The bucket that stands in for wrong ones.
 
 use sordino_index::bucket::Layout;
+use sordino_index::frame::Frame;
 use sordino_index::opened::Opened;
 use sordino_index::purpose::Purpose;
+use sordino_index::quantiser::Entry;
 use sordino_index::seal::Seal;
 use sordino_vectors::u32_of;
 
@@ -31,9 +33,11 @@ impl StandIn {
     }
 
     /// Opens it in the place of a search's bucket `at`.
-    pub(crate) fn open(&self, at: usize, opened: &mut Opened) {
+    pub(crate) fn open(&self, at: usize, frame: &Frame, opened: &mut Opened) {
         let before = opened.rows.len();
-        let open = self.layout.open(&self.seal, 0, &self.sealed, opened);
+        let open = self
+            .layout
+            .open(&self.seal, (0, &self.sealed), frame, opened);
         debug_assert!(open.is_ok(), "sealed here");
         let mut state = at as u64;
         for row in &mut opened.rows[before..] {
@@ -53,8 +57,14 @@ fn content(layout: &Layout) -> Vec<u8> {
     };
     let (centroid, vectors) = (vector(), (0..slots).map(|_| vector()));
     let vectors: Vec<Vec<f32>> = vectors.collect();
-    let entries = (0..).zip(vectors.iter().map(|vector| &vector[..]));
-    let entries: Vec<(u32, &[f32])> = entries.collect();
+    let entries = (0..).zip(&vectors).map(|(row, vector)| Entry {
+        row,
+        base: 0,
+        scale: 0.0,
+        residual: vector,
+        unit: vector,
+    });
+    let entries: Vec<Entry<'_>> = entries.collect();
     layout.write(&centroid, &entries)
 }
 
@@ -71,6 +81,7 @@ fn made_up(state: &mut u64) -> u32 {
 mod tests {
     use super::*;
     use sordino_index::code::Codec;
+    use sordino_vectors::Metric;
 
     #[test]
     fn it_is_full_and_its_vectors_and_rows_differ() {
@@ -80,14 +91,16 @@ mod tests {
                 let layout = Layout { dim, slots, codec };
                 let stand_in = StandIn::new(&layout, 1_000_000);
                 let mut opened = Opened::default();
-                (0..3).for_each(|at| stand_in.open(at, &mut opened));
+                let frame = Frame::origin(Metric::Cosine, [1; 32], dim as usize);
+                (0..3).for_each(|at| stand_in.open(at, &frame, &mut opened));
                 let mut rows = opened.rows.clone();
                 assert!(rows.iter().all(|row| *row < 1_000_000));
                 rows.sort_unstable();
                 rows.dedup();
                 assert_eq!(rows.len(), 21);
                 let query = vec![(dim as f32).sqrt().recip(); dim as usize];
-                let found = opened.nearest(&query, |_| true, 100);
+                let asked = frame.ask(&query).unwrap();
+                let found = opened.nearest(&asked, |_| true, 100);
                 assert!(found.iter().all(|hit| hit.score.is_finite()));
                 if dim > 2 {
                     let mut scores: Vec<u32> = found.iter().map(|it| it.score.to_bits()).collect();

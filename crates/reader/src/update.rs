@@ -3,6 +3,7 @@
 use sordino_index::Error;
 use sordino_index::contents::ContentKeys;
 use sordino_index::numbers::Numbers;
+use sordino_vectors::Metric;
 
 use crate::download::Download;
 
@@ -13,6 +14,7 @@ pub(crate) struct Update<'a> {
     pub(crate) kept: usize,
     /// The deleted rows of every segment.
     pub(crate) dead: &'a [Numbers],
+    pub(crate) metric: Metric,
     /// The parts of the others.
     pub(crate) download: &'a mut Download,
 }

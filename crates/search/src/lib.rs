@@ -7,14 +7,14 @@ pub use in_process::{Exchange, InProcess};
 pub use together::{Member, Together};
 
 pub use sordino_index::{
-    AccessFault, AnyDisk, Bytes, Disk, Error, Files, Id, IdKind, Index, KeyWrap, KeyWrapError,
-    LogFault, Memory, NotNext, OwnerKeys, OwnerPublicKey, Pin, ReaderKeys, ReaderPublicKey,
-    ReaderSecret, SignedManifest, WrappingKey, manifest,
+    AccessFault, AnyDisk, Bytes, Disk, Error, Files, FilterFault, Id, IdKind, Index, KeyWrap,
+    KeyWrapError, LogFault, Memory, NotNext, OwnerFault, OwnerKeys, OwnerPublicKey, Pin,
+    ReaderKeys, ReaderPublicKey, ReaderSecret, SignedManifest, WrappingKey, manifest,
 };
 pub use sordino_owner::{
     AccessReport, Added, Assembly, Batch, Blueprint, Centroids, Change, Clustering, Compaction,
-    Contents, Form, Instead, Label, Measured, Nearest, Piece, Plan, Reading, Spec, Step, Store,
-    Stored, Verified, Wish, build, plan,
+    Contents, Form, Instead, Label, Measured, Nearest, Piece, Pins, Plan, Reading, Spec, Step,
+    Store, Stored, Verified, Wish, build, plan,
 };
 pub use sordino_reader::{
     Cache, Client, Filter, Found, Hit, KEYS_LEN, Question, Stages, Transport,
@@ -24,7 +24,7 @@ pub use sordino_server::{Ask, Asked, Encodings, Prepared, Server, Shard};
 pub use sordino_index::attributes::Attributes;
 pub use sordino_index::digest::Digest;
 pub use sordino_index::directory::check_label;
-pub use sordino_index::folder::{Copied, Folder};
+pub use sordino_index::folder::{Copied, Folder, Recovered};
 pub use sordino_index::look::SecondLook;
 pub use sordino_index::manifest::Routing;
 pub use sordino_index::payload::Class;

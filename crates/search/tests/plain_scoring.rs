@@ -40,6 +40,10 @@ fn a_private_search_ranks_as_plain_scoring_of_its_buckets_does() {
         found.1.to_vec()
     };
     let (buckets, centroids) = (part(PartKind::Buckets), part(PartKind::Centroids));
+    let contents = keys.keys_of(&manifest);
+    let frame = contents
+        .open_frame(&manifest, &part(PartKind::Frame))
+        .unwrap();
     let reader = keys.reader();
     let server = Server::new(index).unwrap();
     let mut transport = InProcess::new(&server);
@@ -65,11 +69,18 @@ fn a_private_search_ranks_as_plain_scoring_of_its_buckets_does() {
             let len = mode.layout.sealed_len();
             let sealed = &buckets[bucket * len..][..len];
             mode.layout
-                .open(&seal(Purpose::Bucket), u32_of(bucket), sealed, &mut opened)
+                .open(
+                    &seal(Purpose::Bucket),
+                    (u32_of(bucket), sealed),
+                    &frame,
+                    &mut opened,
+                )
                 .unwrap();
         }
-        let mut expected: Vec<Scored> = opened.nearest(&rotated, |_| true, 7);
+        let asked = frame.ask(query).unwrap();
+        let mut expected: Vec<Scored> = opened.nearest(&asked, |_| true, 7);
         expected.sort_by(Scored::rank);
+        asked.scored(&mut expected);
         let found = client.search(rng, &mut transport, query).unwrap();
         let expected = expected.iter().map(|hit| (Id::from(hit.id), hit.score));
         let found = found.hits.into_iter().map(|hit| (hit.id, hit.score));

@@ -7,7 +7,7 @@ use rand::rngs::StdRng;
 use sordino_search::manifest::Packing;
 use sordino_search::{
     Attributes, Batch, Client, Column, Contents, Error, Filter, Form, Id, IdKind, InProcess, Index,
-    Metric, OwnerKeys, Question, Routing, Server, Spec, Store, Vectors, metric, synthetic,
+    Metric, OwnerKeys, Question, Routing, Server, Spec, Store, Vectors, synthetic,
 };
 
 const DIM: usize = 12;
@@ -183,7 +183,6 @@ fn questions_are_answered_by_the_client_alone() {
             k: 20,
             form,
             metric,
-            norm: Some(2.0),
             ..Spec::default()
         };
         let kind = IdKind::Number;
@@ -343,28 +342,6 @@ fn an_id_that_comes_twice_in_one_change_is_refused_wherever_it_is() {
         &mut |_| (),
     );
     assert!(matches!(next, Err(Error::NoNextId { highest: u64::MAX })));
-}
-
-/// A vector comes back from what stands for it.
-#[test]
-fn vectors_are_restored_in_every_metric() {
-    let (base, _) = synthetic::clustered(5, 1, DIM, 9);
-    for metric in Metric::ALL {
-        let space = metric::Space::new(metric, Some(3.0), &base);
-        let units = space.stored(base.clone()).unwrap();
-        for (row, unit) in base.rows().zip(units.rows()) {
-            let restored = space.restored(unit, DIM);
-            let length = row.iter().map(|x| x * x).sum::<f32>().sqrt();
-            let scale = if metric == Metric::Cosine {
-                length
-            } else {
-                1.0
-            };
-            for (a, b) in row.iter().zip(restored) {
-                assert!((a / scale - b).abs() < 1e-5, "{metric:?}");
-            }
-        }
-    }
 }
 
 #[test]

@@ -131,10 +131,15 @@ impl Server {
     #[must_use]
     pub fn prepared(&self, request: &[u8]) -> Option<Prepared> {
         match Message::read(request) {
-            Ok((Message::GetManifest, [])) => Some(Prepared::new(
-                Message::Manifest,
-                vec![self.manifest.to_bytes().to_vec().into()],
-            )),
+            Ok((Message::GetManifest, body)) => {
+                // A server that gathers names the shard that it asks; a client does not, and is told that it asks one.
+                let asked = match self.shard {
+                    None => body.is_empty(),
+                    Some(_) => Head::read(body).is_ok_and(|(_, rest)| rest.is_empty()),
+                };
+                let manifest = || vec![self.manifest.to_bytes().to_vec().into()];
+                asked.then(|| Prepared::new(Message::Manifest, manifest()))
+            }
             Ok((Message::GetParts, body)) => {
                 let parts = self.edition.strip(body).and_then(|body| self.parts(body));
                 Some(self.given(parts.ok()?))
@@ -276,10 +281,10 @@ impl Server {
                 let len = self.edition.strip(body)?.len();
                 Err(malformed(format!("a version of {len} bytes")))
             }
-            (kind, body) => Err(malformed(format!(
-                "{kind:?} of {} bytes is no request",
-                body.len()
-            ))),
+            (kind, body) => Err(match (kind, self.shard) {
+                (Message::GetManifest, Some(shard)) => Error::Share([shard.number(), shard.of()]),
+                _ => malformed(format!("{kind:?} of {} bytes is no request", body.len())),
+            }),
         }
     }
 

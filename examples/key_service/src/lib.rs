@@ -73,9 +73,9 @@ impl TokenKey {
 }
 
 impl KeyWrap for TokenKey {
-    fn wrap(&self, key: &[u8; 32]) -> Result<Vec<u8>, KeyWrapError> {
+    fn wrap(&self, secret: &[u8]) -> Result<Vec<u8>, KeyWrapError> {
         let mut template = Self::passing().to_vec();
-        template.push(Attribute::Value(key.to_vec()));
+        template.push(Attribute::Value(secret.to_vec()));
         let passing = self.session.create_object(&template).map_err(failed)?;
         if let Some(Attribute::Value(copy)) = template.last_mut() {
             zeroize::Zeroize::zeroize(copy);
@@ -87,7 +87,7 @@ impl KeyWrap for TokenKey {
         wrapped.map_err(failed)
     }
 
-    fn unwrap(&self, wrapped: &[u8]) -> Result<Zeroizing<[u8; 32]>, KeyWrapError> {
+    fn unwrap(&self, wrapped: &[u8]) -> Result<Zeroizing<Vec<u8>>, KeyWrapError> {
         let (template, mechanism) = (Self::passing(), Mechanism::AesKeyWrap);
         let passing = self
             .session
@@ -101,16 +101,7 @@ impl KeyWrap for TokenKey {
             Attribute::Value(value) => Some(Zeroizing::new(value)),
             _ => None,
         });
-        let mut key = Zeroizing::new([0; 32]);
-        match value {
-            Some(value) if value.len() == key.len() => {
-                key.copy_from_slice(&value);
-                Ok(key)
-            }
-            _ => Err(KeyWrapError(
-                "what was wrapped is no key of 32 bytes".into(),
-            )),
-        }
+        value.ok_or_else(|| KeyWrapError("the token does not give what was wrapped".into()))
     }
 }
 

@@ -74,7 +74,7 @@ fn secrets_come_back_from_a_token_and_nothing_else_does() {
     let first = TokenKey::generate(session(&token, slot), "first").unwrap();
     let owner = OwnerKeys::from_master([1; 32]);
     let wrapped = owner.wrapped(&first).unwrap();
-    assert_eq!(wrapped.len(), 40);
+    assert_eq!(wrapped.len(), 48);
     assert!(!wrapped.windows(8).any(|piece| piece == [1; 8]));
     drop(first);
     // Found again, as after a restart.
@@ -85,12 +85,14 @@ fn secrets_come_back_from_a_token_and_nothing_else_does() {
     let other = reader.wrapped(&first).unwrap();
     let back = ReaderSecret::unwrapped(&first, &other).unwrap();
     assert_eq!(back.as_bytes(), reader.as_bytes());
-    for at in [0, 8, 39] {
+    assert!(OwnerKeys::unwrapped(&first, &other).is_err());
+    assert!(ReaderSecret::unwrapped(&first, &wrapped).is_err());
+    for at in [0, 8, 47] {
         let mut changed = wrapped.clone();
         changed[at] ^= 1;
         assert!(first.unwrap(&changed).is_err(), "byte {at}");
     }
-    assert!(first.unwrap(&wrapped[..32]).is_err() && first.unwrap(&[]).is_err());
+    assert!(first.unwrap(&wrapped[..40]).is_err() && first.unwrap(&[]).is_err());
     drop(first);
     let second = TokenKey::generate(session(&token, slot), "second").unwrap();
     assert!(second.unwrap(&wrapped).is_err());

@@ -74,6 +74,36 @@ impl Segments {
         self.encoded(vectors)
     }
 
+    /// The hint of a segment alone, which needs no room for what is encoded.
+    ///
+    /// # Errors
+    /// Those of [`encode`](Self::encode).
+    pub fn hint(&self, vectors: &[f32]) -> Result<Hint, Error> {
+        let codes = self.params.real_codes(vectors, self.shape.dim)?;
+        Database::hint_with_public(
+            &self.params,
+            Seed(self.seed),
+            &self.a,
+            &codes,
+            self.shape.dim,
+        )
+    }
+
+    /// The hint of a segment of integers alone.
+    ///
+    /// # Errors
+    /// Those of [`encode_modular`](Self::encode_modular).
+    pub fn hint_modular(&self, vectors: &[i32]) -> Result<Hint, Error> {
+        self.params.check_modular_rows(vectors, self.shape.dim)?;
+        Database::hint_with_public(
+            &self.params,
+            Seed(self.seed),
+            &self.a,
+            vectors,
+            self.shape.dim,
+        )
+    }
+
     fn encoded(&self, codes: &[i32]) -> Result<(Database, Hint), Error> {
         let a = Arc::clone(&self.a);
         Database::with_public(&self.params, Seed(self.seed), a, codes, self.shape.dim)

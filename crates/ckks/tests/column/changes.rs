@@ -186,6 +186,7 @@ fn shared_segments_score_as_one_database_does() {
     for count in [700, 1, 1024, 30] {
         let codes = residues(&mut rng, count * dim, 26);
         let (segment, hint) = segments.encode_modular(&codes).unwrap();
+        assert_eq!(segments.hint_modular(&codes).unwrap(), hint);
         assert_eq!(hint, database.append_segment_modular(&codes).unwrap());
         client.extend(&hint).unwrap();
         segments.push(Arc::new(segment)).unwrap();

@@ -2,6 +2,39 @@
 
 use std::path::Path;
 
+/// The advice after a wrong reply: the same whatever was wrong, and so is what happens then.
+pub(super) const WRONG: &str = "Do not repeat the query: stop using this server, and tell the index's owner by another way. The owner checks the \
+     index with `sordino index verify --deep`; if that finds nothing, the server computes something else";
+
+/// The advice to a client that is shown something else than it knows.
+fn shown(what: &str) -> String {
+    format!(
+        "Stop using this server: it shows {what}. Ask the index's owner by another way; the owner checks the index's folder with \
+         `sordino index verify`, and clients compare `sordino log fingerprint`"
+    )
+}
+
+/// Said of an older version than was seen.
+pub(super) fn rollback(found: u64, pinned: u64) -> String {
+    let shown = shown("an older version");
+    format!("version {found} of the index: this client has already seen version {pinned}. {shown}")
+}
+
+/// Said of a version of another history.
+pub(super) fn fork(version: u64) -> String {
+    let shown = shown("another history");
+    format!(
+        "version {version} of the index does not follow from the one that this client knows. {shown}"
+    )
+}
+
+/// Said of another index than was seen.
+pub(super) fn other(found: &[u8; 16], pinned: &[u8; 16]) -> String {
+    let (found, pinned) = (hex(found), hex(pinned));
+    let shown = shown("another index");
+    format!("index {found}: index {pinned} was seen before. {shown}")
+}
+
 /// Said to whoever has no key of an index.
 pub(super) const NO_READER: &str = "this key opens nothing of this index: it is not, or no longer, among the index's readers; or it is a reader's own, and \
      the index has no readers of its own";
@@ -19,6 +52,38 @@ pub(super) fn occupied(path: &Path, entry: &Path) -> String {
     let (path, entry) = (path.display(), entry.display());
     format!(
         "{path} holds {entry}, which is not part of an index: choose a directory that is empty or not there yet"
+    )
+}
+
+/// Said of a directory that has lost the name of its newest version.
+pub(super) fn lost(path: &Path, versions: &[u64]) -> String {
+    let path = path.display();
+    let versions = match versions {
+        [one] => format!("the manifest of version {one}"),
+        [first, .., last] => format!(
+            "manifests of {} versions, {first} to {last}",
+            versions.len()
+        ),
+        [] => "manifests".to_owned(),
+    };
+    format!(
+        "{path} has {versions} and no file CURRENT: it was copied in part, or its making was interrupted. Nothing was \
+         changed. `sordino index restore --from-manifests {path}` takes the newest whole version; for a new index choose \
+         another folder"
+    )
+}
+
+/// Said of a build that does not fit.
+pub(super) fn memory(needed: u64, found: Option<u64>) -> String {
+    const MEGA: u64 = 1_000_000;
+    let needed = needed.div_ceil(MEGA);
+    let found = match found {
+        Some(found) => format!("there are {} MB", found / MEGA),
+        None => "the system does not give them".to_owned(),
+    };
+    format!(
+        "{needed} MB of memory more are needed, and {found}: allow this process or its container more, or build on a larger \
+         machine; `sordino plan` says what a build needs"
     )
 }
 

@@ -1,9 +1,11 @@
 //! Copies of an index in another directory: backups, and what is restored from them.
 
+use super::manifests::signed;
+use super::names::LOCK;
 use super::{Current, Folder, names};
 use crate::manifest::SignedManifest;
 use crate::public_key::OwnerPublicKey;
-use crate::{Disk, Error, NotNext};
+use crate::{Disk, Error, NotNext, OwnerFault};
 
 /// The version that a copy has now, and the work that it took.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -31,8 +33,9 @@ impl<D: Disk> Folder<D> {
     ///
     /// # Errors
     /// The first thing that is wrong with this directory; [`Error::Occupied`] and [`Error::Locked`] about the other;
-    /// [`Error::OtherIndex`] and [`Error::NotNext`] if it has something that is not an older version of the same
-    /// index; [`Error::File`]. What was copied then stays for the next attempt.
+    /// [`OwnerFault::Copy`] and [`Error::NotNext`] if it has something that is not an older version of the same
+    /// index; [`Error::Lost`] if it has no `CURRENT`, and manifests that an interrupted copy of this index has not left;
+    /// [`Error::File`]. What was copied then stays for the next attempt.
     pub fn copy_to<E: Disk>(
         &self,
         to: &Folder<E>,
@@ -57,12 +60,53 @@ impl<D: Disk> Folder<D> {
         copied
     }
 
-    /// True if there is no index yet, in a directory that may get one.
+    /// Copies the newest version to a directory that has no index. An interrupted copy goes on.
+    ///
+    /// # Errors
+    /// [`Error::Exists`], and those of [`copy_to`](Self::copy_to).
+    pub fn restore_to<E: Disk>(
+        &self,
+        to: &Folder<E>,
+        owner: &OwnerPublicKey,
+    ) -> Result<Copied, Error> {
+        to.check_unnamed()?;
+        self.copy_to(to, owner)
+    }
+
+    /// True if there is no index yet, in a directory that may get one. It may have manifests, of an interrupted copy or
+    /// of another index.
     fn is_new(&self) -> Result<bool, Error> {
         match self.current() {
-            Err(Error::NoIndex { .. }) => self.check_free().map(|()| true),
+            // Whoever writes a manifest here has made the lock before.
+            Err(Error::Lost { path, versions }) if !self.disk.exists(&self.root.join(LOCK)) => {
+                Err(Error::Lost { path, versions })
+            }
+            Err(Error::NoIndex { .. } | Error::Lost { .. }) => self.check_ours().map(|()| true),
             found => found.map(|_| false),
         }
+    }
+
+    /// Refuses manifests, beside no `CURRENT`, that a copy of these versions has not left: what they name would be removed.
+    fn check_begun<'a>(
+        &self,
+        line: impl Iterator<Item = &'a SignedManifest> + Clone,
+        owner: &OwnerPublicKey,
+    ) -> Result<(), Error> {
+        let versions = self.versions()?;
+        for &number in &versions {
+            let copied = line.clone().find(|version| version.version == number);
+            let held = self.manifest_bytes(number)?;
+            // A damaged one of the same number is of no use, and is written again.
+            let same = |version: &SignedManifest| {
+                signed(&held, number, owner).is_ok_and(|held| held.digest() == version.digest())
+                    || SignedManifest::from_bytes(&held, owner).is_err()
+            };
+            if !copied.is_some_and(same) {
+                let path = self.root.clone();
+                return Err(Error::Lost { path, versions });
+            }
+        }
+        Ok(())
     }
 
     fn copy_version<E: Disk>(
@@ -74,21 +118,26 @@ impl<D: Disk> Folder<D> {
     ) -> Result<Copied, Error> {
         let mut before = Vec::new();
         self.history(manifest, usize::MAX, owner, &mut before)?;
+        let line = std::iter::once(manifest).chain(&before);
         if let Some(held) = held {
             if held.index != manifest.index {
-                return Err(Error::OtherIndex {
+                return Err(Error::from(OwnerFault::Copy {
                     found: manifest.index,
-                    pinned: held.index,
-                });
+                    there: held.index,
+                }));
             }
-            let mut line = std::iter::once(manifest).chain(&before);
-            if !line.any(|version| version.digest() == held.digest()) {
+            if !line
+                .clone()
+                .any(|version| version.digest() == held.digest())
+            {
                 return Err(Error::from(NotNext {
                     found: manifest.version,
                     there: held.version,
                     holder: "the copy",
                 }));
             }
+        } else {
+            to.check_begun(line, owner)?;
         }
         let mut copied = Copied {
             version: manifest.version,

@@ -8,22 +8,42 @@ use super::names::{self, CURRENT, LOCK, MANIFESTS, PARTS};
 use crate::{Disk, Error};
 
 impl<D: Disk> Folder<D> {
-    /// Refuses a directory in which anything is not what a new index may find: an index, or what the
-    /// making of one that was interrupted has left. A directory that is not there yet is free.
+    /// Refuses a directory that has anything but parts which the making of an index has left. One with manifests
+    /// has versions that may be whole. A directory that is not there yet is free.
     ///
     /// # Errors
-    /// [`Error::Exists`], [`Error::Occupied`], [`Error::File`].
+    /// [`Error::Exists`], [`Error::Lost`], [`Error::Occupied`], [`Error::File`].
     pub fn check_free(&self) -> Result<(), Error> {
-        let entries = match self.disk.list(&self.root) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-            entries => self.run(&self.root, entries)?,
-        };
-        let has = |name: &str| entries.iter().any(|entry| entry == name);
+        self.check_unnamed()?;
+        let (path, versions) = (self.root.clone(), self.versions()?);
+        if !versions.is_empty() {
+            return Err(Error::Lost { path, versions });
+        }
+        self.check_ours()
+    }
+
+    /// Refuses a directory that has a `CURRENT`, whatever is in it.
+    pub(super) fn check_unnamed(&self) -> Result<(), Error> {
         // A store may list late.
-        if has(CURRENT) || self.disk.exists(&self.root.join(CURRENT)) {
+        let named = self.entries()?.iter().any(|entry| entry == CURRENT);
+        if named || self.disk.exists(&self.root.join(CURRENT)) {
             let path = self.root.clone();
             return Err(Error::Exists { path });
         }
+        Ok(())
+    }
+
+    fn entries(&self) -> Result<Vec<String>, Error> {
+        match self.disk.list(&self.root) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+            entries => self.run(&self.root, entries),
+        }
+    }
+
+    /// Refuses a directory in which anything is not what the making of an index leaves.
+    pub(super) fn check_ours(&self) -> Result<(), Error> {
+        let entries = self.entries()?;
+        let has = |name: &str| entries.iter().any(|entry| entry == name);
         let foreign = |entry: PathBuf| Error::Occupied {
             path: self.root.clone(),
             entry,
@@ -59,6 +79,11 @@ impl<D: Disk> Folder<D> {
     /// anything else.
     pub fn abandon(&self, fresh: bool) {
         self.discard();
+        // Nobody has seen it: it has never been the newest.
+        if let Some(version) = self.written().manifest.take() {
+            let path = self.manifests().join(names::of_version(version));
+            drop(self.disk.remove(&path));
+        }
         let dirs = [self.parts(), self.manifests()];
         let empty = dirs.iter().all(|dir| self.disk.remove_dir(dir).is_ok());
         if empty && self.disk.remove(&self.root.join(LOCK)).is_ok() && fresh {

@@ -21,7 +21,6 @@ impl<D: Disk> Folder<D> {
         history: &mut Vec<SignedManifest>,
     ) -> Result<(), Error> {
         let mut numbers = self.versions()?;
-        numbers.sort_unstable();
         while history.len() < most {
             let newer = history.last().unwrap_or(newest);
             if newer.is_first() {

@@ -1,8 +1,8 @@
 //! The conditions on a manifest: every size that is computed from it later is bounded here.
 
 use super::{
-    Checking, Columns, Deleted, Local, MAX_DIM, MAX_K, MAX_KEYS, MAX_SEGMENTS, Manifest, Mode,
-    Routed, Sealed, Segment,
+    Checking, Columns, Deleted, Local, MAX_BASES, MAX_DIM, MAX_K, MAX_KEYS, MAX_SEGMENTS, Manifest,
+    Mode, Routed, Sealed, Segment, frame_len,
 };
 use sordino_vectors::id::{IdKind, MAX_TEXT};
 
@@ -10,7 +10,6 @@ use crate::TAG_LEN;
 use crate::code::Codec;
 use crate::digest::{Coded, MIN_CODED};
 use crate::look::SecondLook;
-use crate::metric::{BOUNDS, Metric};
 use crate::sketch::Sketch;
 
 /// The longest code of one run of rows, and of their count.
@@ -46,11 +45,8 @@ impl Manifest {
             "a dimension outside 1 to 8192",
         )?;
         require((1..=MAX_K).contains(&self.k), "k outside 1 to 1024")?;
-        require(
-            BOUNDS.contains(&self.bound) && (self.metric != Metric::Cosine || self.bound == 0),
-            "a bound on lengths that the metric has not",
-        )?;
         self.check_readers()?;
+        self.check_frame()?;
         self.check_segments()?;
         self.check_deleted(&self.deleted)?;
         self.check_payloads()?;
@@ -70,6 +66,20 @@ impl Manifest {
             }
             Mode::Routed(routed) => self.check_routed(routed),
         }
+    }
+
+    fn check_frame(&self) -> Result<(), String> {
+        let frame = &self.frame;
+        require(
+            (1..=self.version).contains(&frame.version),
+            "a frame of a version outside 1 to the manifest's",
+        )?;
+        let (dim, width) = (self.dim as usize, self.width() as usize);
+        let mut lengths = (1..=MAX_BASES).map(|bases| frame_len(dim, width, bases) + TAG_LEN);
+        require(
+            lengths.any(|len| len as u64 == frame.part.len),
+            "a frame of an impossible length",
+        )
     }
 
     fn check_segments(&self) -> Result<(), String> {
@@ -98,6 +108,7 @@ impl Manifest {
         }
         require(stored == u64::from(self.n), "segments of other sizes")?;
         ids.push(self.deleted.id);
+        ids.push(self.frame.id);
         ids.extend(self.payloads.as_ref().map(|payloads| payloads.id));
         ids.extend(self.combined().map(|combined| combined.id));
         ids.extend(self.readers.as_ref().map(|readers| readers.id));
@@ -110,6 +121,8 @@ impl Manifest {
 
     /// `sums`: readers hold sums of the rows.
     fn check_columns(&self, columns: &Columns, sums: bool) -> Result<(), String> {
+        let mut scales = columns.segments.iter().map(|it| it.segment.scales);
+        require(scales.all(|it| it.is_some()), "rows without scales")?;
         let held = columns.segments.iter().all(|it| it.sums.is_some() == sums);
         require(held, "sums where there are none, or none where there are")?;
         let exact = columns.checking == Checking::Exact;

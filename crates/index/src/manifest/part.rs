@@ -1,6 +1,6 @@
 //! The parts of an index: what its manifest's digests name, and who holds each.
 
-use super::{Columns, Manifest, Mode, Routed, Routing, Rows, Scheme, Sealed, Segment};
+use super::{Columns, Manifest, Mode, PartKind, Routed, Routing, Rows, Scheme, Sealed, Segment};
 use crate::checks::{exact, held};
 use crate::digest::{Coded, Digest};
 use crate::payload::{Fetch, Payloads};
@@ -36,75 +36,6 @@ impl Holder {
     #[must_use]
     pub fn is_stored(self) -> bool {
         self != Self::Clients
-    }
-}
-
-/// The kinds of parts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum PartKind {
-    /// The list of deletions.
-    Deleted,
-    /// The content keys, wrapped for each reader of an index that has its own.
-    Ring,
-    /// All payload slots.
-    Payloads,
-    /// The places of the records that have payloads.
-    PayloadPlaces,
-    /// The PIR hint of the payloads.
-    PayloadHint,
-    /// A segment's vectors in sealed chunks.
-    Chunks,
-    /// A segment's record ids.
-    Ids,
-    /// The attributes of a segment's records.
-    Attributes,
-    /// Sealed mode's buckets.
-    Buckets,
-    /// The digest of each bucket.
-    BucketDigests,
-    /// The centroids, or the mean, that buckets are found by.
-    Centroids,
-    /// The PIR hint of the buckets.
-    BucketHint,
-    /// A segment's rows in open and masked mode.
-    Rows,
-    /// The hint of a segment's rows, or of routed mode's table.
-    RowsHint,
-    /// Sums of a segment's rows in open mode.
-    Sums,
-    /// The combinations of all rows by which open and masked mode check scores exactly.
-    Combination,
-    /// Routed mode's clusters.
-    Table,
-    /// The records at the places of routed mode's clusters.
-    Members,
-}
-
-impl PartKind {
-    /// The words for it in reports and errors.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Deleted => "deleted",
-            Self::Ring => "ring",
-            Self::Payloads => "payloads",
-            Self::PayloadPlaces => "payload places",
-            Self::PayloadHint => "payload hint",
-            Self::Chunks => "chunks",
-            Self::Ids => "ids",
-            Self::Attributes => "attributes",
-            Self::Buckets => "buckets",
-            Self::BucketDigests => "bucket digests",
-            Self::Centroids => "centroids",
-            Self::BucketHint => "PIR hint",
-            Self::Rows => "rows",
-            Self::RowsHint => "hint",
-            Self::Sums => "sums",
-            Self::Combination => "combination",
-            Self::Table => "table",
-            Self::Members => "members",
-        }
     }
 }
 
@@ -204,11 +135,10 @@ impl Manifest {
     /// # Errors
     /// If there are more or longer vectors than the mode can hold.
     pub fn parts(&self) -> Result<Vec<Part>, Error> {
-        let mut parts = vec![coded(
-            PartKind::Deleted,
-            &self.deleted.rows,
-            Holder::Everyone,
-        )];
+        let mut parts = vec![
+            coded(PartKind::Frame, &self.frame.part, Holder::Everyone),
+            coded(PartKind::Deleted, &self.deleted.rows, Holder::Everyone),
+        ];
         let ring = self.readers.as_ref();
         parts.extend(ring.map(|readers| coded(PartKind::Ring, &readers.ring, Holder::Everyone)));
         if let Some(payloads) = &self.payloads {
@@ -338,6 +268,10 @@ impl Manifest {
                 part(PartKind::Rows, rows, &segment.rows, Holder::Server).of(at),
                 part(PartKind::RowsHint, hint, &column.hint, Holder::Clients).of(at),
             ]);
+            if let Some(scales) = &segment.scales {
+                let len = super::scales_len(self.metric, n) + TAG_LEN;
+                parts.push(part(PartKind::Scales, len, scales, Holder::Everyone).of(at));
+            }
             if let Some(sums) = &column.sums {
                 let len = held::len(n, width) + TAG_LEN;
                 parts.push(part(PartKind::Sums, len, sums, Holder::Everyone).of(at));

@@ -175,6 +175,9 @@ impl Manifest {
             return Err("a ring of a version outside 1 to the manifest's".to_owned());
         }
         let known = |key: u32| readers.key(key).is_some();
+        if !known(self.frame.key) {
+            return Err("a frame whose content key is not listed".to_owned());
+        }
         if !segments.iter().all(|Segment { key, .. }| known(*key)) {
             return Err("a segment whose content key is not listed".to_owned());
         }

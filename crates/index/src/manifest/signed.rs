@@ -27,7 +27,7 @@ impl SignedManifest {
     pub fn sign(manifest: Manifest, keys: &OwnerKeys) -> Self {
         let trailer = Trailer::of(&manifest);
         let mut bytes = match trailer {
-            None => wire::file_head(wire::MANIFEST),
+            None => wire::file_head_of(wire::OF_MANIFESTS, wire::MANIFEST),
             Some(_) => wire::file_head_of(wire::WITH_READERS, wire::MANIFEST),
         };
         let accepts = "a vector accepts all bytes";
@@ -129,8 +129,8 @@ mod tests {
     use crate::code::Codec;
     use crate::look::SecondLook;
     use crate::manifest::{
-        Checking, Coded, ColumnSegment, Columns, Combined, Deleted, Grid, Local, Mode, Packing,
-        Routed, Routing, Sealed, SecretPacking, Segment,
+        Checking, Coded, ColumnSegment, Columns, Combined, Deleted, FramePart, Grid, Local, Mode,
+        Packing, Routed, Routing, Sealed, SecretPacking, Segment,
     };
     use crate::metric::Metric;
     use crate::payload::{Class, Fetch, Payloads, SlotForm};
@@ -144,7 +144,16 @@ mod tests {
             rows: [id; 32],
             ids: coded(),
             attributes: None,
+            scales: None,
             key: crate::manifest::SHARED,
+        }
+    }
+
+    /// A segment that a server scores.
+    fn scored(id: u8, n: u32) -> Segment {
+        Segment {
+            scales: Some([id; 32]),
+            ..segment(id, n)
         }
     }
 
@@ -170,8 +179,16 @@ mod tests {
             k: 10,
             ids: crate::IdKind::Number,
             metric: Metric::Cosine,
-            bound: 0,
             rotation: [3; 32],
+            frame: FramePart::new(
+                [11; 16],
+                7,
+                crate::manifest::SHARED,
+                Coded {
+                    len: 8 + 4 * (128 + 3 * 128) + 16,
+                    digest: [12; 32],
+                },
+            ),
             deleted: Deleted {
                 id: [9; 16],
                 version: 7,
@@ -280,7 +297,10 @@ mod tests {
         assert!(with(&|m, _| m.version = 0).is_err());
         assert!(with(&|m, _| m.n = 99_000).is_err());
         assert!(with(&|m, _| m.metric = Metric::Euclidean).is_err());
-        assert!(with(&|m, _| m.bound = 1).is_err());
+        assert!(with(&|m, _| m.frame.id = [1; 16]).is_err());
+        assert!(with(&|m, _| m.frame.version = 8).is_err());
+        assert!(with(&|m, _| m.frame.part.len += 4).is_err());
+        assert!(with(&|m, _| m.frame.part.len = 8 + 4 * 128 + 16).is_err());
         assert!(with(&|m, _| m.deleted.id = [1; 16]).is_err());
         assert!(with(&|m, _| m.deleted.version = 8).is_err());
         assert!(with(&|m, _| m.deleted.rows.len = u64::MAX).is_err());
@@ -310,6 +330,8 @@ mod tests {
                 let mut manifest = sealed();
                 manifest.metric = metric;
                 let width = manifest.width();
+                let frame = super::super::frame_len(128, width as usize, 3);
+                manifest.frame.part.len = (frame + crate::TAG_LEN) as u64;
                 if let Mode::Sealed(mode) = &mut manifest.mode {
                     (mode.layout.codec, mode.layout.dim) = (codec, width);
                 }
@@ -365,7 +387,7 @@ mod tests {
     fn a_second_look_is_one_that_clients_can_take() {
         let columns = || {
             let mut columns = Columns::new(Packing::T8, [4; 32]);
-            let column = ColumnSegment::new(segment(1, 100_000), [6; 32]);
+            let column = ColumnSegment::new(scored(1, 100_000), [6; 32]);
             columns.segments.push(column);
             columns
         };
@@ -424,7 +446,7 @@ mod tests {
     fn checks_are_ones_that_clients_can_make() {
         let with = |mode: fn(Columns) -> Mode, change: &dyn Fn(&mut Columns)| {
             let mut columns = Columns::new(Packing::T8, [4; 32]);
-            let column = ColumnSegment::new(segment(1, 100_000), [6; 32]);
+            let column = ColumnSegment::new(scored(1, 100_000), [6; 32]);
             columns.segments.push(column);
             change(&mut columns);
             let mode = mode(columns);
@@ -523,7 +545,7 @@ mod tests {
         };
         let mut tail = Columns::new(Packing::T64, [4; 32]);
         tail.segments
-            .push(ColumnSegment::new(segment(2, 1000), [6; 32]));
+            .push(ColumnSegment::new(scored(2, 1000), [6; 32]));
         let mut mode = Routed::new(segment(1, 99_000), grid, tail);
         (mode.recall, mode.queries) = (950_000, 100);
         mode
@@ -589,7 +611,7 @@ mod tests {
             let mut columns = Columns::new(packing, [77; 32]);
             columns
                 .segments
-                .push(ColumnSegment::new(segment(1, 100_000), [6; 32]));
+                .push(ColumnSegment::new(scored(1, 100_000), [6; 32]));
             for mode in [
                 Mode::Masked(columns.clone()),
                 Mode::Open(unchecked(columns)),
@@ -611,7 +633,7 @@ mod tests {
             let columns = Columns {
                 segments: (0..segments)
                     .map(|at| {
-                        let mut segment = segment(100, 10);
+                        let mut segment = scored(100, 10);
                         segment.id[..2].copy_from_slice(&at.to_le_bytes());
                         segment.attributes = Some(coded());
                         ColumnSegment::new(segment, [6; 32])

@@ -1,7 +1,31 @@
 //! Lengths and parameters that follow from a manifest.
 
 use super::{Routing, Sealed};
+use crate::code::SCALES_HEAD_LEN;
+use crate::metric::Metric;
 use crate::{Error, TAG_LEN};
+
+/// Bases of a frame, at most.
+pub const MAX_BASES: usize = 256;
+
+/// Bytes of a frame before its centre: a bound, a recall, the number of bases.
+pub(crate) const FRAME_HEAD_LEN: usize = 2 + 4 + 2;
+
+/// The length of a frame of so many bases before it is sealed.
+#[must_use]
+pub fn frame_len(dim: usize, width: usize, bases: usize) -> usize {
+    FRAME_HEAD_LEN + size_of::<f32>() * (dim + bases * width)
+}
+
+/// The length of the bases and scales of `n` rows before they are sealed.
+#[must_use]
+pub(crate) fn scales_len(metric: Metric, n: usize) -> usize {
+    let constant = match metric {
+        Metric::Euclidean => size_of::<f32>(),
+        Metric::Cosine | Metric::InnerProduct => 0,
+    };
+    SCALES_HEAD_LEN + n * (2 + constant)
+}
 
 /// The PIR parameters of an index: a column for each bucket.
 ///

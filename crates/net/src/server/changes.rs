@@ -196,19 +196,13 @@ impl Changes {
             state.begun = true;
             return Ok(());
         }
-        if manifest.index != state.current.index {
-            return Err(Error::OtherIndex {
-                found: manifest.index,
-                pinned: state.current.index,
-            });
-        }
         let found = manifest.version;
         let not_next = NotNext {
             found,
             there: state.current.version,
             holder: "the server",
         };
-        if found <= not_next.there {
+        if manifest.index != state.current.index || found <= not_next.there {
             return Err(not_next.into());
         }
         manifest.check_room(self.most)?;

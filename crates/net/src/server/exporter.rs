@@ -1,5 +1,6 @@
 //! The metrics port: counts and health, over HTTP/1.1.
 
+use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -16,13 +17,13 @@ use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::Runtime;
-use tokio::sync::Semaphore;
+use tokio::task::AbortHandle;
 
 use super::metrics::Metrics;
 use crate::Error;
 
-/// Scrapers at a time.
-const CONNECTIONS: usize = 8;
+/// Connections at a time. For one more the first goes: whoever holds connections open and asks nothing keeps nobody away.
+const CONNECTIONS: usize = 64;
 
 /// A connection lasts no longer: a scraper comes again.
 const TIME: Duration = Duration::from_secs(10);
@@ -99,20 +100,26 @@ impl Exporter {
 }
 
 async fn export(listener: TcpListener, service: Arc<OnceLock<Exported>>) {
-    let slots = Arc::new(Semaphore::new(CONNECTIONS));
+    // In the order in which they came.
+    let mut open: VecDeque<AbortHandle> = VecDeque::new();
     loop {
-        let accepted = listener.accept().await;
-        let (Ok((tcp, _)), Ok(slot)) = (accepted, Arc::clone(&slots).try_acquire_owned()) else {
-            // No socket, or one too many, which is closed here.
+        let Ok((tcp, _)) = listener.accept().await else {
+            // No socket for now.
             tokio::time::sleep(Duration::from_millis(20)).await;
             continue;
         };
+        open.retain(|connection| !connection.is_finished());
+        if open.len() >= CONNECTIONS
+            && let Some(first) = open.pop_front()
+        {
+            first.abort();
+        }
         let service = Arc::clone(&service);
-        tokio::spawn(async move {
+        let connection = tokio::spawn(async move {
             // A scraper that is too slow is cut off.
             let _ = tokio::time::timeout(TIME, serve(tcp, &service)).await;
-            drop(slot);
         });
+        open.push_back(connection.abort_handle());
     }
 }
 

@@ -35,6 +35,7 @@ impl Refused {
         match self {
             Self::By(refusal) => *refusal,
             Self::Message(Error::Session) => Refusal::Session,
+            Self::Message(Error::Share(_)) => Refusal::Share,
             Self::Message(_) => Refusal::Message,
         }
     }
@@ -71,7 +72,7 @@ impl Refusal {
             Self::Slow => Code::DeadlineExceeded,
             Self::Changes | Self::Token | Self::Index => Code::PermissionDenied,
             Self::Message => Code::InvalidArgument,
-            Self::Session => Code::FailedPrecondition,
+            Self::Session | Self::Share => Code::FailedPrecondition,
             Self::Long => Code::OutOfRange,
         }
     }

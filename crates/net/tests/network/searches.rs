@@ -253,6 +253,21 @@ fn a_port_that_is_open_says_that_nothing_is_served_yet() {
     }
 }
 
+#[test]
+fn silent_connections_keep_nobody_from_the_metrics_port() {
+    let exporter = Exporter::open(loopback()).unwrap();
+    let address = exporter.address();
+    let silent: Vec<_> = (0..200)
+        .map(|_| TcpStream::connect(address).unwrap())
+        .collect();
+    for _ in 0..3 {
+        assert!(http_get(address, "/healthz").starts_with("HTTP/1.1 200"));
+    }
+    // The first of them has gone.
+    let mut first = &silent[0];
+    assert_eq!(first.read(&mut [0]).unwrap_or(0), 0);
+}
+
 fn http_get(address: SocketAddr, path: &str) -> String {
     http(address, "GET", path)
 }

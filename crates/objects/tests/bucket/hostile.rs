@@ -308,7 +308,7 @@ fn each_object_that_is_changed_swapped_or_gone_is_found_by_its_name() {
             let read = open(&disk, &owner());
             // The parts that only owners read are not a server's.
             let read = read.map(|_| {
-                Store::open_on(disk.clone(), disk.root(), &owner()).and_then(|s| s.verify())
+                Store::open_on(disk.clone(), disk.root(), &owner(), None).and_then(|s| s.verify())
             });
             let whole = matches!(&read, Ok(Ok(_)));
             let named = get_raw(&memory, &"a/base.index/CURRENT".into());
@@ -391,7 +391,7 @@ fn nothing_depends_on_lists() {
     let begun = Assembly::begin_on(disk.clone(), root, random, &owner(), &spec(), &sample);
     assert!(matches!(begun, Err(Error::Exists { .. })));
     assert_eq!(served(&disk, &owner()), vec![2, 320]);
-    let mut store = Store::open_on(disk.clone(), disk.root(), &owner()).unwrap();
+    let mut store = Store::open_on(disk.clone(), disk.root(), &owner(), None).unwrap();
     store
         .add(&mut rng(4), [Ok(batch(400, 20))], &mut |_| ())
         .unwrap();
@@ -412,7 +412,7 @@ fn nothing_depends_on_lists() {
     store.verify().unwrap();
     // One that never ends is not kept.
     *hostile.ways.lock().unwrap() = Ways::ListsEndlessly;
-    let error = Store::open_on(disk.clone(), disk.root(), &owner()).unwrap_err();
+    let error = Store::open_on(disk.clone(), disk.root(), &owner(), None).unwrap_err();
     assert!(matches!(error, Error::File { .. }), "{error}");
 }
 
@@ -424,7 +424,7 @@ fn a_store_without_conditions_is_refused_when_an_owner_begins() {
         (Ways::Unmatched, "If-Match"),
     ] {
         let disk = objects(Hostile::new(&memory, ways));
-        let error = Store::open_on(disk.clone(), disk.root(), &owner()).unwrap_err();
+        let error = Store::open_on(disk.clone(), disk.root(), &owner(), None).unwrap_err();
         let unsupported = |error: &std::io::Error| {
             error.kind() == std::io::ErrorKind::Unsupported && error.to_string().contains(condition)
         };
@@ -442,7 +442,7 @@ fn a_change_whose_reply_was_lost_is_made_once() {
     let memory = built();
     let hostile = Hostile::new(&memory, Ways::Good);
     let disk = objects(hostile.clone());
-    let mut store = Store::open_on(disk.clone(), disk.root(), &owner()).unwrap();
+    let mut store = Store::open_on(disk.clone(), disk.root(), &owner(), None).unwrap();
     *hostile.ways.lock().unwrap() = Ways::LosesReplies;
     assert_eq!(store.delete(&mut rng(3), &[1u64]).unwrap(), 3);
     assert_eq!(store.delete(&mut rng(4), &[2u64]).unwrap(), 4);

@@ -44,7 +44,7 @@ fn an_index_lives_on_a_server_of_the_protocol() {
     };
     drop(create(1).unwrap());
     assert!(matches!(create(2), Err(Error::Exists { .. })));
-    let open = || Store::open_on(disk.clone(), disk.root(), &keys).unwrap();
+    let open = || Store::open_on(disk.clone(), disk.root(), &keys, None).unwrap();
     let (mut one, mut two) = (open(), open());
     one.add(&mut rng(3), [Ok(batch(300, 20))], &mut |_| ())
         .unwrap();

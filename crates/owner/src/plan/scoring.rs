@@ -48,13 +48,16 @@ pub(crate) fn cheapest(
     costed.min_by_key(|scoring| scoring.cost.total(queries))
 }
 
+/// Bytes of a row's base and scale, or of its length. The Euclidean distance has a constant beside them, which is not planned with.
+const SCALE_LEN: usize = 2;
+
 /// The bytes that a client of an index of `n` records transfers.
 fn cost(n: usize, dim: usize, scheme: Scheme) -> Result<Cost, Error> {
     let (stored, params) = (scheme.stored(n, dim), &scheme.params());
     let len = |body: usize| message_len(body) as u64;
     let hint = column::Hint::encoded_len(params, dim, stored)?;
     Ok(Cost {
-        once: len(hint + scheme.held_len(n, dim)?),
+        once: len(hint + scheme.held_len(n, dim)? + SCALE_LEN * n),
         up: request_len(column::Query::encoded_len(params, dim)?) as u64,
         down: len(column::Reply::encoded_len(params, dim, stored)?),
     })

@@ -24,13 +24,16 @@ use rand_core::SeedableRng;
 use sordino_ckks::{column, dot};
 use sordino_index::bucket::Layout;
 use sordino_index::code::Codec;
+use sordino_index::frame::Frame;
 use sordino_index::opened::Opened;
 use sordino_index::pad::Pad;
 use sordino_index::purpose::Purpose;
+use sordino_index::quantiser::Entry;
 use sordino_index::seal::Seal;
 use sordino_index::{Error, residue};
 use sordino_lwe as lwe;
 use sordino_pir::{Database, Seed, simple};
+use sordino_vectors::metric::Metric;
 use sordino_vectors::synthetic;
 use sordino_vectors::u32_of;
 use zeroize::Zeroizing;
@@ -234,12 +237,20 @@ fn local() -> (f64, f64, f64) {
         slots: 1024,
         codec: Codec::Int8,
     };
-    let entries: Vec<(u32, &[f32])> = (0..).zip(vectors.rows()).collect();
+    let frame = Frame::origin(Metric::Cosine, [1; 32], DIM);
+    let entry = |(row, residual)| Entry {
+        row,
+        base: 0,
+        scale: 0.0,
+        residual,
+        unit: &[],
+    };
+    let entries: Vec<Entry<'_>> = (0..).zip(vectors.rows()).map(entry).collect();
     let seal = Seal::new(&[1; 32], Purpose::Bucket, [1; 16], 1);
     let sealed = layout.seal(&seal, 0, &layout.write(&[], &entries));
     let open = shortest(|| {
         let mut opened = Opened::default();
-        let _ = layout.open(&seal, 0, &sealed, &mut opened);
+        let _ = layout.open(&seal, (0, &sealed), &frame, &mut opened);
         black_box(&opened);
     });
 
@@ -253,9 +264,10 @@ fn local() -> (f64, f64, f64) {
     let mut opened = Opened::default();
     (0..)
         .zip(vectors.rows())
-        .for_each(|(id, row)| opened.push(id, row));
+        .for_each(|(id, row)| opened.push(&frame, id, 0, row));
+    let asked = frame.ask_for(vectors.row(0)).expect("not zero");
     let product = shortest(|| {
-        black_box(opened.nearest_of_all(vectors.row(0), |_| true, 10));
+        black_box(opened.nearest_of_all(&asked, |_| true, 10));
     });
     (
         product.each(N * DIM),

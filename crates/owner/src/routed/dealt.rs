@@ -48,7 +48,7 @@ impl Dealt {
         let members = members.as_bytes();
         let id = self.id(rng, writer, &rows, (&grid, members));
         self.ordered(&writer.key().row_order(&id, grid.slots));
-        let chunks = writer.chunk_bytes(&id, &rows.vectors, code::Codec::Int12);
+        let chunks = writer.chunk_bytes(&id, &rows, code::Codec::Int12);
         let base = writer.written(id, &rows, chunks);
         for part in base.parts() {
             put(part)?;

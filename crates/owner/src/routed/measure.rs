@@ -1,11 +1,11 @@
 //! The number of clusters that a search must score, measured with some of the vectors as queries.
 
 use sordino_index::Error;
-use sordino_index::columns::Rows;
+use sordino_index::columns;
+use sordino_index::frame::Frame;
 use sordino_index::manifest::{Checking, Grid, SecretPacking};
 use sordino_index::residual::{Scores, SplitQuery};
 use sordino_vectors::Vectors;
-use sordino_vectors::metric::AsQuery;
 use sordino_vectors::recall::Scored;
 use sordino_vectors::u32_of;
 
@@ -16,6 +16,7 @@ use crate::groups::Wanted;
 use crate::measured::Measured;
 use crate::plan::{Cost, Grouping, Wish, best_cut, cheapest_scoring, divisors, routed_cost};
 use crate::probe::{GAIN, Sample, first_enough, reaches, target};
+use crate::rows::Rows;
 use crate::step::Step;
 
 /// Vectors whose orders of clusters say which clusters are wanted together.
@@ -69,7 +70,7 @@ impl Chosen {
 
     /// The recall, and what the clients of so many vectors would be served better by.
     pub(super) fn result(&self, n: usize, dim: usize, queries: u64) -> Measured {
-        let masked = cheapest_scoring((n, dim), queries, (Rows::Masked, Checking::Sums));
+        let masked = cheapest_scoring((n, dim), queries, (columns::Rows::Masked, Checking::Sums));
         let reached = (self.recall, self.reached);
         Measured::new(
             reached,
@@ -85,8 +86,8 @@ impl Clusters {
     pub(super) fn wanted(
         &self,
         sample: &Sample,
-        units: &Vectors,
-        as_query: &AsQuery,
+        frame: &Frame,
+        (rows, units): (&Rows, &Vectors),
     ) -> Result<Wanted, Error> {
         let count = self.members.len();
         let most = RANKS.min(count);
@@ -98,12 +99,12 @@ impl Clusters {
         let queries = self.mean.centred_all(sample.queries())?;
         let orders = cluster::nearest(&queries, &self.directions, most, &mut || ());
         let mut gains = vec![0.0f32; most];
-        for (at, order) in orders.iter().enumerate() {
+        for (truth, order) in sample.truths().zip(&orders) {
             let mut ranks = vec![usize::MAX; count];
             for (rank, (cluster, _)) in order.iter().enumerate() {
                 ranks[*cluster as usize] = rank;
             }
-            for row in sample.truth(at) {
+            for row in truth {
                 let homes: &[u32] = &homes[row as usize];
                 let first = homes.iter().map(|&home| ranks[home as usize]).min();
                 if let Some(gain) = first.and_then(|rank| gains.get_mut(rank)) {
@@ -116,10 +117,18 @@ impl Clusters {
             gains[rank - 1] = gains[rank - 1].max(gains[rank]);
         }
         let step = units.len().div_ceil(ORDERS);
-        let rows = (0..units.len()).step_by(step);
-        let rows = rows.flat_map(|row| self.mean.centred(&as_query.of(units.row(row))));
-        let rows = Vectors::new(units.dim(), rows.collect())?;
-        let orders = cluster::nearest(&rows, &self.directions, most, &mut || ());
+        let asked = (0..units.len()).step_by(step).filter_map(|row| {
+            let y = frame.whole(rows.marks[row].base, rows.vectors.row(row));
+            Some(self.mean.centred(frame.ask_for(&y)?.lifted()))
+        });
+        let asked: Vec<f32> = asked.flatten().collect();
+        let orders = match asked.is_empty() {
+            true => Vec::new(),
+            false => {
+                let asked = Vectors::new(units.dim(), asked)?;
+                cluster::nearest(&asked, &self.directions, most, &mut || ())
+            }
+        };
         Ok(Wanted::new(count, &orders, &gains))
     }
 
@@ -139,7 +148,9 @@ impl Clusters {
     /// Mean recall of the sample where the records of the best clusters are searched exactly.
     fn seen(&self, sample: &Sample, tried: &Chosen) -> f64 {
         sample.recall(|query| {
-            let best = self.best(query, &tried.order, &tried.grid).into_iter();
+            let best = self
+                .best(query.asked.lifted(), &tried.order, &tried.grid)
+                .into_iter();
             let rows = best.flat_map(|cluster| &self.members[cluster].rows);
             rows.map(|&row| sample.scored(row, query)).collect()
         })
@@ -167,18 +178,20 @@ impl Clusters {
         let dim = self.directions.dim();
         let scores = Scores::new(dim);
         sample.recall(|query| {
+            let (asked, query) = (&query.asked, query.asked.lifted());
             let noise = Noise::new(query, grid, dim);
             let mut found = Vec::with_capacity(grid.scores());
             for cluster in self.best(query, order, grid) {
-                let asked = SplitQuery::new(self.route.base(cluster), query);
-                let codes: Vec<i16> = asked.codes().collect();
+                let split = SplitQuery::new(self.route.base(cluster), query);
+                let codes: Vec<i16> = split.codes().collect();
                 let members = self.members[cluster].all().enumerate();
                 let stored = self.codes[cluster].chunks_exact(codes.len());
                 found.extend(members.zip(stored).map(|((place, (id, parts)), stored)| {
                     let product = stored.iter().zip(&codes);
                     let product = product.map(|(&a, &b)| i32::from(a) * i32::from(b));
                     let product = product.sum::<i32>() + noise.at(cluster, place);
-                    let score = asked.score(parts, scores.of(product));
+                    let score = split.score(parts, scores.of(product));
+                    let score = asked.key_of_lifted(score);
                     Scored { id, score }
                 }));
             }
@@ -219,8 +232,11 @@ mod tests {
     use super::*;
     use crate::plan::Most;
     use crate::trained::{Assigned, Trained};
+    use sordino_index::IdKind;
+    use sordino_index::attributes::Attributes;
     use sordino_index::code;
-    use sordino_vectors::metric::{Metric, Space};
+    use sordino_index::ids::Ids;
+    use sordino_vectors::metric::Metric;
     use sordino_vectors::synthetic;
 
     const DIM: usize = 32;
@@ -254,9 +270,17 @@ mod tests {
         Clusters::given(units, grid, given, &mut |_| ()).unwrap()
     }
 
-    fn as_query(units: &Vectors) -> AsQuery {
-        let space = Space::new(Metric::Cosine, None, units);
-        AsQuery::new(space, [0; 32], DIM)
+    /// Unit vectors as rows of a frame about the origin, whose rotation is undone, so that they are lifted to themselves.
+    fn framed(units: &Vectors) -> (Frame, Rows) {
+        let frame = Frame::origin(Metric::Cosine, [0; 32], DIM);
+        let ids: Vec<sordino_index::Id> = (0..units.len() as u64).map(Into::into).collect();
+        let rows = Rows {
+            ids: Ids::from_ascending(IdKind::Number, &ids).unwrap(),
+            vectors: units.clone(),
+            marks: vec![Default::default(); units.len()],
+            attributes: Attributes::none(units.len()),
+        };
+        (frame, rows)
     }
 
     /// The groups, the recall, and how many numbers of groups were tried, of vectors around as many points as there are
@@ -276,9 +300,9 @@ mod tests {
             0 => at * 7919 % CLUSTERS,
             _ => at / EACH,
         });
-        let as_query = as_query(&units);
-        let sample = Sample::new(&units, &as_query, 500, 10);
-        let wanted = clusters.wanted(&sample, &units, &as_query).unwrap();
+        let (frame, rows) = framed(&units);
+        let sample = Sample::new(&frame, (&rows, &units), (500, 10));
+        let wanted = clusters.wanted(&sample, &frame, (&rows, &units)).unwrap();
         let (cost, once) = routed_cost(&grid, units.len(), DIM).unwrap();
         let most = Most {
             total: u64::MAX,
@@ -321,7 +345,8 @@ mod tests {
         let one = grid(1, 1, units.len());
         let point = Vectors::new(DIM, units.row(0).to_vec()).unwrap();
         let clusters = clusters(&units, &one, &point, |_| 0);
-        let sample = Sample::new(&units, &as_query(&units), 500, 10);
+        let (frame, rows) = framed(&units);
+        let sample = Sample::new(&frame, (&rows, &units), (500, 10));
         let narrow = clusters.recall(&sample, &[0], &one);
         let wide = clusters.recall(&sample, &[0; COLUMNS], &grid(1, COLUMNS, units.len()));
         assert!((0.001..0.02).contains(&(narrow - wide)), "{narrow} {wide}");

@@ -5,6 +5,8 @@
 
 use sordino_index::manifest::Grid;
 
+use crate::recall::mixed;
+
 /// The noise of the products of one query's codes.
 pub(super) struct Noise {
     seed: u64,
@@ -35,14 +37,6 @@ impl Noise {
         // In integers, since it is drawn for every product and rounding would take as long as one.
         ((sum * self.unit + (1 << 23)) >> 24) as i32
     }
-}
-
-/// The output function of SplitMix64 (Steele, Lea, Flood, 2014), a step after this state.
-fn mixed(state: u64) -> u64 {
-    let x = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    x ^ (x >> 31)
 }
 
 #[cfg(test)]

@@ -12,24 +12,30 @@ use std::path::Path;
 
 use rand_core::CryptoRng;
 use sordino_index::attributes::Attributes;
+use sordino_index::digest::Coded;
 use sordino_index::disk::Lock;
 use sordino_index::folder::Folder;
+use sordino_index::frame::Frame;
 use sordino_index::ids::Ids;
 use sordino_index::keys::OwnerKeys;
 use sordino_index::manifest::{
-    Checking, ColumnSegment, MAX_DIM, MAX_K, MAX_SEGMENTS, Manifest, Mode, PartKind, SignedManifest,
+    Checking, ColumnSegment, FramePart, MAX_DIM, MAX_K, MAX_SEGMENTS, Manifest, Mode, PartKind,
+    SHARED, SignedManifest,
 };
-use sordino_index::{Disk, Error, Files};
+use sordino_index::{Disk, Error, Files, IdKind};
 use sordino_vectors::Vectors;
-use sordino_vectors::metric::{AsQuery, Space};
 use sordino_vectors::u32_of;
 
 use super::draft::Draft;
 use super::records::Records;
+use super::stream::Stream;
 use super::tagged::malformed;
 use super::{Blueprint, Piece};
-use crate::random::random;
-use crate::spec::{Form, Spec};
+use crate::column::measure;
+use crate::frame;
+use crate::random::{build_name, random};
+use crate::recall::Recall;
+use crate::spec::{Batch, Form, Spec};
 
 /// A new index whose segments are made apart. While it lives, nobody else makes an index in its folder; dropped before it is
 /// [finished](Self::finish), it leaves parts that the next attempt removes.
@@ -51,8 +57,8 @@ pub struct Assembly<D = Files> {
 }
 
 impl Assembly {
-    /// Begins a new index in a directory, which is created if need be. `sample` are some of its vectors, by which the bound of a metric that
-    /// has one is chosen where the spec names none.
+    /// Begins a new index in a directory, which is created if need be. `sample` are some of its vectors, by which the
+    /// centre and the bases are chosen that all are stored relative to.
     ///
     /// # Errors
     /// Those of [`Store::create`](crate::Store::create) about the directory and the spec; [`Error::Mode`] for another mode than masked and open, for a second look,
@@ -98,12 +104,13 @@ impl<D: Disk> Assembly<D> {
         if spec.checking == Checking::Exact {
             return Err(other("masked or open, with exact checks"));
         }
-        let (dim, n) = (sample.dim(), MAX_K as usize);
+        spec.metric.check(sample, 0)?;
+        let (dim, n) = (sample.dim(), sample.len());
         if dim > MAX_DIM as usize {
-            let n = sample.len();
             return Err(Error::TooLarge { n, dim });
         }
-        if !(1..=n).contains(&spec.k) {
+        if !(1..=MAX_K as usize).contains(&spec.k) {
+            let n = MAX_K as usize;
             return Err(Error::K { k: spec.k, n });
         }
         let folder = Folder::new(dir.as_ref(), disk);
@@ -114,20 +121,31 @@ impl<D: Disk> Assembly<D> {
         folder.check_free()?;
         folder.create()?;
         folder.collect(&[])?;
-        let mut build = [0; 16];
-        rng.fill_bytes(&mut build);
-        let blueprint = Blueprint {
-            build,
-            version: folder.highest()? + 1,
+        let (rotation, version) = (random(rng), folder.highest()? + 1);
+        let frame = frame::trained(spec.metric, rotation, (sample, n), random(rng), false);
+        let mut blueprint = Blueprint {
+            build: build_name(rng),
+            version,
             masked,
             packing,
             checking: spec.checking,
             ids: spec.ids,
-            space: Space::new(spec.metric, spec.norm, sample),
+            metric: spec.metric,
             dim,
-            rotation: random(rng),
+            rotation,
+            frame: FramePart::new([0; 16], version, SHARED, Coded::default()),
             seed: random(rng),
         };
+        // Its own sample is what the recall is measured on.
+        let mut stream = Stream::new(frame.clone(), IdKind::Number, None);
+        stream.take_in(Batch::from(sample.clone()))?;
+        let rows = stream.rows(usize::MAX, &mut |_| ())?;
+        let mut recall = Recall::new(spec.k, spec.k);
+        measure(&mut recall, (&frame, &rows), blueprint.scheme());
+        let frame = frame.with_recall(recall.share());
+        let (part, sealed) = blueprint.writer(keys).frame(rng, &frame);
+        folder.put(&sealed)?;
+        blueprint.frame = part;
         Ok(Self {
             folder,
             keys: keys.clone(),
@@ -226,8 +244,8 @@ impl<D: Disk> Assembly<D> {
         Manifest::new(
             sizes,
             blueprint.ids,
-            blueprint.space,
-            blueprint.rotation,
+            (blueprint.metric, blueprint.rotation),
+            blueprint.frame.clone(),
             mode,
         )
     }
@@ -258,8 +276,8 @@ impl<D: Disk> Assembly<D> {
         let manifest = self.signed.insert(manifest);
         // Some were taken long ago.
         let parts = manifest.parts()?;
-        let mut made = parts.iter().filter(|part| part.segment.is_some());
-        if let Some(gone) = made.find(|part| part.holder.is_stored() && !self.folder.holds(part)) {
+        let mut made = parts.iter().filter(|part| part.holder.is_stored());
+        if let Some(gone) = made.find(|part| !self.folder.holds(part)) {
             let what = gone.kind.name();
             return Err(Error::Digest { what });
         }
@@ -290,7 +308,9 @@ impl<D: Disk> Assembly<D> {
             payloads: None,
             look: None,
             access: None,
-            as_query: AsQuery::new(blueprint.space, blueprint.rotation, frame.width() as usize),
+            frame: Frame::origin(blueprint.metric, blueprint.rotation, blueprint.dim),
+            framed: Some(blueprint.frame.clone()),
+            recall: None,
         };
         let writer = blueprint.writer(&self.keys);
         draft.finish(rng, &self.folder, &writer, frame, None)

@@ -2,14 +2,18 @@
 
 use rand_core::CryptoRng;
 use sordino_index::columns::{Rows, Scheme};
+use sordino_index::contents::ContentKeys;
 use sordino_index::folder::Folder;
+use sordino_index::frame::Frame;
 use sordino_index::keys::OwnerKeys;
-use sordino_index::manifest::{Checking, Columns, Mode, Packing};
+use sordino_index::manifest::{
+    Checking, Columns, FramePart, Manifest, Mode, Packing, PartKind, SHARED,
+};
 use sordino_index::{Disk, Error, IdKind};
-use sordino_vectors::metric::{Metric, Space};
+use sordino_vectors::metric::Metric;
 use sordino_vectors::u32_of;
 
-use super::tagged::{Fields, Kind, number, opened, put_space, tagged};
+use super::tagged::{Fields, Kind, number, opened, put_coded, tagged};
 use super::{Piece, stream::Stream};
 use crate::binding::{Binding, Variant};
 use crate::column::column;
@@ -18,7 +22,7 @@ use crate::spec::Batch;
 use crate::step::Step;
 
 /// A blueprint, and the number of its form.
-const KIND: Kind = (b"blueprint", 1);
+const KIND: Kind = (b"blueprint", 2);
 
 /// The facts that all segments of an index share, fixed before the first of them is made: for whoever makes some.
 ///
@@ -34,9 +38,11 @@ pub struct Blueprint {
     /// Never exact: that is one part for all segments.
     pub(super) checking: Checking,
     pub(super) ids: IdKind,
-    pub(super) space: Space,
+    pub(super) metric: Metric,
     pub(super) dim: usize,
     pub(super) rotation: [u8; 32],
+    /// The sealed frame, which is where the index will be.
+    pub(super) frame: FramePart,
     /// The columns' seed.
     pub(super) seed: [u8; 32],
 }
@@ -55,9 +61,11 @@ impl Blueprint {
             bytes.push(number(&Packing::ALL, &self.packing));
             bytes.push(number(&CHECKS, &self.checking));
             bytes.push(number(&KINDS, &self.ids));
-            put_space(bytes, self.space);
+            bytes.push(number(&Metric::ALL, &self.metric));
             bytes.extend(u32_of(self.dim).to_le_bytes());
             bytes.extend(self.rotation);
+            bytes.extend(self.frame.id);
+            put_coded(bytes, &self.frame.part);
             bytes.extend(self.seed);
         })
     }
@@ -71,16 +79,18 @@ impl Blueprint {
     }
 
     fn read(fields: &mut Fields<'_>) -> Option<Self> {
+        let (build, version) = (fields.array()?, fields.u64()?);
         Some(Self {
-            build: fields.array()?,
-            version: fields.u64()?,
+            build,
+            version,
             masked: fields.flag()?,
             packing: *Packing::ALL.get(usize::from(fields.u8()?))?,
             checking: *CHECKS.get(usize::from(fields.u8()?))?,
             ids: *KINDS.get(usize::from(fields.u8()?))?,
-            space: fields.space()?,
+            metric: *Metric::ALL.get(usize::from(fields.u8()?))?,
             dim: fields.u32()? as usize,
             rotation: fields.array()?,
+            frame: FramePart::new(fields.array()?, version, SHARED, fields.coded()?),
             seed: fields.array()?,
         })
     }
@@ -94,7 +104,25 @@ impl Blueprint {
     /// The measure of nearness.
     #[must_use]
     pub fn metric(&self) -> Metric {
-        self.space.metric
+        self.metric
+    }
+
+    /// The frame, from the folder where the index will be.
+    fn open_frame<D: Disk>(&self, keys: &OwnerKeys, folder: &Folder<D>) -> Result<Frame, Error> {
+        let part = self.empty_manifest().part(PartKind::Frame, None)?;
+        let keys = ContentKeys::shared(keys.shared());
+        keys.open_frame(&self.empty_manifest(), &folder.part(&part)?)
+    }
+
+    /// A manifest without a segment.
+    pub(super) fn empty_manifest(&self) -> Manifest {
+        Manifest::new(
+            (u32_of(self.dim), 1),
+            self.ids,
+            (self.metric, self.rotation),
+            self.frame.clone(),
+            self.mode(),
+        )
     }
 
     /// The mode, without a segment.
@@ -123,7 +151,7 @@ impl Blueprint {
             true => Variant::Masked(self.packing, self.checking),
             false => Variant::Open(self.packing, self.checking),
         };
-        let index = Binding::of_index(variant, self.ids, &self.space, self.dim, &self.rotation);
+        let index = Binding::of_index(variant, self.ids, self.metric, self.dim, &self.rotation);
         SegmentWriter::new(keys, self.version, index)
     }
 
@@ -145,8 +173,8 @@ impl Blueprint {
         batches: impl IntoIterator<Item = Result<Batch, Error>>,
         progress: &mut dyn FnMut(Step),
     ) -> Result<Piece, Error> {
-        let kinds = (self.space, self.rotation);
-        let mut stream = Stream::new(self.dim, self.ids, kinds, None).numbered_from(first);
+        let frame = self.open_frame(keys, folder)?;
+        let mut stream = Stream::new(frame.clone(), self.ids, None).numbered_from(first);
         for batch in batches {
             let batch = batch?;
             if batch.payloads.is_some() {
@@ -159,7 +187,8 @@ impl Blueprint {
         }
         let rows = stream.rows(usize::MAX, progress)?;
         let how = (self.scheme(), self.seed);
-        let (column, written) = column(rng, &self.writer(keys), &rows, how, progress)?;
+        let writer = self.writer(keys);
+        let (column, written) = column(rng, &writer, (&frame, &rows), how, None, progress)?;
         for part in written.parts() {
             folder.put(part)?;
         }

@@ -2,24 +2,25 @@
 
 use std::borrow::Cow;
 
+use rayon::prelude::*;
+use sordino_index::frame::Frame;
 use sordino_index::keys::OwnerKeys;
 use sordino_index::manifest::MAX_DIM;
 use sordino_index::router::Mean;
 use sordino_index::{Error, digest::Digest};
-use sordino_vectors::metric::{Metric, Space};
+use sordino_vectors::metric::Metric;
 use sordino_vectors::{Vectors, u32_of};
 
 use super::Nearest;
 use super::reread::Vectored;
-use super::tagged::{Fields, Kind, opened, put_space, tagged};
+use super::tagged::{Fields, Kind, number, opened, tagged};
 use crate::cluster::{self, Lists};
 use crate::spec::Batch;
 use crate::step::Step;
 use crate::trained::Trained;
-use crate::units::units;
 
 /// Centroids, and the number of their form.
-const KIND: Kind = (b"centroids", 1);
+const KIND: Kind = (b"centroids", 2);
 
 /// The facts by which any process of the owner assigns records to clusters, fixed before the index is made.
 ///
@@ -28,11 +29,11 @@ const KIND: Kind = (b"centroids", 1);
 /// # Security
 /// They say where the vectors lie, as those of [`Nearest`] do, and are not encrypted: they are for the owner's machines alone, and never for
 /// a server's folder.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct Centroids {
     /// Random, so that the lists of another build are not taken for those of this.
     pub(super) build: [u8; 16],
-    pub(super) space: Space,
+    pub(super) frame: Frame,
     pub(super) rotation: [u8; 32],
     /// The coordinates of vectors as they are given.
     pub(super) dim: usize,
@@ -47,9 +48,12 @@ impl Centroids {
     pub fn to_bytes(&self, keys: &OwnerKeys) -> Vec<u8> {
         tagged(keys, KIND, |bytes| {
             bytes.extend(self.build);
-            put_space(bytes, self.space);
+            bytes.push(number(&Metric::ALL, &self.metric()));
             bytes.extend(self.rotation);
             bytes.extend(u32_of(self.dim).to_le_bytes());
+            let frame = self.frame.to_bytes();
+            bytes.extend(u32_of(frame.len()).to_le_bytes());
+            bytes.extend(frame);
             bytes.push(self.mean.is_some().into());
             bytes.extend(self.mean.iter().flat_map(Mean::to_bytes));
             bytes.extend(&self.trained.codes);
@@ -65,13 +69,16 @@ impl Centroids {
     }
 
     fn read(fields: &mut Fields<'_>) -> Option<Self> {
-        let (build, space, rotation) = (fields.array()?, fields.space()?, fields.array()?);
-        let dim = fields.u32()?;
+        let build = fields.array()?;
+        let metric = *Metric::ALL.get(usize::from(fields.u8()?))?;
+        let (rotation, dim) = (fields.array()?, fields.u32()?);
         if !(1..=MAX_DIM).contains(&dim) {
             return None;
         }
-        let (dim, width) = (dim as usize, dim + space.metric.added());
+        let (dim, width) = (dim as usize, dim + metric.added());
         let width = width as usize;
+        let len = fields.u32()? as usize;
+        let frame = Frame::from_bytes((metric, rotation), dim, fields.bytes(len)?).ok()?;
         let mean = match fields.flag()? {
             true => Some(Mean::from_bytes(fields.bytes(width * size_of::<f32>())?)?),
             false => None,
@@ -82,7 +89,7 @@ impl Centroids {
         }
         Some(Self {
             build,
-            space,
+            frame,
             rotation,
             dim,
             mean,
@@ -93,7 +100,7 @@ impl Centroids {
     /// The measure of nearness.
     #[must_use]
     pub fn metric(&self) -> Metric {
-        self.space.metric
+        self.frame.metric()
     }
 
     /// Their number.
@@ -146,17 +153,28 @@ impl Centroids {
         if found != expected {
             return Err(Error::Dimension { found, expected });
         }
-        Ok(self.space.check(vectors, first)?)
+        Ok(self.metric().check(vectors, first)?)
     }
 
     fn lists(&self, vectors: Vectors, progress: &mut dyn FnMut(Step)) -> Result<Lists, Error> {
         progress(Step::Rotate);
-        let units = units(self.space, self.rotation, vectors)?;
+        let units = lifted(&self.frame, &vectors)?;
         let compared = compared(self.mean.as_ref(), &units)?;
         progress(Step::Assign);
         let mut pulse = || progress(Step::Assign);
         Ok(cluster::lists(&compared, &self.trained.centres, &mut pulse))
     }
+}
+
+/// The unit vectors that vectors are lifted to, as those of the index's rows.
+pub(super) fn lifted(frame: &Frame, vectors: &Vectors) -> Result<Vectors, Error> {
+    let rows = vectors.as_slice().par_chunks(vectors.dim());
+    let lifted = rows.flat_map_iter(|vector| {
+        let y = frame.centred(vector);
+        let base = frame.nearest_base(&y);
+        frame.lifted(&frame.whole(base, &frame.residual(base, &y)))
+    });
+    Ok(Vectors::new(frame.width(), lifted.collect())?)
 }
 
 /// Unit vectors as they are compared with centroids.

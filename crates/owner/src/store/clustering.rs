@@ -16,20 +16,18 @@ use sordino_index::manifest::Routing;
 use sordino_index::router::Mean;
 use sordino_index::{Disk, Error, Files};
 use sordino_vectors::Vectors;
-use sordino_vectors::metric::Space;
 
-use super::centroids::compared;
+use super::centroids::{compared, lifted};
 use super::create::Given;
 use super::reread::{Range, Reread};
 use super::tagged::malformed;
 use super::{Centroids, Nearest, Store};
-use crate::cluster;
 use crate::plan::{Grouping, Plan};
-use crate::random::random;
+use crate::random::{build_name, random};
 use crate::spec::{Batch, Form, Spec};
 use crate::step::Step;
 use crate::trained::{Assigned, Trained};
-use crate::units::units;
+use crate::{cluster, frame};
 
 /// A new routed or sealed index whose records are assigned to clusters apart. It writes nothing until it is [finished](Self::finish).
 pub struct Clustering {
@@ -73,12 +71,14 @@ impl Clustering {
             let expected = clusters;
             return Err(Error::Count { found, expected });
         }
-        let mut build = [0; 16];
-        rng.fill_bytes(&mut build);
-        let (space, rotation) = (Space::new(spec.metric, spec.norm, &sample), random(rng));
-        space.check(&sample, 0)?;
+        let build = build_name(rng);
+        spec.metric.check(&sample, 0)?;
+        let rotation = random(rng);
         progress(Step::Rotate);
-        let units = units(space, rotation, sample)?;
+        let of = (&sample, n);
+        let hidden = spec.own_readers;
+        let frame = frame::trained(spec.metric, rotation, of, random(rng), hidden);
+        let units = lifted(&frame, &sample)?;
         progress(Step::Cluster);
         let routed = matches!(spec.form, Form::Routed { .. });
         let mean = routed.then(|| Mean::of(&units));
@@ -91,7 +91,7 @@ impl Clustering {
             n,
             centroids: Centroids {
                 build,
-                space,
+                frame,
                 rotation,
                 dim,
                 mean,
@@ -200,7 +200,7 @@ impl Clustering {
             lists.append(&mut nearest.lists);
         }
         let Centroids {
-            space,
+            frame,
             rotation,
             dim,
             mean,
@@ -208,7 +208,7 @@ impl Clustering {
             ..
         } = self.centroids;
         let given = Given {
-            space,
+            frame,
             rotation,
             assigned: Assigned {
                 mean,
@@ -324,8 +324,7 @@ mod tests {
             let Centroids {
                 mean,
                 trained,
-                space,
-                rotation,
+                frame,
                 ..
             } = clustering.centroids;
             let assigned = Assigned {
@@ -336,7 +335,7 @@ mod tests {
             let lists = assigned.in_order(&order).lists;
             let sorted = order.iter().flat_map(|&row| all.row(row)).copied();
             let sorted = Vectors::new(dim, sorted.collect()).unwrap();
-            let units = units(space, rotation, sorted).unwrap();
+            let units = lifted(&frame, &sorted).unwrap();
             let vectors = compared(mean.as_ref(), &units).unwrap();
             let expected = cluster::lists(&vectors, &trained.centres, &mut || ());
             assert_eq!(lists, expected);

@@ -30,8 +30,8 @@ impl<D: Disk> Store<D> {
             rotation, dim, ids, ..
         } = &**self.manifest();
         let variant = Variant::from(&self.manifest.mode);
-        let space = self.manifest.space();
-        let index = Binding::of_index(variant, *ids, &space, *dim as usize, rotation);
+        let metric = self.manifest.metric;
+        let index = Binding::of_index(variant, *ids, metric, *dim as usize, rotation);
         let writer = SegmentWriter::new(keys, self.highest + 1, index);
         writer.of_label(self.access.as_ref(), UNLABELLED)
     }
@@ -60,6 +60,7 @@ impl<D: Disk> Store<D> {
         keep.extend(signed.parts()?);
         self.manifest = signed;
         self.records = draft.records;
+        self.frame = draft.frame;
         self.access = draft.access;
         // Files that cannot be removed now go at the next change or opening: this change is made.
         drop(self.folder.collect(&keep));

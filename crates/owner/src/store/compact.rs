@@ -3,24 +3,35 @@
 use std::collections::BTreeSet;
 
 use rand_core::CryptoRng;
+use sordino_index::directory::UNLABELLED;
+use sordino_index::frame::Frame;
 use sordino_index::manifest::{Checking, Mode, Routed, Sealed};
 use sordino_index::{Disk, Error};
+use sordino_vectors::Vectors;
+use sordino_vectors::metric::length;
 
 use super::Store;
 use super::draft::Draft;
 use super::payloads::Carried;
 use super::records;
 use super::waiting::Waiting;
+use crate::frame;
 use crate::plan::{SEGMENT, Wish};
 use crate::random::random;
+use crate::rows::{Mark, Rows};
 use crate::segment::SegmentWriter;
 use crate::step::Step;
+
+/// Powers of two by which residuals have to be shorter in a new frame.
+const CLEARLY: f64 = 0.125;
 
 impl<D: Disk> Store<D> {
     /// Writes the records anew in as few segments as they fit, without deleted and replaced ones, and
     /// returns the new version; or the old one, if there is nothing to do.
     ///
-    /// Open, masked and local mode keep what they store of a vector exactly, under new pads and keys.
+    /// Open, masked and local mode keep what they store of a vector exactly (open mode but for the last bit of single precision), under new pads and keys.
+    /// Where all records are written anew and lie clearly nearer to a centre and bases that are trained on them now, they are stored relative to those, which
+    /// rounds them once more.
     /// All that is under an older content key than its label's newest is written under that: from then on nobody who was
     /// revoked can read it, and older keys are given to nobody. A label that a record has left for another one gets a new
     /// key, so that whoever is granted it later has none of what the record was. Segments at the front that are full, under the newest key,
@@ -62,6 +73,11 @@ impl<D: Disk> Store<D> {
         let writer = self.writer(&keys);
         let mut draft = self.draft();
         draft.records.truncate(kept);
+        if kept == 0
+            && let Some(frame) = self.retrained_on_first(rng)?
+        {
+            (draft.frame, draft.framed) = (frame, None);
+        }
         let rest = self.by_label(kept);
         if let Some(access) = &mut draft.access {
             access.renewed(left, self.salt(rng))?;
@@ -84,12 +100,12 @@ impl<D: Disk> Store<D> {
             for at in segments {
                 self.read_live(at, &mut waiting)?;
                 while waiting.len() > draft.capacity() {
-                    let rows = waiting.take(draft.capacity())?;
+                    let rows = self.in_frame(&draft, waiting.take(draft.capacity())?)?;
                     draft.add(rng, &self.folder, &writer, rows, kept, progress)?;
                 }
             }
             if waiting.len() > 0 {
-                let rows = waiting.take(usize::MAX)?;
+                let rows = self.in_frame(&draft, waiting.take(usize::MAX)?)?;
                 draft.add(rng, &self.folder, &writer, rows, kept, progress)?;
             }
         }
@@ -110,13 +126,20 @@ impl<D: Disk> Store<D> {
             self.read_live(at, &mut waiting)?;
         }
         let rows = waiting.take(usize::MAX)?;
+        let (frame, rows) = match self.retrained(rng, &[&rows]) {
+            Some(frame) => {
+                let rows = rows.reframed(&self.frame, &frame)?;
+                (frame, rows)
+            }
+            None => (self.frame.clone(), rows),
+        };
         let (k, n) = (self.manifest.k as usize, rows.ids.len());
         let look = self.manifest.second_look();
         let wish = Wish {
             second_look: look.map(|look| look.candidates),
             ..wish(&self.manifest.mode, k, n)
         };
-        let (rows, how) = ((rows, None), (wish, self.manifest.as_query()));
+        let (rows, how) = ((rows, None), (wish, frame));
         let made = match self.manifest.mode {
             Mode::Routed(_) => Draft::routed(rng, &self.folder, writer, rows, how, progress)?,
             _ => Draft::sealed(rng, &self.folder, writer, rows, how, progress)?,
@@ -126,6 +149,61 @@ impl<D: Disk> Store<D> {
         let version = self.commit(rng, writer, draft, self.anew())?;
         self.measured = Some(measured);
         Ok(version)
+    }
+
+    /// Rows in the frame of a draft.
+    fn in_frame(&self, draft: &Draft, rows: Rows) -> Result<Rows, Error> {
+        match draft.framed.is_some() {
+            true => Ok(rows),
+            false => rows.reframed(&self.frame, &draft.frame),
+        }
+    }
+
+    /// A frame trained on the first records that all readers may read, if it is better for them than the one that there is.
+    fn retrained_on_first<R: CryptoRng + ?Sized>(
+        &self,
+        rng: &mut R,
+    ) -> Result<Option<Frame>, Error> {
+        let (mut first, mut n) = (Vec::new(), 0);
+        let segments = 0..self.records.sets.len();
+        for at in segments.filter(|&at| self.label_at(at) == UNLABELLED) {
+            let mut waiting = self.waiting();
+            self.read_live(at, &mut waiting)?;
+            if waiting.len() > 0 && n < frame::SAMPLE {
+                n += waiting.len();
+                first.push(waiting.take(usize::MAX)?);
+            }
+        }
+        let first: Vec<&Rows> = first.iter().collect();
+        Ok(self.retrained(rng, &first))
+    }
+
+    /// A frame trained on these rows, if their residuals are clearly shorter in it, or some of them are too long to be lifted in the one that
+    /// there is. To stay in a frame keeps what is stored exactly.
+    fn retrained<R: CryptoRng + ?Sized>(&self, rng: &mut R, rows: &[&Rows]) -> Option<Frame> {
+        let old = &self.frame;
+        let restored = rows.iter().flat_map(|rows| {
+            let marks = rows.marks.iter().enumerate();
+            marks.flat_map(|(row, mark)| old.restored(&old.whole(mark.base, rows.vectors.row(row))))
+        });
+        let sample = Vectors::new(old.dim(), restored.collect()).ok()?;
+        let seed = random(rng);
+        let rotation = self.manifest.rotation;
+        let of = (&sample, sample.len());
+        let hidden = self.access.is_some();
+        let new = frame::trained(old.metric(), rotation, of, seed, hidden);
+        let before = rows.iter().flat_map(|rows| rows.vectors.rows().map(length));
+        let after = sample.rows().map(|row| {
+            let y = new.centred(row);
+            length(&new.residual(new.nearest_base(&y), &y))
+        });
+        let pairs = before.zip(after).filter(|(before, _)| *before > 0.0);
+        let gains = pairs.map(|(before, after)| (before / after.max(before * 1e-9)).log2());
+        let gain = gains.sum::<f64>() / sample.len() as f64;
+        let lifted = matches!(self.manifest.mode, Mode::Routed(_) | Mode::Sealed(_));
+        let long = lifted && rows.iter().any(|rows| !rows.beyond(old).is_empty());
+        let new = new.with_recall(old.recall());
+        (gain > CLEARLY || long).then_some(new)
     }
 
     /// No change of what records carry, which is written anew all the same if it is under older keys.
@@ -143,14 +221,21 @@ impl<D: Disk> Store<D> {
     /// Adds the records of a segment that count to those that wait.
     fn read_live(&self, at: usize, waiting: &mut Waiting) -> Result<(), Error> {
         let contents = self.contents();
-        let units = records::units(&self.folder, &self.manifest, &contents, at)?;
+        let of = (&contents, &self.frame);
+        let (marks, residuals) = records::residuals(&self.folder, &self.manifest, of, at)?;
+        // Rows added to a routed index are stored at scales of another kind than its clusters.
+        let anew = at > 0 && matches!(self.manifest.mode, Mode::Routed(_));
         let attributes = records::attributes(&self.folder, &self.manifest, &contents, at)?;
         let rows: Vec<u32> = self.records.rows(at).collect();
         let live: Vec<usize> = rows.iter().map(|&row| row as usize).collect();
-        let unit = |&row: &usize| units.row(row).iter().copied();
-        let coordinates: Vec<f32> = live.iter().flat_map(unit).collect();
+        let residual = |&row: &usize| residuals.row(row).iter().copied();
+        let coordinates: Vec<f32> = live.iter().flat_map(residual).collect();
+        let marks = live.iter().map(|&row| Mark {
+            scale: if anew { 0.0 } else { marks[row].scale },
+            ..marks[row]
+        });
         let ids = rows.iter().map(|&row| self.records.sets[at].id(row));
-        waiting.push(ids, &coordinates, attributes.select(&live))
+        waiting.push_residuals(ids, (&coordinates, marks), attributes.select(&live))
     }
 
     /// The segments behind the first `kept` by the labels of their keys, in order.
@@ -243,14 +328,19 @@ mod tests {
     use std::collections::BTreeMap;
 
     /// The stored form of each record, whatever the segment.
-    fn stored(store: &Store) -> BTreeMap<Id, Vec<f32>> {
+    fn stored(store: &Store) -> BTreeMap<Id, (u8, Vec<f32>)> {
         let contents = store.contents();
         let mut all = BTreeMap::new();
         for at in 0..store.records.sets.len() {
-            let units = records::units(&store.folder, &store.manifest, &contents, at).unwrap();
+            let of = (&contents, &store.frame);
+            let read = records::residuals(&store.folder, &store.manifest, of, at);
+            let (marks, residuals) = read.unwrap();
             let id = |row| store.records.sets[at].id(row);
             let live = store.records.rows(at);
-            all.extend(live.map(|row| (id(row), units.row(row as usize).to_vec())));
+            all.extend(live.map(|row| {
+                let at = row as usize;
+                (id(row), (marks[at].base, residuals.row(at).to_vec()))
+            }));
         }
         all
     }
@@ -288,7 +378,16 @@ mod tests {
             for _ in 0..2 {
                 store.compact(rng, &mut |_| ()).unwrap();
                 assert_eq!(store.records.sets.len(), 1);
-                assert!(stored(&store) == before, "{form:?}");
+                let after = stored(&store);
+                if matches!(form, Form::Open(_)) {
+                    for ((a, old), (b, new)) in before.iter().zip(&after) {
+                        assert_eq!((a, old.0), (b, new.0));
+                        let off = old.1.iter().zip(&new.1).map(|(a, b)| (a - b).abs());
+                        assert!(off.fold(0.0, f32::max) < 1e-7);
+                    }
+                } else {
+                    assert!(after == before, "{form:?}");
+                }
                 // So that the next compaction has something to do.
                 store
                     .upsert(rng, &[9999u32], &synthetic::uniform(1, 40, 1))

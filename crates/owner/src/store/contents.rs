@@ -7,9 +7,9 @@ use sordino_index::attributes::Attributes;
 use sordino_index::contents::ContentKeys;
 use sordino_index::directory::Directory;
 use sordino_index::folder::Folder;
+use sordino_index::frame::Frame;
 use sordino_index::{Disk, Error, Files, Id, ReaderKeys, SignedManifest};
 use sordino_vectors::Vectors;
-use sordino_vectors::rotation::Rotation;
 
 use super::access::{contents_of, directory_of, label_of};
 use super::known::Known;
@@ -22,6 +22,7 @@ pub struct Contents<D = Files> {
     keys: ContentKeys,
     manifest: SignedManifest,
     records: Records,
+    frame: Frame,
     /// The owner's list, if the keys are the owner's and the index has readers of its own.
     directory: Option<Directory>,
     /// By place, if the records have any.
@@ -54,31 +55,53 @@ impl Contents {
     }
 }
 
-impl<D: Disk> Contents<D> {
+impl<D: Disk + Clone> Contents<D> {
     /// [`open_dir`](Contents::open_dir) on another disk.
     ///
     /// # Errors
     /// Those of `open_dir`.
     pub fn open_on(disk: D, dir: impl AsRef<Path>, keys: &ReaderKeys) -> Result<Self, Error> {
-        let folder = Folder::new(dir.as_ref(), disk);
-        let (manifest, keys, directory, records, payloads) =
-            folder.newest(keys.owner(), |manifest| {
-                let directory = match keys.root() {
-                    Some(root) => directory_of(&folder, &manifest, root)?,
-                    None => None,
-                };
-                let keys = contents_of(&folder, &manifest, keys)?;
-                let records = Records::read(&folder, &manifest, &keys)?;
-                let payloads = match manifest.has_payloads() {
-                    true => payloads::read(&folder, &manifest, &keys)?,
-                    false => None,
-                };
-                Ok((manifest, keys, directory, records, payloads))
-            })?;
+        let folder = || Folder::new(dir.as_ref(), disk.clone());
+        let open = |manifest| Self::of(folder(), manifest, keys);
+        folder().newest(keys.owner(), open)
+    }
+
+    /// Does work with the newest version. An owner who changes the index twice meanwhile removes what the work reads: it is
+    /// then done again, with the version that is the newest by then.
+    ///
+    /// # Errors
+    /// Those of [`open_dir`](Contents::open_dir), and those of `work`.
+    pub fn read_on<T>(
+        disk: D,
+        dir: impl AsRef<Path>,
+        keys: &ReaderKeys,
+        mut work: impl FnMut(&Self) -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        let folder = || Folder::new(dir.as_ref(), disk.clone());
+        folder().newest(keys.owner(), |manifest| {
+            work(&Self::of(folder(), manifest, keys)?)
+        })
+    }
+}
+
+impl<D: Disk> Contents<D> {
+    fn of(folder: Folder<D>, manifest: SignedManifest, keys: &ReaderKeys) -> Result<Self, Error> {
+        let directory = match keys.root() {
+            Some(root) => directory_of(&folder, &manifest, root)?,
+            None => None,
+        };
+        let keys = contents_of(&folder, &manifest, keys)?;
+        let records = Records::read(&folder, &manifest, &keys)?;
+        let frame = records::frame(&folder, &manifest, &keys)?;
+        let payloads = match manifest.has_payloads() {
+            true => payloads::read(&folder, &manifest, &keys)?,
+            false => None,
+        };
         Ok(Self {
             keys,
             manifest,
             records,
+            frame,
             directory,
             payloads: payloads.map(|all| {
                 let all = all.into_iter().map(|(place, slot)| (place, slot.payload));
@@ -92,6 +115,12 @@ impl<D: Disk> Contents<D> {
     #[must_use]
     pub fn manifest(&self) -> &SignedManifest {
         &self.manifest
+    }
+
+    /// Recall of held-out vectors, as the build measured it under the noise of real scores; `None` if it was not measured.
+    #[must_use]
+    pub fn recall(&self) -> Option<f64> {
+        self.frame.recall()
     }
 
     /// The number of records.
@@ -166,10 +195,12 @@ impl<D: Disk> Contents<D> {
         } = self;
         let wanted: Vec<usize> = rows.iter().map(|&row| row as usize).collect();
         let attributes = records::attributes(folder, manifest, keys, at)?.select(&wanted);
-        let units = records::units(folder, manifest, keys, at)?;
-        let rotation = Rotation::new(units.dim(), manifest.rotation);
-        let (space, dim) = (manifest.space(), manifest.dim as usize);
-        let vector = |&row: &usize| space.restored(&rotation.undo(units.row(row)), dim);
+        let (marks, residuals) = records::residuals(folder, manifest, (keys, &self.frame), at)?;
+        let dim = manifest.dim as usize;
+        let vector = |&row: &usize| {
+            let y = self.frame.whole(marks[row].base, residuals.row(row));
+            self.frame.restored(&y)
+        };
         let first = self.records.first(at);
         let payload = |all: &HashMap<u64, Vec<u8>>| {
             let places = rows.iter().map(|&row| first + u64::from(row));

@@ -3,19 +3,21 @@
 use std::path::Path;
 
 use rand_core::CryptoRng;
+use sordino_index::digest::Coded;
 use sordino_index::directory::{Directory, UNLABELLED};
 use sordino_index::folder::Folder;
+use sordino_index::frame::Frame;
 use sordino_index::keys::OwnerKeys;
-use sordino_index::manifest::{Manifest, SignedManifest};
+use sordino_index::manifest::{FramePart, Manifest, SHARED, SignedManifest};
 use sordino_index::{Disk, Error, Files};
-use sordino_vectors::metric::Space;
-use sordino_vectors::u32_of;
+use sordino_vectors::{Vectors, u32_of};
 
 use super::access::salts;
 use super::draft::Draft;
 use super::stream::Stream;
 use super::{Compaction, Store};
 use crate::binding::{Binding, Variant};
+use crate::frame;
 use crate::measured::Measured;
 use crate::random::random;
 use crate::segment::SegmentWriter;
@@ -25,7 +27,7 @@ use crate::trained::Assigned;
 
 /// The facts of an index whose records were assigned to clusters before it is made.
 pub(super) struct Given {
-    pub(super) space: Space,
+    pub(super) frame: Frame,
     pub(super) rotation: [u8; 32],
     /// With the lists of all records, in the order in which they come.
     pub(super) assigned: Assigned,
@@ -109,6 +111,7 @@ impl<D: Disk> Store<D> {
             keys: keys.clone(),
             manifest,
             records: draft.records,
+            frame: draft.frame,
             unsure: false,
             measured,
             policy: Compaction::default(),
@@ -127,6 +130,27 @@ impl<D: Disk> Drop for Unwound<'_, D> {
             self.0.abandon(self.1);
         }
     }
+}
+
+/// The first vectors of a stream, as many as a frame is trained on: the batches that they are of are kept.
+fn sample(
+    head: &mut Vec<Batch>,
+    batches: &mut impl Iterator<Item = Result<Batch, Error>>,
+    dim: usize,
+) -> Result<Vectors, Error> {
+    let mut n: usize = head.iter().map(Batch::len).sum();
+    while n < frame::SAMPLE {
+        let Some(batch) = batches.next() else { break };
+        let batch = batch?;
+        let (found, expected) = (batch.vectors.dim(), dim);
+        if found != expected {
+            return Err(Error::Dimension { found, expected });
+        }
+        n += batch.len();
+        head.push(batch);
+    }
+    let all = head.iter().flat_map(|batch| batch.vectors.as_slice());
+    Ok(Vectors::new(dim, all.copied().collect())?)
 }
 
 /// The first version of an index, written and prepared but not made the newest.
@@ -149,16 +173,21 @@ impl First {
         let first = batches.next().ok_or(sordino_vectors::Error::NoVectors)??;
         let dim = first.vectors.dim();
         let look = spec.check(first.vectors.len(), dim)?;
-        let (space, rotation, assigned) = match given {
-            Some(given) => (given.space, given.rotation, Some(given.assigned)),
+        let mut head = vec![first];
+        let (frame, rotation, assigned) = match given {
+            Some(given) => (given.frame, given.rotation, Some(given.assigned)),
             None => {
                 let rotation = random(rng);
-                let space = Space::new(spec.metric, spec.norm, &first.vectors);
-                (space, rotation, None)
+                let sample = sample(&mut head, &mut batches, dim)?;
+                spec.metric.check(&sample, 0)?;
+                let of = (&sample, sample.len());
+                let hidden = spec.own_readers;
+                let frame = frame::trained(spec.metric, rotation, of, random(rng), hidden);
+                (frame, rotation, None)
             }
         };
         let variant = Variant::new(&spec.form, spec.checking);
-        let index = Binding::of_index(variant, spec.ids, &space, dim, &rotation);
+        let index = Binding::of_index(variant, spec.ids, spec.metric, dim, &rotation);
         let access = match spec.own_readers {
             true => {
                 let mut directory = Directory::unsalted();
@@ -169,12 +198,15 @@ impl First {
         };
         let writer = SegmentWriter::new(keys, version, index);
         let writer = writer.of_label(access.as_ref(), UNLABELLED);
-        let batches = std::iter::once(Ok(first)).chain(batches);
-        let stream = Stream::new(dim, spec.ids, (space, rotation), look);
+        let batches = head.into_iter().map(Ok).chain(batches);
+        let stream = Stream::new(frame, spec.ids, look);
         let stream = stream.read_by(access).assigned(assigned);
         let (mut draft, measured) = stream.write(rng, folder, &writer, spec, batches, progress)?;
         let (dim, k) = (u32_of(dim), u32_of(spec.k));
-        let frame = Manifest::new((dim, k), spec.ids, space, rotation, draft.mode.clone());
+        let kind = (spec.metric, rotation);
+        // It is named when it is written.
+        let unnamed = FramePart::new([0; 16], 0, SHARED, Coded::default());
+        let frame = Manifest::new((dim, k), spec.ids, kind, unnamed, draft.mode.clone());
         let manifest = draft.finish(rng, folder, &writer, frame, None)?;
         folder.put_manifest(&manifest)?;
         folder.prepare(&manifest)?;

@@ -3,37 +3,28 @@
 use rand_core::CryptoRng;
 use sordino_index::code::Codec;
 use sordino_index::columns::{self, Scheme};
-use sordino_index::directory::Directory;
+use sordino_index::directory::{Directory, UNLABELLED};
 use sordino_index::folder::Folder;
+use sordino_index::frame::Frame;
 use sordino_index::keys::OwnerKeys;
 use sordino_index::look::SecondLook;
-use sordino_index::manifest::{Columns, Local, Manifest, Mode, Segment, SignedManifest};
+use sordino_index::manifest::{Columns, FramePart, Local, Manifest, Mode, Segment, SignedManifest};
 use sordino_index::payload::Payloads;
 use sordino_index::{Disk, Error, manifest};
-use sordino_vectors::metric::AsQuery;
 
 use super::records::Records;
 use crate::base::Base;
 use crate::column::column;
 use crate::combined::combined;
 use crate::measured::Measured;
-use crate::plan::{Grouping, Plan, SEGMENT, Wish, second_look};
+use crate::plan::{Grouping, Plan, Wish, capacity, second_look};
+use crate::recall::Recall;
 use crate::routed;
 use crate::rows::Rows;
 use crate::segment::SegmentWriter;
 use crate::sketch;
 use crate::step::Step;
 use crate::trained::Assigned;
-
-/// Segments of the first size; from there on eight of each size, each twice the one before.
-const FIRST: usize = 16;
-const NEXT: usize = 8;
-
-/// Records that segment number `at` of a stream gets.
-fn capacity(at: usize) -> usize {
-    let doublings = at.checked_sub(FIRST).map_or(0, |more| 1 + more / NEXT);
-    SEGMENT << doublings
-}
 
 /// A version that is being made: its parts are written as they come.
 pub(super) struct Draft {
@@ -44,8 +35,11 @@ pub(super) struct Draft {
     pub(super) payloads: Option<Payloads>,
     /// The second look, if searches have one.
     pub(super) look: Option<SecondLook>,
-    /// Vectors as queries, to measure with.
-    pub(super) as_query: AsQuery,
+    /// The frame of all vectors, and the part that it is, if that is written.
+    pub(super) frame: Frame,
+    pub(super) framed: Option<FramePart>,
+    /// The recall of what is written, as far as it is measured.
+    pub(super) recall: Option<Recall>,
     /// Who may read what, if the index has readers of its own.
     pub(super) access: Option<Directory>,
 }
@@ -80,6 +74,7 @@ impl Draft {
             n: usize::try_from(n).unwrap_or(usize::MAX),
             dim: frame.dim as usize,
         })?;
+        let part = self.frame(rng, folder, writer)?;
         let before = before.zip(frame.readers.as_ref());
         let readers = self.readers(rng, folder, writer, before)?;
         let lists = self.by_label(writer).into_iter();
@@ -95,6 +90,7 @@ impl Draft {
         manifest.version = writer.version();
         manifest.n = n;
         manifest.deleted = deleted;
+        manifest.frame = part;
         manifest.payloads = self.payloads.clone();
         manifest.mode = self.mode.clone();
         let combined = combined(rng, folder, writer, &manifest, &old)?;
@@ -109,6 +105,28 @@ impl Draft {
         // A manifest that cannot be read must not become the newest version.
         let signed = SignedManifest::from_bytes(signed.to_bytes(), &keys.public())?;
         Ok(signed)
+    }
+}
+
+impl Draft {
+    /// The frame's part: the one that there is, if it is under the newest key that all readers have, or a new one.
+    fn frame<D: Disk, R: CryptoRng + ?Sized>(
+        &mut self,
+        rng: &mut R,
+        folder: &Folder<D>,
+        writer: &SegmentWriter<'_>,
+    ) -> Result<FramePart, Error> {
+        let writer = writer.of_label(self.access.as_ref(), UNLABELLED);
+        if let Some(part) = self.framed.as_ref().filter(|it| it.key == writer.number()) {
+            return Ok(part.clone());
+        }
+        if let Some(recall) = self.recall.take().and_then(|recall| recall.share()) {
+            self.frame = self.frame.clone().with_recall(Some(recall));
+        }
+        let (part, sealed) = writer.frame(rng, &self.frame);
+        folder.put(&sealed)?;
+        self.framed = Some(part.clone());
+        Ok(part)
     }
 }
 
@@ -133,7 +151,7 @@ impl Draft {
         capacity(self.records.sets.len())
     }
 
-    /// Writes a segment of rotated unit vectors and adds it. The first `before` segments were there before
+    /// Writes a segment of rows in the index's frame and adds it. The first `before` segments were there before
     /// this change: records in them are replaced, and others may not come twice.
     pub(super) fn add<D: Disk, R: CryptoRng + ?Sized>(
         &mut self,
@@ -150,9 +168,11 @@ impl Draft {
                 return Err(Error::RepeatedId { id: ids.id(row) });
             }
         }
+        let (frame, recall) = (&self.frame, &mut self.recall);
         let mut scored = |rng: &mut R, rows_of, mode: &mut Columns| {
             let how = (Scheme::new(rows_of, mode), mode.seed);
-            let (column, written) = column(rng, writer, &rows, how, progress)?;
+            let recall = recall.as_mut();
+            let (column, written) = column(rng, writer, (frame, &rows), how, recall, progress)?;
             for part in written.parts() {
                 folder.put(part)?;
             }
@@ -170,12 +190,22 @@ impl Draft {
                 ..
             }) => {
                 progress(Step::Seal);
+                if let (true, Some(recall)) = (segments.is_empty(), &self.recall) {
+                    *codec = recall.coarsest(&self.frame, &rows, *codec)?;
+                }
                 let segment = chunks(rng, folder, writer, &rows, *codec)?;
-                // Measured on the first segment, which is as large as any but those after many.
-                if segments.is_empty() {
-                    progress(Step::Sketch);
-                    let seed = writer.key().sketch_seed(&segment.id);
-                    *sketch = sketch::of_units(&rows.vectors, &self.as_query, seed, self.k);
+                if segments.is_empty() || self.recall.is_some() {
+                    let vectors = rows.decoded(&self.frame, *codec)?;
+                    if let Some(recall) = &mut self.recall {
+                        progress(Step::Probe);
+                        recall.add(&self.frame, &rows, |asked, _| vectors.keys(asked));
+                    }
+                    // Measured on the first segment, which is as large as any but those after many.
+                    if segments.is_empty() {
+                        progress(Step::Sketch);
+                        let seed = writer.key().sketch_seed(&segment.id);
+                        *sketch = sketch::of(&vectors, &self.frame, seed, self.k);
+                    }
                 }
                 segments.push(segment);
             }
@@ -195,16 +225,12 @@ impl Draft {
         folder: &Folder<D>,
         writer: &SegmentWriter<'_>,
         (rows, given): (Rows, Option<Assigned>),
-        (wish, as_query): (Wish, AsQuery),
+        (wish, frame): (Wish, Frame),
         progress: &mut dyn FnMut(Step),
     ) -> Result<(Self, Measured), Error> {
-        let plan = Plan::for_metric(
-            rows.vectors.len(),
-            rows.vectors.dim(),
-            as_query.metric(),
-            wish,
-        )?;
-        let base = Base::new(rng, writer, (&rows, given), &plan, &as_query, progress)?;
+        let (n, width) = (rows.vectors.len(), rows.vectors.dim());
+        let plan = Plan::for_metric(n, width, frame.metric(), wish)?;
+        let base = Base::new(rng, writer, (&rows, given), &plan, &frame, progress)?;
         let Base {
             mode,
             buckets,
@@ -228,7 +254,9 @@ impl Draft {
             records,
             payloads: None,
             look: None,
-            as_query,
+            frame: frame.with_recall(Some(measured.expected_recall)),
+            framed: None,
+            recall: None,
             access: None,
         };
         Ok((draft, measured))
@@ -242,9 +270,24 @@ impl Draft {
         folder: &Folder<D>,
         writer: &SegmentWriter<'_>,
         (rows, given): (Rows, Option<Assigned>),
-        (wish, as_query): (Wish, AsQuery),
+        (wish, frame): (Wish, Frame),
         progress: &mut dyn FnMut(Step),
     ) -> Result<(Self, Measured), Error> {
+        let far = rows.beyond(&frame);
+        let (rows, given, far) = match far.is_empty() {
+            true => (rows, given, None),
+            false => {
+                let near: Vec<usize> = (0..rows.vectors.len())
+                    .filter(|row| far.binary_search(row).is_err())
+                    .collect();
+                let given = given.map(|given| given.in_order(&near));
+                (
+                    rows.select(&near)?,
+                    given,
+                    Some(rows.select(&far)?.unscaled()),
+                )
+            }
+        };
         let (n, dim) = (rows.vectors.len(), rows.vectors.dim());
         wish.check_recall()?;
         let look = wish.second_look.map(|most| second_look(most, wish.k, dim));
@@ -253,18 +296,24 @@ impl Draft {
         let how = (&planned, &wish);
         let mut put = |part: &[u8]| folder.put(part);
         let rows = (rows, given);
-        let base = routed::Base::new(rng, writer, rows, how, &as_query, &mut put, progress)?;
+        let base = routed::Base::new(rng, writer, rows, how, &frame, &mut put, progress)?;
         let mut records = Records::default();
         records.push(base.ids);
-        let draft = Self {
+        let mut draft = Self {
             k: wish.k,
             mode: Mode::Routed(base.mode),
             records,
             payloads: None,
             look,
-            as_query,
+            frame: frame.with_recall(Some(base.measured.expected_recall)),
+            framed: None,
+            recall: None,
             access: None,
         };
+        // Rows that are far longer than the others would take the precision of all: they are scored whole.
+        if let Some(far) = far {
+            draft.add(rng, folder, writer, far, 1, progress)?;
+        }
         Ok((draft, base.measured))
     }
 }
@@ -280,21 +329,19 @@ mod tests {
     use super::*;
     use sordino_index::Id;
     use sordino_index::ids::Ids;
-    use sordino_vectors::metric::{Metric, Space};
+    use sordino_vectors::metric::Metric;
 
     #[test]
     fn an_index_has_room_for_so_many_segments() {
-        let space = Space {
-            metric: Metric::Cosine,
-            bound: 0,
-        };
         let mut draft = Draft {
             k: 1,
             mode: Mode::Local(Local::new(Codec::Int8)),
             records: Records::default(),
             payloads: None,
             look: None,
-            as_query: AsQuery::new(space, [0; 32], 1),
+            frame: Frame::origin(Metric::Cosine, [0; 32], 1),
+            framed: None,
+            recall: None,
             access: None,
         };
         for _ in 0..manifest::MAX_SEGMENTS {
@@ -310,16 +357,5 @@ mod tests {
                 most: 1024
             })
         ));
-    }
-
-    #[test]
-    fn segments_grow_with_the_stream() {
-        let mut before = 0;
-        for at in 0..60 {
-            assert!(capacity(at) <= SEGMENT.max(before / 8), "segment {at}");
-            before += capacity(at);
-        }
-        assert_eq!(capacity(15), SEGMENT);
-        assert_eq!(capacity(16), 2 * SEGMENT);
     }
 }

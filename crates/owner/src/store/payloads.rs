@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use rand_core::CryptoRng;
 use sordino_index::contents::ContentKeys;
 use sordino_index::folder::Folder;
+use sordino_index::frame::Frame;
 use sordino_index::look::{self, SecondLook};
 use sordino_index::manifest::{Manifest, PartKind};
 use sordino_index::numbers::Numbers;
@@ -44,10 +45,22 @@ impl Carried {
         }
     }
 
-    /// Takes the exact vectors of rotated unit vectors, if they are wanted.
+    /// The same in another frame.
+    fn reframed(mut self, old: &Frame, new: &Frame) -> Result<Self, Error> {
+        for code in self.exact.iter_mut().flat_map(BTreeMap::values_mut) {
+            let (base, residual) = look::residual(code).ok_or(Error::Search)?;
+            let y = new.centred(&old.restored(&old.whole(base, &residual)));
+            let base = new.nearest_base(&y);
+            *code = look::code(base, &new.residual(base, &y));
+        }
+        Ok(self)
+    }
+
+    /// Takes the exact vectors of rows in the index's frame, if they are wanted.
     pub(super) fn look_at(&mut self, rows: &Rows) {
         if let Some(exact) = &mut self.exact {
-            let codes = rows.vectors.rows().map(look::code);
+            let residuals = rows.marks.iter().zip(rows.vectors.rows());
+            let codes = residuals.map(|(mark, residual)| look::code(mark.base, residual));
             exact.extend(rows.ids.iter().zip(codes));
         }
     }
@@ -196,7 +209,12 @@ impl<D: Disk> Store<D> {
         changes: Carried,
     ) -> Result<(), Error> {
         let mut all = self.carried()?;
+        let reframed = draft.framed.is_none() && all.exact.is_some();
+        if reframed {
+            all = all.reframed(&self.frame, &draft.frame)?;
+        }
         if all.is_some()
+            && !reframed
             && !changes.anew
             && draft.records.places() == self.records.places()
             && draft.records.ids().eq(self.ids())

@@ -4,10 +4,10 @@ use sordino_index::Error;
 use sordino_index::keys::OwnerKeys;
 use sordino_index::manifest::{ColumnSegment, Segment};
 
-use super::tagged::{Fields, Kind, opened, tagged};
+use super::tagged::{Fields, Kind, opened, put_coded, tagged};
 
 /// A piece, and the number of its form.
-const KIND: Kind = (b"piece", 1);
+const KIND: Kind = (b"piece", 2);
 
 /// A segment whose parts are written, for the [`Assembly`](super::Assembly) that signs the index. It has what a manifest says of a segment:
 /// nothing in it is secret.
@@ -47,9 +47,10 @@ impl Piece {
                 .into_iter()
                 .flatten()
             {
-                bytes.extend(coded.len.to_le_bytes());
-                bytes.extend(coded.digest);
+                put_coded(bytes, coded);
             }
+            bytes.push(segment.scales.is_some().into());
+            bytes.extend(segment.scales.into_iter().flatten());
             bytes.extend(self.column.hint);
             bytes.push(self.column.sums.is_some().into());
             bytes.extend(self.column.sums.into_iter().flatten());
@@ -71,6 +72,10 @@ impl Piece {
         let mut segment = Segment::new(id, version, n, rows, fields.coded()?);
         segment.attributes = match attributes {
             true => Some(fields.coded()?),
+            false => None,
+        };
+        segment.scales = match fields.flag()? {
+            true => Some(fields.array()?),
             false => None,
         };
         let mut column = ColumnSegment::new(segment, fields.array()?);
@@ -98,6 +103,7 @@ mod tests {
         let mut segment = Segment::new([2; 16], 3, 4, [5; 32], Coded::of(b"ids"));
         for attributes in [None, Some(Coded::of(b"attributes"))] {
             segment.attributes = attributes.clone();
+            segment.scales = attributes.as_ref().map(|_| [4; 32]);
             let mut column = ColumnSegment::new(segment.clone(), [6; 32]);
             column.sums = attributes.map(|_| [9; 32]);
             let piece = Piece {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use rand_core::CryptoRng;
-use sordino_index::{Disk, Error};
+use sordino_index::{Disk, Error, OwnerFault};
 
 use super::Store;
 use super::access::label_of;
@@ -35,9 +35,9 @@ impl<D: Disk> Store<D> {
             return Ok(version);
         }
         let compacted = self.compact(rng, &mut |_| ());
-        compacted.map_err(|source| Error::Compaction {
-            version,
-            source: Box::new(source),
+        compacted.map_err(|source| {
+            let source = Box::new(source);
+            OwnerFault::Compaction { version, source }.into()
         })
     }
 

@@ -7,13 +7,15 @@ use sordino_index::code::Codec;
 use sordino_index::content_key::ContentKey;
 use sordino_index::contents::ContentKeys;
 use sordino_index::folder::Folder;
+use sordino_index::frame::Frame;
 use sordino_index::ids::Ids;
 use sordino_index::manifest::{Manifest, Mode, Part, PartKind, Segment};
 use sordino_index::numbers::Numbers;
 use sordino_index::purpose::Purpose;
 use sordino_index::{Disk, Error, Id, columns, residue};
-use sordino_vectors::Vectors;
-use sordino_vectors::u32_of;
+use sordino_vectors::{Vectors, to_f32, u32_of};
+
+use crate::rows::Mark;
 
 /// The records of a version by their ids: those of each segment, and its rows that are deleted or replaced.
 #[derive(Clone, Debug, Default)]
@@ -161,14 +163,25 @@ pub(super) fn attributes<D: Disk>(
     key.open_attributes(segment, &part(folder, manifest, PartKind::Attributes, at)?)
 }
 
-/// The rotated unit vectors of a segment in the order of their ids. What is stored of them is exactly
-/// what storing these again makes: nothing is lost by moving records from segment to segment.
-pub(super) fn units<D: Disk>(
+/// The frame of a version's vectors.
+pub(super) fn frame<D: Disk>(
     folder: &Folder<D>,
     manifest: &Manifest,
     keys: &ContentKeys,
+) -> Result<Frame, Error> {
+    let sealed = folder.part(&manifest.part(PartKind::Frame, None)?)?;
+    keys.open_frame(manifest, &sealed)
+}
+
+/// The residuals of a segment in the order of their ids, with their places in the frame. What is stored of them is what storing these
+/// again in the same frame makes, in open mode but for the last bit of single precision: nothing is lost by moving records from
+/// segment to segment.
+pub(super) fn residuals<D: Disk>(
+    folder: &Folder<D>,
+    manifest: &Manifest,
+    (keys, frame): (&ContentKeys, &Frame),
     at: usize,
-) -> Result<Vectors, Error> {
+) -> Result<(Vec<Mark>, Vectors), Error> {
     let segment = manifest.segments()[at];
     let key = keys.need(segment)?;
     let width = manifest.width() as usize;
@@ -178,10 +191,25 @@ pub(super) fn units<D: Disk>(
         Mode::Routed(_) if at > 0 => unmasked(folder, manifest, key, at)?,
         Mode::Local(_) | Mode::Sealed(_) | Mode::Routed(_) => {
             let chunks = part(folder, manifest, PartKind::Chunks, at)?;
-            decode(segment, (width, manifest.chunk_codec()), key, &chunks)?
+            let (marks, residuals) =
+                decode(segment, (frame, manifest.chunk_codec()), key, &chunks)?;
+            return Ok((marks, Vectors::new(width, residuals)?));
         }
     };
-    Ok(Vectors::new(width, units)?)
+    let sealed = part(folder, manifest, PartKind::Scales, at)?;
+    let scales = key.open_scales(manifest.metric, segment, &sealed)?;
+    let mut residuals = units;
+    for (row, scale) in residuals.chunks_exact_mut(width).zip(&scales) {
+        for x in row {
+            *x = to_f32(f64::from(*x) * f64::from(scale.scale));
+        }
+    }
+    let marks = scales.into_iter().map(|row| Mark {
+        base: row.base,
+        scale: row.scale,
+        constant: row.constant,
+    });
+    Ok((marks.collect(), Vectors::new(width, residuals)?))
 }
 
 /// The vectors of a segment under pads.
@@ -199,15 +227,23 @@ fn unmasked<D: Disk>(
 
 fn decode(
     segment: &Segment,
-    (width, codec): (usize, Codec),
+    (frame, codec): (&Frame, Codec),
     key: &ContentKey,
     chunks: &[u8],
-) -> Result<Vec<f32>, Error> {
+) -> Result<(Vec<Mark>, Vec<f32>), Error> {
+    let width = frame.width();
     let layout = segment.layout(u32_of(width), codec);
     let seal = key.seal(Purpose::Chunk, &segment.id, segment.version);
-    let mut units = Vec::with_capacity(segment.n as usize * width);
+    let mut marks = Vec::with_capacity(segment.n as usize);
+    let mut residuals = Vec::with_capacity(segment.n as usize * width);
     for (chunk, sealed) in (0..).zip(chunks.chunks_exact(layout.sealed_len())) {
-        layout.open_units(&seal, chunk, sealed, &mut units)?;
+        let into = (&mut marks, &mut residuals);
+        layout.open_residuals(&seal, (chunk, sealed), frame, into)?;
     }
-    Ok(units)
+    let marks = marks.into_iter().map(|(base, scale)| Mark {
+        base,
+        scale,
+        constant: 0.0,
+    });
+    Ok((marks.collect(), residuals))
 }

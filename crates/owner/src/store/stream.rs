@@ -4,10 +4,10 @@ use rand_core::CryptoRng;
 use sordino_index::code::Codec;
 use sordino_index::directory::Directory;
 use sordino_index::folder::Folder;
+use sordino_index::frame::Frame;
 use sordino_index::look::SecondLook;
 use sordino_index::manifest::{Columns, Local, Mode, Packing};
 use sordino_index::{Disk, Error, Id, IdKind};
-use sordino_vectors::metric::{AsQuery, Space};
 
 use super::draft::Draft;
 use super::payloads::Carried;
@@ -15,18 +15,17 @@ use super::records::Records;
 use super::waiting::Waiting;
 use crate::measured::Measured;
 use crate::random::random;
+use crate::recall::Recall;
+use crate::room;
 use crate::rows::Rows;
 use crate::segment::SegmentWriter;
 use crate::spec::{Batch, Form, Spec};
 use crate::step::Step;
 use crate::trained::Assigned;
-use crate::units::units;
 
 /// A stream of records on its way into segments.
 pub(super) struct Stream {
-    dim: usize,
-    space: Space,
-    rotation: [u8; 32],
+    frame: Frame,
     ids: IdKind,
     /// The number of the next record, for batches without ids; none if none is left.
     next: Option<u64>,
@@ -42,16 +41,10 @@ pub(super) struct Stream {
 }
 
 impl Stream {
-    pub(super) fn new(
-        dim: usize,
-        ids: IdKind,
-        (space, rotation): (Space, [u8; 32]),
-        look: Option<SecondLook>,
-    ) -> Self {
+    pub(super) fn new(frame: Frame, ids: IdKind, look: Option<SecondLook>) -> Self {
+        let dim = frame.dim();
         Self {
-            dim,
-            space,
-            rotation,
+            frame,
             ids,
             next: Some(0),
             read: 0,
@@ -92,7 +85,7 @@ impl Stream {
             Form::Sealed { .. } | Form::Routed { .. } => {
                 return self.whole(rng, folder, writer, spec, batches, progress);
             }
-            Form::Local => Mode::Local(Local::new(Codec::of_downloads(self.space.metric))),
+            Form::Local => Mode::Local(Local::new(Codec::of_downloads(self.frame.metric()))),
             Form::Open(packing) => Mode::Open(columns(rng, packing, spec)),
             Form::Masked(packing) => Mode::Masked(columns(rng, packing, spec)),
         };
@@ -102,7 +95,9 @@ impl Stream {
             records: Records::default(),
             payloads: None,
             look: self.look,
-            as_query: self.as_query(),
+            frame: self.frame.clone(),
+            framed: None,
+            recall: Some(recall(spec)),
             access: self.access.take(),
         };
         self.segments(rng, folder, writer, &mut draft, batches, progress)?;
@@ -129,7 +124,7 @@ impl Stream {
             None => given,
         };
         let rows = (self.rows(usize::MAX, progress)?, given);
-        let how = (spec.wish(), self.as_query());
+        let how = (spec.wish(), self.frame.clone());
         let (mut draft, measured) = match spec.form {
             Form::Routed { .. } => Draft::routed(rng, folder, writer, rows, how, progress)?,
             Form::Sealed { .. } => Draft::sealed(rng, folder, writer, rows, how, progress)?,
@@ -175,19 +170,20 @@ impl Stream {
             payloads,
             attributes,
         } = batch;
-        if vectors.dim() != self.dim {
+        let dim = self.frame.dim();
+        if vectors.dim() != dim {
             return Err(Error::Dimension {
                 found: vectors.dim(),
-                expected: self.dim,
+                expected: dim,
             });
         }
         // Here rows are in the order in which they were given.
         let first = usize::try_from(self.read).unwrap_or(usize::MAX);
-        self.space.check(&vectors, first)?;
+        self.frame.metric().check(&vectors, first)?;
         self.read += vectors.len() as u64;
         if u32::try_from(self.read).is_err() {
             let n = usize::try_from(self.read).unwrap_or(usize::MAX);
-            return Err(Error::TooLarge { n, dim: self.dim });
+            return Err(Error::TooLarge { n, dim });
         }
         let ids = match ids {
             Some(ids) => ids,
@@ -219,11 +215,6 @@ impl Stream {
         Ok((next..=last).map(Id::Number).collect())
     }
 
-    fn as_query(&self) -> AsQuery {
-        let width = self.dim + self.space.metric.added() as usize;
-        AsQuery::new(self.space, self.rotation, width)
-    }
-
     /// The next records, as they are stored.
     pub(super) fn rows(
         &mut self,
@@ -231,14 +222,20 @@ impl Stream {
         progress: &mut dyn FnMut(Step),
     ) -> Result<Rows, Error> {
         progress(Step::Rotate);
-        let rows = self.waiting.take(count)?;
-        let rows = Rows {
-            vectors: units(self.space, self.rotation, rows.vectors)?,
-            ..rows
-        };
+        let waiting = count.min(self.waiting.len());
+        room::check(waiting.saturating_mul(self.frame.width()))?;
+        let rows = self.waiting.take(count)?.framed(&self.frame)?;
         self.carried.look_at(&rows);
         Ok(rows)
     }
+}
+
+/// The measurement of an index that is scored whole.
+fn recall(spec: &Spec) -> Recall {
+    let kept = spec
+        .second_look
+        .map_or(spec.k, |candidates| candidates as usize);
+    Recall::new(spec.k, kept)
 }
 
 /// Columns without segments yet.

@@ -3,7 +3,6 @@
 use sordino_index::Error;
 use sordino_index::digest::Coded;
 use sordino_index::keys::OwnerKeys;
-use sordino_vectors::metric::{Metric, Space};
 
 /// Bytes of a tag.
 pub(super) const TAG_LEN: usize = 16;
@@ -64,10 +63,10 @@ pub(super) fn number<T: PartialEq>(choices: &[T], choice: &T) -> u8 {
     at.and_then(|at| u8::try_from(at).ok()).unwrap_or(u8::MAX)
 }
 
-/// Writes a metric and its bound.
-pub(super) fn put_space(bytes: &mut Vec<u8>, space: Space) {
-    bytes.push(number(&Metric::ALL, &space.metric));
-    bytes.extend(space.bound.to_le_bytes());
+/// Writes the length and the digest of a part.
+pub(super) fn put_coded(bytes: &mut Vec<u8>, coded: &Coded) {
+    bytes.extend(coded.len.to_le_bytes());
+    bytes.extend(coded.digest);
 }
 
 /// Reads fields of fixed lengths.
@@ -106,14 +105,6 @@ impl<'a> Fields<'a> {
     /// All bytes that are left.
     pub(super) fn rest(&mut self) -> &'a [u8] {
         std::mem::take(&mut self.0)
-    }
-
-    /// A metric and its bound.
-    pub(super) fn space(&mut self) -> Option<Space> {
-        Some(Space {
-            metric: *Metric::ALL.get(usize::from(self.u8()?))?,
-            bound: i16::from_le_bytes(self.array()?),
-        })
     }
 
     /// One spelling of yes, and one of no.

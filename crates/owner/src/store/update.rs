@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use rand_core::CryptoRng;
+use sordino_index::attributes::Attributes;
 use sordino_index::directory::UNLABELLED;
 use sordino_index::ids::Ids;
 use sordino_index::payload::Class;
@@ -58,7 +59,7 @@ impl<D: Disk> Store<D> {
     /// vector under the cosine and for one beyond the bound of another metric, [`Error::Payload`] if one is too
     /// long, [`Error::Attribute`], [`Error::Segments`] if the index
     /// must be compacted first, and the stream's own. [`Error::File`] if a file cannot be written: the old version stays,
-    /// unless the next change fails with [`Error::Unsure`]. [`Error::Compaction`] if the change is made and the
+    /// unless the next change fails with [`Error::Unsure`]. [`OwnerFault::Compaction`](sordino_index::OwnerFault::Compaction) if the change is made and the
     /// [compaction](Self::compact_after) after it is not.
     pub fn add<R: CryptoRng + ?Sized>(
         &mut self,
@@ -152,9 +153,8 @@ impl<D: Disk> Store<D> {
             }
             Ok(batch)
         });
-        let (dim, ids) = (self.manifest.dim as usize, self.manifest.ids);
-        let map = (self.manifest.space(), self.manifest.rotation);
-        let stream = Stream::new(dim, ids, map, self.manifest.second_look());
+        let (frame, ids) = (self.frame.clone(), self.manifest.ids);
+        let stream = Stream::new(frame, ids, self.manifest.second_look());
         let mut stream = stream.numbered_from(self.next_number());
         let before = draft.records.sets.len();
         let read = stream.segments(rng, &self.folder, &writer, &mut draft, batches, progress)?;
@@ -186,6 +186,14 @@ impl<D: Disk> Store<D> {
             replaced,
             relabelled,
         })
+    }
+
+    /// The attributes that records have: columns without rows.
+    ///
+    /// # Errors
+    /// If a part cannot be read or is damaged, and [`Error::Attribute`] for an attribute of two types.
+    pub fn attributes(&self) -> Result<Attributes, Error> {
+        Known::new(&self.folder, &self.manifest, &self.contents()).all()
     }
 
     /// The number that the next record without an id gets: the one after the highest, if ids are numbers and
@@ -245,7 +253,9 @@ impl<D: Disk> Store<D> {
             records: self.records.clone(),
             payloads: self.manifest.payloads.clone(),
             look: self.manifest.second_look(),
-            as_query: self.manifest.as_query(),
+            frame: self.frame.clone(),
+            framed: Some(self.manifest.frame.clone()),
+            recall: None,
             access: self.access.clone(),
         }
     }

@@ -6,12 +6,14 @@ use sordino_index::columns::{self, Rows, Scheme};
 use sordino_index::content_key::ContentKey;
 use sordino_index::contents::ContentKeys;
 use sordino_index::folder::Folder;
+use sordino_index::frame::Frame;
 use sordino_index::look;
 use sordino_index::manifest::{Columns, Mode, PartKind, Routed, Sealed, Segment, SignedManifest};
 use sordino_index::opened::Opened;
 use sordino_index::payload::Slot;
 use sordino_index::purpose::Purpose;
 use sordino_index::{Disk, Error, Files, Id, OwnerPublicKey, ReaderKeys, digest, table};
+use sordino_vectors::metric::length;
 use sordino_vectors::u32_of;
 use zeroize::Zeroizing;
 
@@ -20,8 +22,9 @@ use super::records::{self, Records};
 use super::{Store, payloads};
 use crate::combined;
 
-/// The cosine of a vector and what any mode stores of it, at least: codes of 12 bits lose 1e-5 of it in 8,192 dimensions.
-const NEARLY_ONE: f32 = 0.999;
+/// The part of a residual's length that what any mode stores of it is off, at most: codes of 12 bits are off by .5 % of it in 8,192
+/// dimensions.
+const NEAR: f64 = 0.045;
 
 /// The things that [`Store::verify`] and [`Store::verify_dir`] found in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -139,6 +142,7 @@ impl<'a, D: Disk> Check<'a, D> {
             bytes += folder.part(part)?.len() as u64;
         }
         let records = Records::read(folder, manifest, keys)?;
+        let frame = records::frame(folder, manifest, keys)?;
         check_unique(&records)?;
         let mut slots = self.slots(&records)?.into_iter();
         let segments = manifest.segments();
@@ -146,16 +150,17 @@ impl<'a, D: Disk> Check<'a, D> {
         // Nothing of others opens.
         for (at, ids) in all.filter(|(at, _)| keys.of(segments[*at]).is_some()) {
             records::attributes(folder, manifest, keys, at)?;
-            let units = records::units(folder, manifest, keys, at)?;
-            if units.len() != ids.len() {
+            let (marks, residuals) = records::residuals(folder, manifest, (keys, &frame), at)?;
+            if residuals.len() != ids.len() {
                 return Err(Error::Ids {
                     found: ids.len(),
-                    expected: units.len(),
+                    expected: residuals.len(),
                 });
             }
             if manifest.second_look().is_some() {
                 for (row, slot) in records.rows(at).zip(&mut slots) {
-                    check_exact(units.row(row as usize), &slot)?;
+                    let row = row as usize;
+                    check_exact(&frame, (marks[row].base, residuals.row(row)), &slot)?;
                 }
             }
         }
@@ -163,7 +168,7 @@ impl<'a, D: Disk> Check<'a, D> {
             Mode::Open(mode) => self.check_hints(0, Rows::Open, mode)?,
             Mode::Masked(mode) => self.check_hints(0, Rows::Masked, mode)?,
             Mode::Routed(mode) => self.check_table(mode)?,
-            Mode::Sealed(mode) => self.check_buckets(mode)?,
+            Mode::Sealed(mode) => self.check_buckets(mode, &frame)?,
             Mode::Local(_) => {}
         }
         Ok(Verified {
@@ -254,7 +259,7 @@ impl<'a, D: Disk> Check<'a, D> {
         })
     }
 
-    fn check_buckets(&self, mode: &Sealed) -> Result<(), Error> {
+    fn check_buckets(&self, mode: &Sealed, frame: &Frame) -> Result<(), Error> {
         let buckets = self
             .folder
             .part(&self.manifest.part(PartKind::Buckets, Some(0))?)?;
@@ -271,16 +276,22 @@ impl<'a, D: Disk> Check<'a, D> {
         for (bucket, sealed) in buckets.chunks_exact(len).enumerate() {
             let mut opened = Opened::default();
             mode.layout
-                .open(&seal, u32_of(bucket), sealed, &mut opened)?;
+                .open(&seal, (u32_of(bucket), sealed), frame, &mut opened)?;
         }
         Ok(())
     }
 }
 
 /// Refuses an exact vector that is not the one that is scored, to the precision of that.
-fn check_exact(unit: &[f32], slot: &Slot) -> Result<(), Error> {
-    let exact = look::unit(&slot.exact);
-    if exact.len() == unit.len() && sordino_vectors::dot(&exact, unit) > NEARLY_ONE {
+fn check_exact(frame: &Frame, (base, residual): (u8, &[f32]), slot: &Slot) -> Result<(), Error> {
+    let near = look::residual(&slot.exact).is_some_and(|(own, exact)| {
+        let (a, b) = (frame.whole(base, residual), frame.whole(own, &exact));
+        let apart: Vec<f32> = a.iter().zip(&b).map(|(a, b)| a - b).collect();
+        // A residual is rounded as its sum with the base is.
+        let most = NEAR * length(residual) + 1e-6 * length(&a);
+        a.len() == b.len() && length(&apart) <= most
+    });
+    if near {
         return Ok(());
     }
     Err(Error::Malformed {

@@ -7,7 +7,8 @@ use sordino_index::ids::Ids;
 use sordino_index::{Error, Id, IdKind};
 use sordino_vectors::Vectors;
 
-use crate::rows::Rows;
+use crate::room;
+use crate::rows::{Mark, Rows};
 
 /// Records that wait until they fill a segment, in the order in which they came.
 pub(super) struct Waiting {
@@ -15,6 +16,8 @@ pub(super) struct Waiting {
     dim: usize,
     ids: Vec<Id>,
     data: Vec<f32>,
+    /// One for each record, if the coordinates are residuals; otherwise none.
+    marks: Vec<Mark>,
     attributes: Attributes,
 }
 
@@ -25,6 +28,7 @@ impl Waiting {
             dim,
             ids: Vec::new(),
             data: Vec::new(),
+            marks: Vec::new(),
             attributes: Attributes::default(),
         }
     }
@@ -46,10 +50,22 @@ impl Waiting {
         coordinates: &[f32],
         attributes: Attributes,
     ) -> Result<(), Error> {
+        room::grow(&mut self.data, coordinates.len())?;
         self.attributes.append(attributes)?;
         self.ids.extend(ids);
         self.data.extend_from_slice(coordinates);
         Ok(())
+    }
+
+    /// Adds records whose coordinates are residuals, with the place of each in the frame.
+    pub(super) fn push_residuals(
+        &mut self,
+        ids: impl IntoIterator<Item = Id>,
+        (residuals, marks): (&[f32], impl IntoIterator<Item = Mark>),
+        attributes: Attributes,
+    ) -> Result<(), Error> {
+        self.marks.extend(marks);
+        self.push(ids, residuals, attributes)
     }
 
     /// The first `count` records, or all of them if there are fewer, in the order of their ids.
@@ -58,6 +74,7 @@ impl Waiting {
         let rest = Self {
             ids: self.ids.split_off(count),
             data: self.data.split_off(count * self.dim),
+            marks: self.marks.split_off(count.min(self.marks.len())),
             attributes: Attributes::default(),
             ..*self
         };
@@ -67,6 +84,12 @@ impl Waiting {
         let rest: Vec<usize> = (count..all).collect();
         self.attributes = attributes.select(&rest);
         let order = order(&taken.ids);
+        let marks = match &order {
+            Some(order) if !taken.marks.is_empty() => {
+                order.iter().map(|&at| taken.marks[at]).collect()
+            }
+            _ => taken.marks,
+        };
         let vectors = match &order {
             None => Vectors::new(taken.dim, taken.data)?,
             Some(order) => {
@@ -85,6 +108,7 @@ impl Waiting {
         Ok(Rows {
             ids: Ids::from_ascending(taken.kind, ids)?,
             vectors,
+            marks,
             attributes,
         })
     }

@@ -1,6 +1,6 @@
 //! Reading conditions.
 
-use sordino_index::Error;
+use sordino_index::{Error, FilterFault};
 
 use super::{Condition, Relation, Value};
 
@@ -33,10 +33,11 @@ impl<'a> Reader<'a> {
     /// The error of what is next.
     fn fault(&self, why: impl Into<String>) -> Error {
         let before = &self.text[..self.text.len() - self.rest.len()];
-        Error::Filter {
+        let fault = FilterFault::Text {
             at: before.chars().count() + 1,
             why: why.into(),
-        }
+        };
+        fault.into()
     }
 
     fn space(&mut self) {
@@ -102,6 +103,7 @@ impl<'a> Reader<'a> {
 
     fn test(&mut self) -> Result<Condition, Error> {
         let name = self.name()?;
+        let hint = self.rest_of_name();
         if self.word("is") {
             let not = self.word("not");
             if !self.word("null") {
@@ -137,9 +139,20 @@ impl<'a> Reader<'a> {
         match relation {
             Some((_, relation)) if !not => Ok(Condition::Is(name, *relation, self.value()?)),
             _ => Err(self.fault(format!(
-                "expected =, !=, <, <=, >, >=, in or is after {}",
+                "expected =, !=, <, <=, >, >=, in or is after {}{hint}",
                 shown(&name)
             ))),
+        }
+    }
+
+    /// A hint where what follows a name may belong to it.
+    fn rest_of_name(&self) -> &'static str {
+        let ends = |c: char| c.is_whitespace() || c == '(' || c == ')';
+        match self.rest.is_empty() || self.rest.starts_with(ends) {
+            true => "",
+            false => {
+                "; a name of other signs than letters, digits, _ and . stands in backquotes, such as `dc:title`"
+            }
         }
     }
 
@@ -162,7 +175,13 @@ impl<'a> Reader<'a> {
         self.space();
         let name = self.peek();
         if name.is_empty() || name.starts_with(|c: char| c.is_ascii_digit() || c == '.') {
-            return Err(self.fault("expected a condition, such as year >= 2020"));
+            let hint = match self.rest.starts_with(['"', '\'']) || !name.is_empty() {
+                true => {
+                    ": a name of other signs than letters, digits, _ and . stands in backquotes, such as `dc:title`"
+                }
+                false => "",
+            };
+            return Err(self.fault(format!("expected a condition, such as year >= 2020{hint}")));
         }
         self.rest = &self.rest[name.len()..];
         Ok(name.into())

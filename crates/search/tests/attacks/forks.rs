@@ -3,7 +3,10 @@
 
 use std::path::Path;
 
-use sordino_search::{Client, Error, Form, InProcess, Pin, Server, Spec, Store, synthetic};
+use sordino_index::wire::Message;
+use sordino_search::{
+    Client, Error, Form, InProcess, Pin, Server, Spec, Store, Transport, synthetic,
+};
 use tempfile::TempDir;
 
 use crate::bed::{K, keys, rng};
@@ -66,12 +69,13 @@ impl History {
     }
 }
 
-fn copy(from: &Path, to: &Path) {
+/// Copies a folder, with what is in it.
+pub(crate) fn copy(from: &Path, to: &Path) {
+    std::fs::create_dir_all(to).unwrap();
     for entry in std::fs::read_dir(from).unwrap() {
         let entry = entry.unwrap();
         let target = to.join(entry.file_name());
         if entry.file_type().unwrap().is_dir() {
-            std::fs::create_dir_all(&target).unwrap();
             copy(&entry.path(), &target);
         } else {
             std::fs::copy(entry.path(), target).unwrap();
@@ -158,6 +162,47 @@ fn a_client_refuses_a_pin_of_another_history() {
             // A server that is behind one of the two shows nothing.
             let behind = check(first.server(at), &own);
             assert_eq!(behind.is_ok(), seen <= at, "{at}, {seen}: {behind:?}");
+        }
+    }
+}
+
+/// Withholds all manifests between: shows none, and counts how often it was asked.
+struct Withholds<'a>(InProcess<'a>, usize);
+
+impl Transport for Withholds<'_> {
+    fn call(&mut self, request: &[u8], limit: usize) -> Result<Vec<u8>, Error> {
+        let (kind, _) = Message::read(request)?;
+        if matches!(kind, Message::GetHistory) {
+            self.1 += 1;
+            return Ok(Message::History.with(&[]));
+        }
+        self.0.call(request, limit)
+    }
+}
+
+/// The next version of another history proves the fork by itself: no withheld manifest makes a gap of it, and nobody goes on over that.
+#[test]
+fn a_fork_that_the_offered_version_proves_is_no_gap() {
+    let (_, [first, second]) = histories();
+    let reader = keys().reader();
+    for seen in COMMON + 1..ALL {
+        let pin = connect(first.server(seen), None).unwrap().pin();
+        for offered in seen + 1..=ALL {
+            let mut server = Withholds(InProcess::new(second.server(offered)), 0);
+            let refused = Client::connect(&mut server, &reader, Some(&pin)).map(drop);
+            let over = Client::connect_over_gap(&mut server, &reader, &pin, None).map(drop);
+            if offered == seen + 1 {
+                for refused in [refused, over] {
+                    assert!(
+                        matches!(refused, Err(Error::Fork { version }) if version == offered),
+                        "{seen}: {refused:?}"
+                    );
+                }
+                assert_eq!(server.1, 0, "it is refused before anything is asked");
+            } else {
+                assert!(matches!(refused, Err(Error::Gap { .. })), "{refused:?}");
+                assert_eq!((over.is_ok(), server.1), (true, 2));
+            }
         }
     }
 }

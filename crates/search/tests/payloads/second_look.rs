@@ -350,7 +350,8 @@ fn a_plan_counts_a_second_look_where_there_is_one() {
     let plan = Plan::new(100_000, 128, wish).unwrap();
     let look = *plan.second_look().unwrap();
     assert_eq!((look.way.name(), look.fetched), ("no hint", 32));
-    assert_eq!(look.form.capacity(), 256);
+    // A base, a scale, and 16 bits a coordinate.
+    assert_eq!(look.form.capacity(), 1 + 4 + 256);
     let (table, before) = (
         plan.table(super::Terms::default()),
         plain.table(super::Terms::default()),

@@ -137,8 +137,9 @@ impl Bed {
                     Metric::Cosine => 0.12,
                     _ => 0.02,
                 };
-                let bound = f32::from(self.store.manifest().bound).exp2();
-                let length = query.iter().map(|x| x * x).sum::<f32>().sqrt();
+                let norm = |x: &[f32]| x.iter().map(|x| x * x).sum::<f32>().sqrt();
+                let length = norm(query);
+                let bound = norm(vector).max(length);
                 let (error, most) = match self.metric {
                     Metric::Cosine => (hit.score - exact, unit),
                     Metric::InnerProduct => (hit.score - exact, unit * bound * length),

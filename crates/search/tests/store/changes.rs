@@ -87,11 +87,9 @@ fn every_metric_finds_its_own_nearest() {
         for form in forms() {
             let spec = Spec {
                 metric,
-                norm: Some(250.0),
                 ..spec(form)
             };
             let mut bed = bed(&spec, 90.0);
-            assert_eq!(bed.store.manifest().bound, 8);
             bed.upsert(41, &[5, 6, 7, 90_000], 120.0);
             bed.delete(&[1, 2, 3]);
             let server = bed.server();
@@ -106,7 +104,13 @@ fn every_metric_finds_its_own_nearest() {
                 Form::Routed { .. } => 0.7,
             };
             assert!(recall > least, "{metric:?} {form:?}: {recall}");
-            let long = Vectors::new(DIM, vec![60.0; DIM]).unwrap();
+            // A row that is far longer than any before takes nothing from the others.
+            bed.upsert(41, &[90_001], 1e7);
+            let server = bed.server();
+            let (client, _) = connect(&server);
+            let beside = bed.recall(&server, &client);
+            assert!(beside > recall - 0.03, "{metric:?} {form:?}: {beside}");
+            let long = Vectors::new(DIM, vec![1e30; DIM]).unwrap();
             let refused = bed.store.upsert(&mut rng(1), &[1u32], &long);
             assert!(matches!(
                 refused,

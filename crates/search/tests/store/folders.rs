@@ -5,7 +5,7 @@ use std::path::Path;
 use sordino_index::folder::Folder;
 use sordino_search::manifest::{Holder, Packing, Part, PartKind};
 use sordino_search::{
-    Client, Error, Files, Form, InProcess, Index, Server, Store, Vectors, synthetic,
+    Client, Contents, Error, Files, Form, InProcess, Index, Server, Store, Vectors, synthetic,
 };
 
 use crate::bed::{bed, number};
@@ -166,6 +166,33 @@ fn an_index_can_be_verified_while_it_is_changed() {
             version.unwrap();
         }
     });
+}
+
+/// An owner who changes the index twice removes what was read of it before.
+#[test]
+fn contents_are_read_anew_where_a_change_takes_them_away() {
+    let mut bed = bed(&spec(Form::Masked(Packing::T4)), 1.0);
+    let dir = bed.dir.path().to_owned();
+    let mut versions = Vec::new();
+    let read = Contents::read_on(Files, &dir, &keys().reader(), |contents| {
+        versions.push(contents.manifest().version);
+        if versions.len() == 1 {
+            bed.delete(&[1]);
+            bed.store.compact(&mut rng(3), &mut |_| ()).unwrap();
+            bed.delete(&[2]);
+        }
+        let all = contents.all().collect::<Result<Vec<_>, _>>()?;
+        Ok(all.iter().map(|some| some.ids.len()).sum::<usize>())
+    });
+    assert_eq!((read.unwrap(), versions), (bed.store.len(), vec![1, 4]));
+    // Where nothing is newer, the fault is told.
+    let mut attempts = 0;
+    let none = Contents::read_on(Files, &dir, &keys().reader(), |_| {
+        attempts += 1;
+        Err::<(), _>(Error::Signature)
+    });
+    assert!(matches!(none, Err(Error::Signature)));
+    assert_eq!(attempts, 1);
 }
 
 /// Whoever truncates or writes over the files of an index that is served, with `cp` or a restored backup,

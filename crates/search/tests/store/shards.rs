@@ -3,8 +3,8 @@
 use sordino_search::manifest::{Checking, Mode, Packing};
 use sordino_search::payload::Fetch;
 use sordino_search::{
-    Batch, Client, Error, Form, OwnerKeys, Routing, Server, Shard, Spec, Store, Transport,
-    synthetic,
+    Batch, Client, Error, Form, InProcess, OwnerKeys, Routing, Server, Shard, Spec, Store,
+    Transport, synthetic,
 };
 
 use crate::bed::{Bed, bed};
@@ -309,6 +309,16 @@ fn shards_that_do_not_belong_together_are_refused_by_what_is_wrong() {
     for wrong in [&[a, b][..], &[a, b, c, c], &[a, a, c], &[b, c]] {
         assert!(matches!(refused(wrong), Error::Position(..)));
     }
+    // A client is told that it asks a shard, before it has asked anything else.
+    for shard in &shards {
+        let mut sent = InProcess::new(shard);
+        let error = Client::connect(&mut sent, &keys().reader(), None).unwrap_err();
+        let Error::Share(named) = error else {
+            panic!("{error}");
+        };
+        assert_eq!(Shard::new(named[0], named[1]), shard.shard());
+        assert_eq!(sent.take_exchanges().len(), 1);
+    }
     // One server that has all of the index is no shard, and shards of another index are not of this one.
     let one = masked.server();
     assert!(matches!(refused(&[&one, b, c]), Error::Malformed { .. }));
@@ -480,6 +490,6 @@ fn what_cannot_be_cut_is_refused_with_the_reason() {
     assert!(refused.to_string().contains("as many groups"), "{refused}");
     // A shard is no server for clients: they are told so, and take no part for the whole.
     let shards = open(&bed, 2);
-    let mut transport = sordino_search::InProcess::new(&shards[0]);
+    let mut transport = InProcess::new(&shards[0]);
     Client::connect(&mut transport, &keys().reader(), None).unwrap_err();
 }

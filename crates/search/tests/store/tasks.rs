@@ -252,15 +252,25 @@ fn what_is_no_segment_of_this_build_is_refused() {
         assert!(take(&mut assembly, &wrong).is_err(), "byte {at}");
     }
     // One whose parts are not there: not one of them, or one that was cut.
-    let elsewhere = made(other.path(), &blueprint, 0, 3);
-    assert!(elsewhere.is_ok());
-    let missing = take(&mut assembly, &elsewhere.unwrap()).unwrap_err();
+    let elsewhere = made(other.path(), &blueprint, 0, 3).unwrap_err();
+    assert!(matches!(elsewhere, Error::File { .. }), "{elsewhere}");
+    let (before, _) = (parts(dir.path()), made(dir.path(), &blueprint, 0, 3));
+    let moved = made(dir.path(), &blueprint, 0, 4).unwrap();
+    for (name, _) in parts(dir.path()) {
+        if before.iter().all(|(other, _)| *other != name) {
+            std::fs::remove_file(dir.path().join("parts").join(name)).unwrap();
+        }
+    }
+    let missing = take(&mut assembly, &moved).unwrap_err();
     assert!(
         matches!(missing, Error::File { .. } | Error::Digest { .. }),
         "{missing}"
     );
+    // The frame is a part too, and all tasks'.
+    let frame = 8 + 4 * (DIM + 8192 / (4 * DIM) * DIM) + 16;
     let cut = parts(dir.path())
         .into_iter()
+        .filter(|(_, part)| part.len() != frame)
         .max_by_key(|(_, part)| part.len())
         .unwrap();
     std::fs::write(dir.path().join("parts").join(&cut.0), &cut.1[1..]).unwrap();
@@ -293,7 +303,7 @@ fn what_is_no_segment_of_this_build_is_refused() {
     assert!(Index::open_dir(dir.path(), &keys().public()).is_err());
     drop(assembly);
     let mut assembly = begin(dir.path(), form, 5).unwrap();
-    assert!(parts(dir.path()).is_empty());
+    assert_eq!(parts(dir.path()).len(), 1, "its own frame alone");
     assert!(matches!(
         begin(dir.path(), form, 6),
         Err(Error::Locked { .. })
@@ -337,12 +347,12 @@ fn what_cannot_be_made_apart_is_refused_at_the_beginning() {
         Blueprint::from_bytes(&blueprint, &keys()).unwrap(),
         *assembly.blueprint()
     );
-    // Beyond the bound of the sample, and records that need ids of their own.
+    // Too long for scores to be numbers, and records that need ids of their own.
     let numbered = made(dir.path(), &blueprint, 0, 1).unwrap_err();
     assert!(matches!(numbered, Error::NoIds { .. }), "{numbered}");
     let facts = assembly.blueprint();
     let folder = Folder::new(dir.path(), Files);
-    let long = Vectors::new(DIM, vec![1e6; DIM]).unwrap();
+    let long = Vectors::new(DIM, vec![1e30; DIM]).unwrap();
     let long = Batch::new([IdKind::Text.parse("a").unwrap()], long);
     let long = facts.make(
         &mut rng(1),

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use sordino_search::Files;
 use sordino_search::{Digest, manifest::Packing};
-use sordino_search::{Error, Form, Index, Store};
+use sordino_search::{Error, Folder, Form, Index, Store};
 
 use crate::contents::Contents;
 use crate::disk::{Fault, Faulty, Op};
@@ -26,7 +26,7 @@ fn a_crash_at_any_moment_leaves_the_old_or_the_new_version() {
             let whole = tempfile::tempdir().unwrap();
             write_all(whole.path(), &before);
             let disk = Faulty::new(whole.path(), Fault::None);
-            let mut store = Store::open_on(disk.clone(), whole.path(), &keys()).unwrap();
+            let mut store = Store::open_on(disk.clone(), whole.path(), &keys(), None).unwrap();
             disk.done.borrow_mut().clear();
             change.make(&mut store, 10).unwrap();
             let ops = disk.done.borrow().clone();
@@ -95,7 +95,7 @@ fn a_process_that_dies_while_it_writes_leaves_the_old_or_the_new_version() {
                 let dir = tempfile::tempdir().unwrap();
                 write_all(dir.path(), &before);
                 let disk = Faulty::new(dir.path(), Fault::None);
-                let mut store = Store::open_on(disk.clone(), dir.path(), &keys()).unwrap();
+                let mut store = Store::open_on(disk.clone(), dir.path(), &keys(), None).unwrap();
                 disk.done.borrow_mut().clear();
                 *disk.fault.borrow_mut() = Fault::Dies(at);
                 let made = change.make(&mut store, 10);
@@ -126,7 +126,7 @@ fn a_process_that_dies_while_it_writes_leaves_the_old_or_the_new_version() {
 fn creation_that_is_interrupted_leaves_no_index_or_a_whole_one() {
     let owner = keys().public();
     for form in forms() {
-        let mut contents = Contents::default();
+        let (mut contents, mut lost) = (Contents::default(), 0);
         for at in 0.. {
             let dir = tempfile::tempdir().unwrap();
             let disk = Faulty::new(dir.path(), Fault::Dies(at));
@@ -137,6 +137,17 @@ fn creation_that_is_interrupted_leaves_no_index_or_a_whole_one() {
             match found {
                 Ok(_) => {
                     Store::open(dir.path(), &keys()).unwrap().verify().unwrap();
+                }
+                // Its manifest was written, and it is whole: nobody makes another one over it.
+                Err(Error::Lost { versions, .. }) => {
+                    let refused = create(Files, dir.path(), form, 2).map(drop);
+                    assert!(matches!(refused, Err(Error::Lost { .. })), "{refused:?}");
+                    let folder = Folder::new(dir.path(), Files);
+                    let recovered = folder.recover(&owner).unwrap();
+                    assert_eq!(vec![recovered.version], versions);
+                    Store::open(dir.path(), &keys()).unwrap().verify().unwrap();
+                    contents.check_all(dir.path(), &owner);
+                    lost += 1;
                 }
                 // Again, with other vectors and the same randomness.
                 Err(_) => {
@@ -149,6 +160,7 @@ fn creation_that_is_interrupted_leaves_no_index_or_a_whole_one() {
                 break;
             }
         }
+        assert!(lost > 0, "{form:?}");
     }
 }
 
@@ -166,7 +178,7 @@ fn a_full_disk_is_an_error_and_the_next_attempt_works() {
                 let dir = tempfile::tempdir().unwrap();
                 write_all(dir.path(), &before);
                 let disk = Faulty::new(dir.path(), Fault::None);
-                let mut store = Store::open_on(disk.clone(), dir.path(), &keys()).unwrap();
+                let mut store = Store::open_on(disk.clone(), dir.path(), &keys(), None).unwrap();
                 disk.done.borrow_mut().clear();
                 *disk.fault.borrow_mut() = Fault::Full(at);
                 let made = change.make(&mut store, 10);
@@ -188,7 +200,8 @@ fn a_full_disk_is_an_error_and_the_next_attempt_works() {
                             let part = |path: &PathBuf| path.starts_with("parts");
                             assert!(leftover.is_none_or(part), "{change:?} {at}");
                             drop(store);
-                            store = Store::open_on(disk.clone(), dir.path(), &keys()).unwrap();
+                            store =
+                                Store::open_on(disk.clone(), dir.path(), &keys(), None).unwrap();
                         }
                         Err(other) => panic!("{other}"),
                     }
@@ -218,7 +231,7 @@ fn a_new_index_that_does_not_fit_leaves_nothing() {
             if made.is_err() && !switching && !dir.path().join("CURRENT").exists() {
                 let left = files(dir.path());
                 let left = left.keys().find(|path| {
-                    path.starts_with("parts") || path.extension().is_some_and(|end| end == "tmp")
+                    !path.ends_with("LOCK") || path.extension().is_some_and(|end| end == "tmp")
                 });
                 assert_eq!(left, None, "{form:?} {at}");
             }

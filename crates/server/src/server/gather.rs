@@ -39,7 +39,9 @@ impl Server {
             return Ok(None);
         }
         let limit = message_len(MAX_SIGNED_LEN);
-        let reply = ask(head.shard, &Message::GetManifest.with(&[]), limit)?;
+        // Its head says that this is no client, to whom a shard gives nothing.
+        let request = Message::GetManifest.with(&head.to_bytes());
+        let reply = ask(head.shard, &request, limit)?;
         let manifest = SignedManifest::from_bytes(Message::Manifest.expect(&reply, None)?, owner)?;
         Head::new(&manifest, head.shard).check(head)?;
         let gathered = Gathered::new(&manifest, of)?;

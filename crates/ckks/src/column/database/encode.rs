@@ -13,6 +13,7 @@ use crate::column::hint::Hint;
 use crate::column::mac::{SLACK, store};
 use crate::column::params::Params;
 use crate::column::shape::Shape;
+use crate::column::state::State;
 use crate::dot::N;
 use crate::{Error, Seed};
 
@@ -142,47 +143,86 @@ impl Database {
         threads::for_each(
             blocks.collect(),
             || Aligned::new(N),
-            |poly, _, (block, codes)| encode_block(&params, shape, codes, poly, block, |_, _| ()),
+            |poly, _, (block, codes)| {
+                encode_block(&params, shape, codes, poly, |l, poly| {
+                    store(params.coefficient_len(), poly, l, shape.t, block);
+                });
+            },
         );
     }
 
     /// Encodes all blocks of codes, and their hint: each polynomial is multiplied while it is at hand, so that
     /// the encoded vectors are not read again.
     fn fill_with_hint(&mut self, codes: &[i32]) -> Result<Hint, Error> {
-        let mut hint = Hint::zero(self.params, self.shape, self.state());
         let (params, shape, len) = (self.params, self.shape, self.block_len());
-        let a = Arc::clone(&self.a);
-        let blocks = self.blocks.bytes_mut().chunks_exact_mut(len);
-        let blocks = blocks.zip(codes.chunks(shape.per * shape.dim));
-        let checked = threads::map(
-            blocks.zip(hint.blocks_mut()).collect(),
-            || Aligned::new(2 * N),
-            |room, j, ((block, codes), hint)| {
-                // Reads them in order, which brings them into the cache: polynomials take a few coordinates of each
-                // vector, and memory is slow at steps of a vector.
-                params.check_codes(codes, j * shape.per * shape.dim)?;
-                let (sum, poly) = room.split_at_mut(N);
-                sum.fill(0);
-                encode_block(&params, shape, codes, poly, block, |l, poly| {
-                    add_product(&params, sum, poly, &a[l * N..][..N]);
-                });
-                write_block(&params, sum, hint);
-                Ok(())
+        let (a, state) = (Arc::clone(&self.a), self.state());
+        let blocks = self.blocks.bytes_mut().chunks_exact_mut(len).collect();
+        hinted(
+            (params, shape, state),
+            &a,
+            codes,
+            blocks,
+            |block, l, poly| {
+                store(params.coefficient_len(), poly, l, shape.t, block);
             },
-        );
-        checked.into_iter().collect::<Result<(), Error>>()?;
-        Ok(hint)
+        )
+    }
+
+    /// The hint of codes whose public polynomials are there already, without the database.
+    ///
+    /// # Errors
+    /// [`Error::Dimension`], [`Error::Count`], [`Error::Range`].
+    pub(in crate::column) fn hint_with_public(
+        params: &Params,
+        Seed(seed): Seed,
+        a: &Aligned<u64>,
+        codes: &[i32],
+        dim: usize,
+    ) -> Result<Hint, Error> {
+        let shape = params.shape(dim, codes.len() / dim)?;
+        let nowhere = vec![(); shape.blocks];
+        let state = State::new(&seed, 0);
+        hinted((*params, shape, state), a, codes, nowhere, |(), _, _| ())
     }
 }
 
-/// Encodes a block of codes, with room for a polynomial. `each` gets every polynomial in NTT form after it is
-/// stored.
+/// The hint of codes. `each` gets every polynomial in NTT form, with the place of its block.
+fn hinted<P: Send>(
+    (params, shape, state): (Params, Shape, State),
+    a: &Aligned<u64>,
+    codes: &[i32],
+    places: Vec<P>,
+    each: impl Fn(&mut P, usize, &[u64]) + Send + Sync,
+) -> Result<Hint, Error> {
+    let mut hint = Hint::zero(params, shape, state);
+    let blocks = places.into_iter().zip(codes.chunks(shape.per * shape.dim));
+    let checked = threads::map(
+        blocks.zip(hint.blocks_mut()).collect(),
+        || Aligned::new(2 * N),
+        |room, j, ((mut place, codes), hint)| {
+            // Reads them in order, which brings them into the cache: polynomials take a few coordinates of each
+            // vector, and memory is slow at steps of a vector.
+            params.check_codes(codes, j * shape.per * shape.dim)?;
+            let (sum, poly) = room.split_at_mut(N);
+            sum.fill(0);
+            encode_block(&params, shape, codes, poly, |l, poly| {
+                each(&mut place, l, poly);
+                add_product(&params, sum, poly, &a[l * N..][..N]);
+            });
+            write_block(&params, sum, hint);
+            Ok(())
+        },
+    );
+    checked.into_iter().collect::<Result<(), Error>>()?;
+    Ok(hint)
+}
+
+/// Encodes a block of codes, with room for a polynomial. `each` gets every polynomial in NTT form.
 fn encode_block(
     params: &Params,
     shape: Shape,
     codes: &[i32],
     poly: &mut [u64],
-    block: &mut [u8],
     mut each: impl FnMut(usize, &mut [u64]),
 ) {
     for l in 0..shape.polys {
@@ -191,7 +231,6 @@ fn encode_block(
             place(params, shape, poly, l, v, vector);
         }
         params.plan().forward(poly);
-        store(params.coefficient_len(), poly, l, shape.t, block);
         each(l, poly);
     }
 }

@@ -1,6 +1,7 @@
-//! Payloads of records that are named.
+//! Payloads and attributes of records that are named.
 
 use rand_core::CryptoRng;
+use sordino_index::attributes::Attributes;
 use sordino_index::{Error, Id};
 
 use super::Client;
@@ -8,6 +9,13 @@ use crate::checked::{Checked, Wrong};
 use crate::transport::Transport;
 
 impl Client {
+    /// The attributes of the record with this id: a row of them, `None` if there is no such record. Nothing is
+    /// asked of the server.
+    #[must_use]
+    pub fn attributes(&self, id: &Id) -> Option<Attributes> {
+        self.records.attributes(id)
+    }
+
     /// The payloads of these records, without a search: `None` for one that is not there, or for all where
     /// the index has no payloads.
     ///

@@ -1,0 +1,33 @@
+//! Filters that cannot be read, or that ask for attributes that there are not.
+
+/// A filter that cannot be read, or is not one of an index.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum FilterFault {
+    /// It cannot be read.
+    #[error("filter, character {at}: {why}")]
+    Text {
+        /// The place, from 1.
+        at: usize,
+        /// The fault.
+        why: String,
+    },
+    /// It names an attribute that no record has.
+    #[error("filter: no attribute {name}: there are {known}")]
+    Column {
+        /// The name.
+        name: String,
+        /// The attributes that there are, with their types.
+        known: String,
+    },
+    /// It compares an attribute with a value of another type.
+    #[error("filter: attribute {name} is {expected}, and is compared with {found}")]
+    Value {
+        /// The attribute.
+        name: String,
+        /// The value's type.
+        found: &'static str,
+        /// The attribute's.
+        expected: &'static str,
+    },
+}

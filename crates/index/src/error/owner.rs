@@ -1,0 +1,92 @@
+//! Changes that an owner's store does not make, or makes in part.
+
+use std::path::{Path, PathBuf};
+
+use super::Error;
+use super::words::hex;
+
+/// The reason why an owner's store is not changed, or what is left to do after a change that was made.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum OwnerFault {
+    /// The version that is there is not the one that the owner knows, nor follows from it: the fault is [`Error::Rollback`],
+    /// [`Error::Fork`], [`Error::OtherIndex`] or [`Error::Gap`]. Nothing was changed.
+    #[error("{}", undone(.0))]
+    Undone(Box<Error>),
+    /// A copy was to be brought up to date that is one of another index. Nothing was changed.
+    #[error(
+        "the copy is one of index {}, and this is index {}: they are two indexes. Choose another folder for the copy",
+        hex(there),
+        hex(found)
+    )]
+    Copy {
+        /// The index that is to be copied.
+        found: [u8; 16],
+        /// The index that is there.
+        there: [u8; 16],
+    },
+    /// The file in which an owner remembers versions cannot be read or written. Nothing was changed.
+    #[error("{}", forgetful(path, why))]
+    Pins {
+        /// The file.
+        path: PathBuf,
+        /// The fault.
+        why: String,
+    },
+    /// A change is made, and its owner could not remember that.
+    #[error(
+        "version {version} is made, but not remembered: {source}. Until the next change is remembered, nobody would notice if this \
+         version were taken back"
+    )]
+    Unpinned {
+        /// The version that the change made.
+        version: u64,
+        /// Why.
+        source: Box<Error>,
+    },
+    /// A change is made, and the compaction that was due after it is not.
+    #[error("version {version} is made, but the compaction after it failed: {source}")]
+    Compaction {
+        /// The version that the change made.
+        version: u64,
+        /// Why.
+        source: Box<Error>,
+    },
+}
+
+/// Said of a version that is not the one that its owner knows, nor follows from it.
+fn undone(fault: &Error) -> String {
+    let found = match fault {
+        Error::Rollback { found, pinned } => format!(
+            "version {found} of the index is here, and its owner knows version {pinned}: a change would undo what was revoked or \
+             deleted since"
+        ),
+        Error::Fork { version } => format!(
+            "version {version} of the index is here, which does not follow from the one that its owner knows: it is of another history"
+        ),
+        Error::OtherIndex { found, pinned } => format!(
+            "index {} is here, and its owner knows index {} in this place",
+            hex(found),
+            hex(pinned)
+        ),
+        Error::Gap { found, pinned } => format!(
+            "version {found} of the index is here, and manifests are missing that would show that it follows from version {pinned}, \
+             which its owner knows"
+        ),
+        other => other.to_string(),
+    };
+    format!(
+        "{found}. Nothing was changed. If you restored a backup, or put this index here, say so once (--restored, in Python \
+         restored=True); then see who may read it (`sordino keys list`), and revoke and delete again what is missing. If you did \
+         not, whoever keeps the index shows an old or another one: write nothing there, and take the newest version from a backup"
+    )
+}
+
+/// Said of a memory that cannot be used.
+fn forgetful(path: &Path, why: &str) -> String {
+    let path = path.display();
+    format!(
+        "{path}: {why}. An owner remembers in this file which versions of its indexes it knows, and changes nothing without it; where it \
+         cannot be written, name another file (--pins, in Python pins=)"
+    )
+}

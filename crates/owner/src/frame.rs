@@ -1,0 +1,234 @@
+//! The frame of an index, trained on some of its vectors: a robust centre, and bases where these help.
+
+use chacha20::ChaCha20Rng;
+use rand_core::{Rng, SeedableRng};
+use rayon::prelude::*;
+use sordino_index::frame::{Frame, most_bases};
+use sordino_vectors::metric::{Metric, length};
+use sordino_vectors::rotation::below;
+use sordino_vectors::{Vectors, to_f32};
+
+/// Vectors that a frame is trained on, at most.
+pub(crate) const SAMPLE: usize = 8192;
+
+/// Vectors of a base that is trained, at least.
+const EACH: usize = 4;
+
+/// Bytes of the bases: at most so many, or a byte for this number of vectors where that is more.
+const BYTES: usize = 8192;
+const ROWS_A_BYTE: usize = 5;
+
+/// Rounds of assigning vectors and taking medians.
+const ROUNDS: usize = 8;
+
+/// Bases are used where they make residuals shorter by this many powers of two on average: each row is compared with all of them.
+const GAIN: f64 = 0.35;
+
+/// The percentage of the vectors that the bound of lifted vectors holds, and how much longer the longest may be to count as one of them.
+const WITHIN: usize = 98;
+const FAR: f64 = 4.0;
+
+/// Vectors by which a frame is trained that all readers know, so that no record shows in it.
+const CROWD: usize = 32;
+
+/// The frame of an index of `n` vectors, trained on the vectors of this sample. `hidden`: not all readers of the index may read all of
+/// its records, so that the frame must not be of a few.
+pub(crate) fn trained(
+    metric: Metric,
+    rotation: [u8; 32],
+    (sample, n): (&Vectors, usize),
+    seed: [u8; 32],
+    hidden: bool,
+) -> Frame {
+    let step = sample.len().div_ceil(SAMPLE);
+    let rows: Vec<&[f32]> = sample.rows().step_by(step).collect();
+    let (dim, width) = (sample.dim(), sample.dim() + metric.added() as usize);
+    let origin = || vec![0.0; dim];
+    let centre = match hidden && rows.len() < CROWD {
+        true => origin(),
+        false => medians(&rows, metric),
+    };
+    let room = count(metric, n, width);
+    let count = room.min(rows.len() / EACH);
+    let plain = |centre: Vec<f32>| {
+        let bases = vec![0.0; width * room];
+        Frame::new(metric, rotation, centre, bases)
+    };
+    let frame = plain(centre.clone());
+    let around: Vec<Vec<f32>> = rows.par_iter().map(|row| frame.centred(row)).collect();
+    let bound = bound(around.iter().map(|y| length(y)).collect());
+    // Each of several bases might be a record.
+    if hidden || count < 2 {
+        return frame.with_bound(bound);
+    }
+    let mut bases = bases(&around, count, seed);
+    bases.resize(width * room, 0.0);
+    let better = Frame::new(metric, rotation, centre, bases);
+    let gain = around.par_iter().map(|y| {
+        let near = length(&better.residual(better.nearest_base(y), y));
+        let far = length(y);
+        if far > 0.0 {
+            (far / near.max(far * 1e-9)).log2()
+        } else {
+            0.0
+        }
+    });
+    let gain = gain.sum::<f64>() / around.len() as f64;
+    let frame = if gain > GAIN { better } else { frame };
+    frame.with_bound(bound)
+}
+
+/// The number of bases of a frame of `n` vectors, used or not: it follows from public sizes alone.
+fn count(metric: Metric, n: usize, width: usize) -> usize {
+    let bytes = BYTES.max(n / ROWS_A_BYTE);
+    (bytes / (size_of::<f32>() * width)).clamp(1, most_bases(metric))
+}
+
+/// The median of each coordinate; for the cosine of vectors scaled to length 1.
+fn medians(rows: &[&[f32]], metric: Metric) -> Vec<f32> {
+    let scale = |row: &&[f32]| match metric {
+        Metric::Cosine => length(row),
+        Metric::InnerProduct | Metric::Euclidean => 1.0,
+    };
+    let scales: Vec<f64> = rows.iter().map(scale).collect();
+    let dim = rows.first().map_or(0, |row| row.len());
+    let columns = (0..dim).into_par_iter().map(|column| {
+        let values = rows.iter().zip(&scales);
+        median(
+            values
+                .map(|(row, scale)| to_f32(f64::from(row[column]) / scale))
+                .collect(),
+        )
+    });
+    columns.collect()
+}
+
+/// The middle one of these numbers, or the upper of two; 0 of none.
+fn median(mut values: Vec<f32>) -> f32 {
+    let middle = values.len() / 2;
+    if values.is_empty() {
+        return 0.0;
+    }
+    *values.select_nth_unstable_by(middle, f32::total_cmp).1
+}
+
+/// The bound on the length of lifted vectors: all of these but some that are far longer.
+fn bound(mut lengths: Vec<f64>) -> f64 {
+    lengths.sort_unstable_by(f64::total_cmp);
+    let most = lengths.last().copied().unwrap_or(1.0);
+    let within = lengths[(lengths.len() - 1) * WITHIN / 100];
+    match within {
+        0.0 if most == 0.0 => 1.0,
+        0.0 => most,
+        within if most <= FAR * within => most,
+        within => within * FAR / 2.0,
+    }
+}
+
+/// Bases of these vectors, by rounds of medians from a start that is far apart.
+fn bases(around: &[Vec<f32>], count: usize, seed: [u8; 32]) -> Vec<f32> {
+    let mut rng = ChaCha20Rng::from_seed(seed);
+    let mut bases = start(around, count, &mut rng);
+    for _ in 0..ROUNDS {
+        let home = around.par_iter().map(|y| nearest(&bases, y).0);
+        let home: Vec<usize> = home.collect();
+        let mut members = vec![Vec::new(); bases.len()];
+        for (y, home) in around.iter().zip(home) {
+            members[home].push(&y[..]);
+        }
+        bases = bases
+            .into_par_iter()
+            .zip(members)
+            .map(|(base, members)| {
+                if members.is_empty() {
+                    return base;
+                }
+                let column = |at: usize| median(members.iter().map(|y| y[at]).collect());
+                (0..base.len()).map(column).collect()
+            })
+            .collect();
+    }
+    bases.concat()
+}
+
+/// Vectors that are far apart: each is chosen with a probability that grows with its distance from those before it.
+fn start(around: &[Vec<f32>], count: usize, rng: &mut ChaCha20Rng) -> Vec<Vec<f32>> {
+    let mut chosen = vec![around[below(rng, around.len())].clone()];
+    let distance = |a: &[f32], b: &[f32]| squared(a, b).sqrt();
+    let far = around.par_iter().map(|y| distance(y, &chosen[0]));
+    let mut far: Vec<f64> = far.collect();
+    while chosen.len() < count {
+        // By distances, not their squares: rows that are far from all others would take all bases.
+        let mut left = far.iter().sum::<f64>() * (rng.next_u32() as f64 / 2f64.powi(32));
+        let past = |far: &f64| {
+            left -= far;
+            left < 0.0
+        };
+        let at = far.iter().position(past).unwrap_or(0);
+        let new = around[at].clone();
+        far.par_iter_mut()
+            .zip(around)
+            .for_each(|(far, y)| *far = far.min(distance(y, &new)));
+        chosen.push(new);
+    }
+    chosen
+}
+
+fn nearest(bases: &[Vec<f32>], y: &[f32]) -> (usize, f64) {
+    let all = bases.iter().map(|base| squared(base, y)).enumerate();
+    all.fold(
+        (0, f64::INFINITY),
+        |best, new| if new.1 < best.1 { new } else { best },
+    )
+}
+
+fn squared(a: &[f32], b: &[f32]) -> f64 {
+    let pairs = a.iter().zip(b).map(|(&a, &b)| f64::from(a) - f64::from(b));
+    pairs.map(|x| x * x).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sordino_vectors::synthetic;
+
+    fn trained_on(vectors: &Vectors, hidden: bool) -> Frame {
+        let sample = (vectors, vectors.len());
+        trained(Metric::Euclidean, [1; 32], sample, [2; 32], hidden)
+    }
+
+    #[test]
+    fn a_few_rows_far_away_do_not_move_the_centre_nor_the_bound() {
+        let mut data = synthetic::uniform(1000, 16, 1).as_slice().to_vec();
+        data.iter_mut().for_each(|x| *x += 100.0);
+        data[..16 * 10].iter_mut().for_each(|x| *x *= 1e6);
+        let frame = trained_on(&Vectors::new(16, data).unwrap(), false);
+        let y = frame.centred(&[100.0; 16]);
+        assert!(length(&y) < 1.0, "{}", length(&y));
+        assert!(frame.longest() <= 4.0);
+    }
+
+    #[test]
+    fn bases_are_used_where_vectors_lie_in_groups_and_their_bytes_do_not_tell() {
+        let near = synthetic::uniform(2000, 8, 1).as_slice().to_vec();
+        let mut apart = near.clone();
+        for (at, row) in apart.chunks_exact_mut(8).enumerate() {
+            row.iter_mut()
+                .for_each(|x| *x += [0.0, 40.0, -70.0][at % 3]);
+        }
+        let [near, apart] = [near, apart].map(|data| Vectors::new(8, data).unwrap());
+        let (plain, grouped) = (trained_on(&near, false), trained_on(&apart, false));
+        assert_eq!(plain.to_bytes().len(), grouped.to_bytes().len());
+        for row in apart.rows() {
+            let y = grouped.centred(row);
+            let residual = grouped.residual(grouped.nearest_base(&y), &y);
+            assert!(length(&residual) < 2.5);
+        }
+        // Where records may be hidden from some readers, no base is a record's.
+        let hidden = trained_on(&apart, true);
+        assert_eq!(hidden.nearest_base(&hidden.centred(apart.row(1))), 0);
+        let few = Vectors::new(8, apart.as_slice()[..8 * 31].to_vec()).unwrap();
+        let few = trained_on(&few, true);
+        assert_eq!(few.restored(&vec![0.0; few.width()]), [0.0; 8]);
+    }
+}

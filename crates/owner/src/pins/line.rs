@@ -1,0 +1,155 @@
+//! A line of an owner's memory: the version that it knows of the index in a place.
+
+use std::fmt;
+
+use sordino_index::{Pin, SignedManifest};
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Line {
+    pub(super) place: String,
+    pub(super) pin: Pin,
+}
+
+/// The newest version that is known of an index, in whatever place.
+pub(super) fn newest(lines: &[Line], index: &[u8; 16]) -> Option<Pin> {
+    let of = lines.iter().filter(|line| line.pin.index == *index);
+    of.map(|line| line.pin).max_by_key(|pin| pin.version)
+}
+
+/// The version that one in this place has to follow from: of the index that belongs there, or of its own if it comes there first.
+pub(super) fn expected(lines: &[Line], place: &str, found: &SignedManifest) -> Option<Pin> {
+    let there = lines.iter().find(|line| line.place == place);
+    let index = there.map_or(found.index, |line| line.pin.index);
+    newest(lines, &index)
+}
+
+/// Puts a version in the place of all that is known of its index, and the index in this place.
+pub(super) fn put(lines: &mut Vec<Line>, place: &str, pin: Pin) {
+    lines.retain(|line| line.place != place || line.pin.index == pin.index);
+    for line in lines.iter_mut().filter(|line| line.pin.index == pin.index) {
+        line.pin = pin;
+    }
+    if lines.iter().all(|line| line.place != place) {
+        let place = place.to_owned();
+        lines.push(Line { place, pin });
+    }
+}
+
+impl fmt::Display for Line {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { place, pin } = self;
+        hex(out, &pin.index)?;
+        write!(out, " {} ", pin.version)?;
+        hex(out, &pin.manifest)?;
+        out.write_str(" ")?;
+        for c in place.chars() {
+            match c {
+                '%' | '\0'..='\x1f' | '\x7f' => write!(out, "%{:02X}", u32::from(c))?,
+                c => write!(out, "{c}")?,
+            }
+        }
+        Ok(())
+    }
+}
+
+fn hex(out: &mut fmt::Formatter<'_>, bytes: &[u8]) -> fmt::Result {
+    bytes.iter().try_for_each(|byte| write!(out, "{byte:02x}"))
+}
+
+impl Line {
+    /// The line of this text, if it is one.
+    pub(super) fn parse(text: &str) -> Option<Self> {
+        let [index, version, manifest, place] = fields(text)?;
+        let pin = Pin {
+            index: bytes(index)?,
+            version: version.parse().ok()?,
+            manifest: bytes(manifest)?,
+        };
+        let mut pieces = place.split('%');
+        let mut place = pieces.next()?.to_owned();
+        for piece in pieces {
+            let (code, rest) = piece.split_at_checked(2)?;
+            place.push(char::from(u8::from_str_radix(code, 16).ok()?));
+            place += rest;
+        }
+        let line = Self { place, pin };
+        // There is one text of each line.
+        (line.to_string() == text).then_some(line)
+    }
+}
+
+/// The three first words, and the rest.
+fn fields(text: &str) -> Option<[&str; 4]> {
+    let (index, rest) = text.split_once(' ')?;
+    let (version, rest) = rest.split_once(' ')?;
+    let (manifest, place) = rest.split_once(' ')?;
+    Some([index, version, manifest, place])
+}
+
+fn bytes<const N: usize>(hex: &str) -> Option<[u8; N]> {
+    let mut bytes = [0; N];
+    if hex.len() != 2 * N || !hex.is_ascii() {
+        return None;
+    }
+    for (at, byte) in bytes.iter_mut().enumerate() {
+        *byte = u8::from_str_radix(&hex[2 * at..2 * at + 2], 16).ok()?;
+    }
+    Some(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn line(index: u8, version: u64, place: &str) -> Line {
+        let pin = Pin {
+            index: [index; 16],
+            version,
+            manifest: [0xa0; 32],
+        };
+        let place = place.to_owned();
+        Line { place, pin }
+    }
+
+    #[test]
+    fn a_line_is_read_back_whatever_its_place_is_called() {
+        for place in ["/srv/base", "s3://bucket/a b", "/100% é\n\r\t", "", "%41"] {
+            let line = line(7, u64::MAX, place);
+            let text = line.to_string();
+            assert!(!text.contains('\n'));
+            assert_eq!(Line::parse(&text), Some(line), "{text}");
+        }
+        let text = line(7, 12, "/a").to_string();
+        for at in 0..text.len() - 2 {
+            assert_ne!(Line::parse(&text[..at]), Some(line(7, 12, "/a")), "{at}");
+        }
+        for wrong in [
+            text.replace(" 12 ", " 012 "),
+            text.replace(" 12 ", " -1 "),
+            text.replace("a0", "A0"),
+            format!("{text}%"),
+            format!("{text}%4"),
+            format!("{text}%41"),
+            format!("{text}%é"),
+        ] {
+            assert_eq!(Line::parse(&wrong), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn an_index_has_one_version_in_all_its_places_and_a_place_one_index() {
+        let mut lines = vec![line(1, 3, "/a"), line(2, 9, "/b")];
+        put(&mut lines, "/c", line(1, 4, "").pin);
+        assert_eq!(
+            lines,
+            [line(1, 4, "/a"), line(2, 9, "/b"), line(1, 4, "/c")]
+        );
+        assert_eq!(newest(&lines, &[1; 16]), Some(line(1, 4, "").pin));
+        put(&mut lines, "/a", line(3, 1, "").pin);
+        assert_eq!(
+            lines,
+            [line(2, 9, "/b"), line(1, 4, "/c"), line(3, 1, "/a")]
+        );
+        assert_eq!(newest(&lines, &[4; 16]), None);
+    }
+}

@@ -1,0 +1,78 @@
+//! The sizes of the segments of a stream, and the memory that a build takes for one.
+
+use sordino_index::manifest::{MAX_SEGMENTS, ModeKind};
+
+use super::{Plan, SEGMENT};
+use crate::room;
+
+/// Bytes of memory for a coordinate of all vectors, where a build clusters them, and beside them; as measured.
+const ROUTED_BUILD: u64 = 16;
+const SEALED_BUILD: u64 = 24;
+const BUILD: u64 = 50_000_000;
+
+/// Segments of the first size; from there on eight of each size, each twice the one before.
+const FIRST: usize = 16;
+const NEXT: usize = 8;
+
+/// Records that segment number `at` of a stream gets.
+pub(crate) fn capacity(at: usize) -> usize {
+    let doublings = at.checked_sub(FIRST).map_or(0, |more| 1 + more / NEXT);
+    SEGMENT << doublings
+}
+
+/// Records of the largest segment of a stream of so many.
+fn largest(n: usize) -> usize {
+    let (mut left, mut at) = (n, 0);
+    while left > capacity(at) && at < MAX_SEGMENTS {
+        left -= capacity(at);
+        at += 1;
+    }
+    if at == 0 {
+        n
+    } else {
+        capacity(at - 1).max(left)
+    }
+}
+
+impl Plan {
+    /// Bytes of memory that a build of a mode needs at its height: of a segment at a time, or of all vectors in the modes that
+    /// cluster them.
+    #[must_use]
+    pub fn build_bytes(&self, mode: ModeKind) -> u64 {
+        let coordinates = |rows: usize| rows as u64 * self.dim as u64;
+        let vectors = match mode {
+            ModeKind::Masked | ModeKind::Open | ModeKind::Local => {
+                coordinates(largest(self.n)) * room::SEGMENT as u64
+            }
+            ModeKind::Routed => coordinates(self.n) * ROUTED_BUILD,
+            ModeKind::Sealed => coordinates(self.n) * SEALED_BUILD,
+        };
+        vectors + BUILD
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_largest_segment_is_the_last_whole_one() {
+        for (n, expected) in [(1, 1), (SEGMENT, SEGMENT), (SEGMENT + 1, SEGMENT)] {
+            assert_eq!(largest(n), expected);
+        }
+        assert_eq!(largest(FIRST * SEGMENT + 5), SEGMENT);
+        assert_eq!(largest((FIRST + 2) * SEGMENT), 2 * SEGMENT);
+        assert!(largest(usize::MAX) > SEGMENT);
+    }
+
+    #[test]
+    fn segments_grow_with_the_stream() {
+        let mut before = 0;
+        for at in 0..60 {
+            assert!(capacity(at) <= SEGMENT.max(before / 8), "segment {at}");
+            before += capacity(at);
+        }
+        assert_eq!(capacity(15), SEGMENT);
+        assert_eq!(capacity(16), 2 * SEGMENT);
+    }
+}

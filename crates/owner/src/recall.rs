@@ -1,0 +1,304 @@
+//! The recall of an index that is scored whole, measured while it is built.
+//!
+//! Some rows serve as queries, for which they are not found themselves. The truth is computed in double precision from the vectors, the scores
+//! from what is stored, with noise of the size that encryption adds. Equally near rows may stand for each other where they are
+//! equally near in truth; scores that happen to be equal are no reason.
+
+use rayon::prelude::*;
+use sordino_index::Error;
+use sordino_index::code::Codec;
+use sordino_index::frame::{Asked, Frame, RowScale};
+use sordino_vectors::metric::Metric;
+use sordino_vectors::recall::TopK;
+
+use crate::rows::Rows;
+
+/// Queries of the first segment, of each one after it, and together.
+const FIRST: usize = 48;
+const NEXT: usize = 4;
+const MOST: usize = 64;
+
+/// Recall below which vectors that clients download get the longer code.
+const LITTLE: f64 = 0.985;
+
+/// The nearness of rows to a query in the metric, in double precision: larger is nearer.
+pub(crate) struct Nearness {
+    metric: Metric,
+    /// For each base its difference to the query, or what it adds to an inner product.
+    bases: Vec<Vec<f64>>,
+    /// The query, turned, for the inner product.
+    query: Vec<f64>,
+}
+
+impl Nearness {
+    /// To the vector of this `y`.
+    pub(crate) fn new(frame: &Frame, y: &[f32]) -> Self {
+        let metric = frame.metric();
+        let wide = |x: &[f32]| x.iter().map(|&x| f64::from(x)).collect::<Vec<f64>>();
+        let (query, own) = (wide(&frame.turned(y)), wide(y));
+        let base = |base: usize| {
+            let base = frame.base(u8::try_from(base).unwrap_or(0));
+            match metric {
+                Metric::InnerProduct => {
+                    let both = wide(&frame.turned(base));
+                    vec![both.iter().zip(&query).map(|(a, b)| a * b).sum()]
+                }
+                Metric::Cosine | Metric::Euclidean => {
+                    let both = wide(base).into_iter().zip(&own);
+                    both.map(|(base, y)| base - y).collect()
+                }
+            }
+        };
+        Self {
+            metric,
+            bases: (0..frame.bases()).map(base).collect(),
+            query,
+        }
+    }
+
+    /// The nearness of the row with this residual to a base.
+    pub(crate) fn of(&self, base: u8, residual: &[f32]) -> f64 {
+        let base = &self.bases[usize::from(base)];
+        match self.metric {
+            // The nearer one of two unit vectors has the larger cosine.
+            Metric::Cosine | Metric::Euclidean => -sum(base, residual, |d, r| (d + r) * (d + r)),
+            Metric::InnerProduct => base[0] + sum(&self.query, residual, |q, r| q * r),
+        }
+    }
+}
+
+/// A sum over pairs of coordinates, in four parts so that it becomes vector instructions.
+fn sum(a: &[f64], b: &[f32], each: impl Fn(f64, f64) -> f64) -> f64 {
+    let (a4, a_rest) = a.as_chunks::<4>();
+    let (b4, b_rest) = b.as_chunks::<4>();
+    let mut sums = [0.0; 4];
+    for (a, b) in a4.iter().zip(b4) {
+        for lane in 0..4 {
+            sums[lane] += each(a[lane], f64::from(b[lane]));
+        }
+    }
+    let rest = a_rest.iter().zip(b_rest);
+    sums.iter().sum::<f64>() + rest.map(|(&a, &b)| each(a, f64::from(b))).sum::<f64>()
+}
+
+/// Queries, with the nearest rows of each so far and what was found.
+pub(crate) struct Recall {
+    k: usize,
+    kept: usize,
+    queries: Vec<Query>,
+    rows: u32,
+}
+
+struct Query {
+    /// The place of the row that it is.
+    itself: u32,
+    near: Nearness,
+    asked: Asked,
+    truth: Best,
+    /// By what is scored, with the true nearness of each.
+    found: TopK,
+    nearness: Vec<(u32, f64)>,
+}
+
+/// The largest of some numbers.
+struct Best {
+    k: usize,
+    kept: Vec<f64>,
+}
+
+impl Best {
+    fn offer(&mut self, new: f64) {
+        let at = self.kept.partition_point(|kept| *kept >= new);
+        if at < self.k {
+            self.kept.insert(at, new);
+            self.kept.truncate(self.k);
+        }
+    }
+}
+
+impl Recall {
+    /// Nothing yet, for `k` results; as many candidates are kept, and ranked exactly if they are more.
+    pub(crate) fn new(k: usize, kept: usize) -> Self {
+        Self {
+            k,
+            kept,
+            queries: Vec::new(),
+            rows: 0,
+        }
+    }
+
+    /// The shortest code from this one on that loses little of these rows to clients who have them.
+    pub(crate) fn coarsest(
+        &self,
+        frame: &Frame,
+        rows: &Rows,
+        codec: Codec,
+    ) -> Result<Codec, Error> {
+        if codec != Codec::Int8 {
+            return Ok(codec);
+        }
+        let vectors = rows.decoded(frame, codec)?;
+        let mut tried = Self::new(self.k, self.kept);
+        tried.add(frame, rows, |asked, _| vectors.keys(asked));
+        let loses = tried.share().is_some_and(|recall| recall < LITTLE);
+        Ok(if loses { Codec::Int12 } else { codec })
+    }
+
+    /// Measures a segment's rows. `keys` gives the keys of all of them for a query, as a client of it would have them.
+    pub(crate) fn add(
+        &mut self,
+        frame: &Frame,
+        rows: &Rows,
+        keys: impl Fn(&Asked, u64) -> Vec<f32> + Sync,
+    ) {
+        let n = rows.vectors.len();
+        let y = |row: usize| frame.whole(rows.marks[row].base, rows.vectors.row(row));
+        let more = if self.queries.is_empty() { FIRST } else { NEXT };
+        let more = more.min(MOST - self.queries.len()).min(n);
+        for row in (0..more).map(|at| (2 * at + 1) * n / (2 * more)) {
+            let y = y(row);
+            if let Some(asked) = frame.ask_for(&y) {
+                self.queries.push(Query {
+                    itself: self.rows + sordino_vectors::u32_of(row),
+                    near: Nearness::new(frame, &y),
+                    asked,
+                    truth: Best {
+                        k: self.k,
+                        kept: Vec::new(),
+                    },
+                    found: TopK::new(self.kept),
+                    nearness: Vec::new(),
+                });
+            }
+        }
+        let first = self.rows;
+        self.queries.par_iter_mut().for_each(|query| {
+            let keys = keys(&query.asked, u64::from(query.itself));
+            for (row, key) in keys.into_iter().enumerate() {
+                let place = first + sordino_vectors::u32_of(row);
+                if place == query.itself {
+                    continue;
+                }
+                let near = query.near.of(rows.marks[row].base, rows.vectors.row(row));
+                query.truth.offer(near);
+                query.found.offer_with(key, || {
+                    query.nearness.push((place, near));
+                    place
+                });
+            }
+            // A place that was kept for a while may have gone since.
+            let kept: std::collections::HashSet<u32> = query
+                .found
+                .clone()
+                .into_ranked()
+                .iter()
+                .map(|hit| hit.id)
+                .collect();
+            query.nearness.retain(|(place, _)| kept.contains(place));
+        });
+        self.rows += sordino_vectors::u32_of(n);
+    }
+
+    /// The part of the nearest that was found; `None` of nothing.
+    pub(crate) fn share(&self) -> Option<f64> {
+        let shares = self.queries.iter().map(|query| query.share(self.k));
+        let shares: Vec<f64> = shares.collect();
+        (!shares.is_empty()).then(|| shares.iter().sum::<f64>() / shares.len() as f64)
+    }
+}
+
+impl Query {
+    fn share(&self, k: usize) -> f64 {
+        let Some(&last) = self.truth.kept.last() else {
+            return 1.0;
+        };
+        // More candidates than results are ranked exactly.
+        let mut found: Vec<f64> = self.nearness.iter().map(|(_, near)| *near).collect();
+        found.sort_unstable_by(|a, b| b.total_cmp(a));
+        found.truncate(k);
+        share(&self.truth.kept, &found, last)
+    }
+}
+
+/// The part of the true nearest that was found, where those that are as near as the last may stand for each other. Vectors come in
+/// single precision and are rotated, so that equals differ in their last bits.
+pub(crate) fn share(truth: &[f64], found: &[f64], last: f64) -> f64 {
+    let close = 1e-6 * last.abs();
+    let nearer = |all: &[f64]| all.iter().filter(|near| **near > last + close).count();
+    let equal = found
+        .iter()
+        .filter(|near| (**near - last).abs() <= close)
+        .count();
+    let equal = equal.min(truth.len() - nearer(truth));
+    (nearer(found) + equal) as f64 / truth.len().max(1) as f64
+}
+
+/// Numbers near to normal, of this standard deviation: they follow from the seed and the place alone.
+pub(crate) struct Noise {
+    pub(crate) seed: u64,
+    pub(crate) deviation: f64,
+}
+
+impl Noise {
+    pub(crate) fn at(&self, place: usize) -> f64 {
+        let drawn = mixed(self.seed ^ mixed(place as u64));
+        // A sum of four numbers below 2^16, each as likely as any other.
+        let parts = [0, 16, 32, 48].map(|shift| drawn >> shift & 0xffff);
+        let sum = parts.iter().sum::<u64>() as f64 - 2.0 * 65_535.0;
+        sum * self.deviation * 3f64.sqrt() / 65_536.0
+    }
+}
+
+/// The output function of SplitMix64 (Steele, Lea, Flood, 2014), a step after this state.
+pub(crate) fn mixed(state: u64) -> u64 {
+    let x = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    x ^ (x >> 31)
+}
+
+/// The keys of rows whose residuals are stored as these unit vectors, under noise; `asked` as its query is stored.
+pub(crate) fn keys_of_units(
+    (units, scales): (&[f32], &[RowScale]),
+    (asked, query): (&Asked, &[f32]),
+    noise: &Noise,
+) -> Vec<f32> {
+    let rows = units.chunks_exact(query.len()).zip(scales).enumerate();
+    rows.map(|(place, (unit, scale))| {
+        let score = f64::from(sordino_vectors::dot(unit, query)) + noise.at(place);
+        asked.key(scale, sordino_vectors::to_f32(score))
+    })
+    .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn equally_near_rows_stand_for_each_other_and_for_no_nearer_ones() {
+        let truth = [5.0, 4.0, 3.0, 3.0];
+        for (found, expected) in [
+            (&[5.0, 4.0, 3.0, 3.0][..], 1.0),
+            (&[3.0, 3.0, 3.0, 3.0], 0.5),
+            (&[5.0, 3.0, 3.0, 3.0], 0.75),
+            (&[5.0, 4.0, 3.0, 2.9], 0.75),
+            (&[2.0, 2.0, 2.0, 2.0], 0.0),
+        ] {
+            assert!((share(&truth, found, 3.0) - expected).abs() < 1e-12);
+        }
+    }
+
+    #[test]
+    fn noise_has_the_deviation_that_is_asked_for() {
+        let noise = Noise {
+            seed: 7,
+            deviation: 0.25,
+        };
+        let all: Vec<f64> = (0..100_000).map(|at| noise.at(at)).collect();
+        let mean = all.iter().sum::<f64>() / 1e5;
+        let square = all.iter().map(|x| x * x).sum::<f64>() / 1e5;
+        assert!(mean.abs() < 0.003 && (square.sqrt() / 0.25 - 1.0).abs() < 0.01);
+        assert_eq!(noise.at(5), noise.at(5));
+    }
+}

@@ -1,0 +1,58 @@
+//! The version that an owner knows, so that nobody who keeps an index takes a change back.
+
+use sordino_index::folder::Folder;
+use sordino_index::{Disk, Error, OwnerFault, OwnerPublicKey, Pin, SignedManifest};
+
+use super::Store;
+
+impl<D: Disk> Store<D> {
+    /// The newest version as the owner remembers it: to be kept where whoever keeps the index cannot write, and given when it is
+    /// opened again.
+    #[must_use]
+    pub fn pin(&self) -> Pin {
+        Pin::of(&self.manifest)
+    }
+
+    /// Refuses a pin that the newest version does not follow from.
+    ///
+    /// # Errors
+    /// [`OwnerFault::Undone`]; [`Error::File`] if the versions between cannot be read.
+    pub fn check_pin(&self, pin: &Pin) -> Result<(), Error> {
+        follows(&self.folder, &self.manifest, &self.keys.public(), pin)
+    }
+}
+
+/// Refuses a newest version that does not follow from the one that its owner knows, by the manifests of its folder.
+pub(super) fn follows<D: Disk>(
+    folder: &Folder<D>,
+    newest: &SignedManifest,
+    owner: &OwnerPublicKey,
+    pin: &Pin,
+) -> Result<(), Error> {
+    let undone = |fault| Error::from(OwnerFault::Undone(Box::new(fault)));
+    let fork = || {
+        let version = newest.version;
+        undone(Error::Fork { version })
+    };
+    if pin.precedes(newest).map_err(undone)? {
+        return Ok(());
+    }
+    let (mut newer, mut before) = (newest.clone(), Vec::new());
+    loop {
+        // No version is removed from a folder, so one that is missing is withheld.
+        folder
+            .history(&newer, 1, owner, &mut before)
+            .map_err(|fault| match fault {
+                fault @ Error::File { .. } => fault,
+                _ => undone(Error::Gap {
+                    found: newest.version,
+                    pinned: pin.version,
+                }),
+            })?;
+        newer = before.pop().ok_or_else(fork)?;
+        // An older one or one of another index is no part of a way that leads here.
+        if pin.precedes(&newer).map_err(|_| fork())? {
+            return Ok(());
+        }
+    }
+}
