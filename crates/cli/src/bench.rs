@@ -27,6 +27,9 @@ pub struct Args {
     /// Vectors to search for.
     #[arg(long, value_name = "FILE")]
     queries: Option<PathBuf>,
+    /// The column that holds the vectors, of each of these two files that is a table, if there are several that could.
+    #[arg(long, value_name = "NAME", requires = "queries")]
+    vector_column: Option<String>,
     /// Their true neighbours, .npy or .ivecs. Without it they are computed from the vectors; of an
     /// index the recall is then not known.
     #[arg(long, value_name = "FILE", requires = "queries")]

@@ -1,9 +1,9 @@
 //! `sordino completions`: scripts that let a shell complete commands and options.
 
-use crate::Error;
+use crate::{Error, stdio::stdout};
 use clap::{Args as ClapArgs, Command};
 use clap_complete::Shell;
-use std::io::{self, Write};
+use std::io::Write;
 
 /// Arguments of `sordino completions`.
 #[derive(ClapArgs, Debug)]
@@ -19,7 +19,7 @@ pub struct Args {
 pub fn run(args: &Args, command: &mut Command) -> Result<(), Error> {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, command, "sordino", &mut script);
-    let mut out = io::stdout().lock();
+    let mut out = stdout()?.lock();
     out.write_all(&script)?;
     Ok(out.flush()?)
 }

@@ -10,7 +10,7 @@ use std::{
 };
 
 use sordino_net::Error as Net;
-use sordino_search::{Error as Search, vectors};
+use sordino_search::{Error as Search, OwnerFault, vectors};
 
 /// A command did what it was told.
 pub const SUCCESS: u8 = 0;
@@ -245,7 +245,9 @@ impl Error {
             | Search::Exists { .. }
             | Search::Occupied { .. }
             | Search::NoIndex { .. }
+            | Search::Lost { .. }
             | Search::Overtaken { .. }
+            | Search::Owner(OwnerFault::Pins { .. })
             | Search::Unsure { .. } => source.into(),
             source => Self::Index {
                 path: path.clone(),
@@ -285,7 +287,8 @@ impl Error {
     pub fn is_closed_output(&self) -> bool {
         let error: &dyn std::error::Error = match self {
             Self::Stream(error) => error,
-            Self::Fpe(error) => error,
+            // Not one of a pipe that was named: its reader lacks something.
+            Self::Fpe(fpe::Error::Stream(error)) => error,
             _ => return false,
         };
         let mut sources = std::iter::successors(Some(error), |error| error.source());

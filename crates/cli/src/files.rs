@@ -1,5 +1,6 @@
 //! Files that are read and written whole, by one command at a time.
 
+pub(crate) use crate::whole::target;
 use crate::{Error, whole::Whole};
 use sordino_search::{Bytes, Disk, Files};
 use std::{
@@ -7,20 +8,6 @@ use std::{
     io::{self, Write},
     path::{Path, PathBuf},
 };
-
-/// The most links that are followed: as many as Linux follows.
-const LINKS: usize = 40;
-
-/// The file that a name leads to over symbolic links, which need not be there yet. One file has one lock then, whatever it is called, and a
-/// new content takes its place and not that of a link.
-pub(crate) fn target(path: &Path) -> PathBuf {
-    let mut path = path.to_owned();
-    for _ in 0..LINKS {
-        let Ok(to) = path.read_link() else { break };
-        path = path.parent().unwrap_or(Path::new("")).join(to);
-    }
-    path
-}
 
 /// Waits until no other command works on a file, and keeps others from it until this is dropped: by a lock on a file beside it.
 pub(crate) fn hold(path: &Path) -> Result<File, Error> {
@@ -42,13 +29,21 @@ pub(crate) fn read(path: &Path, most: u64) -> io::Result<Bytes> {
     Ok(bytes)
 }
 
-/// Puts a whole file in the place of an old one.
+/// Puts a whole file in the place of an old one. A new one is for all whom the system's mask lets read it.
 pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<(), Error> {
-    let written = Whole::new(path).and_then(|mut file| {
-        file.write_all(bytes)?;
-        file.finish()
-    });
+    let written = Whole::new(path).and_then(|file| put(file, bytes));
     written.map_err(Error::at(path))
+}
+
+/// Puts a whole file in the place of an old one. A new one is for its user alone.
+pub(crate) fn write_private(path: &Path, bytes: &[u8]) -> Result<(), Error> {
+    let written = Whole::private(path).and_then(|file| put(file, bytes));
+    written.map_err(Error::at(path))
+}
+
+fn put(mut file: Whole, bytes: &[u8]) -> io::Result<()> {
+    file.write_all(bytes)?;
+    file.finish()
 }
 
 #[cfg(test)]

@@ -15,7 +15,7 @@ pub use parquet::transform_parquet;
 pub use stream::{OnError, Transform, transform_lines};
 pub use table::{Column, Table, transform_csv};
 
-use crate::Output;
+use crate::{Output, stdio::stdin};
 use clap::{Subcommand, ValueEnum};
 use indicatif::{ProgressBar, ProgressStyle};
 use output::Destination;
@@ -112,10 +112,16 @@ struct Fields {
     /// Also take formats with fewer than a million values.
     #[arg(long)]
     allow_small_domain: bool,
+    /// Bind values as they are spelled, as all data were encrypted before separators and capitals of e-mail
+    /// domains were left out. Only for such data: a ciphertext whose separators were changed since
+    /// decrypts to a wrong value without an error.
+    #[arg(long)]
+    bind_spelling: bool,
     /// Read this file instead of standard input.
     #[arg(long)]
     input: Option<PathBuf>,
-    /// Write this file, when all is done, instead of standard output.
+    /// Write this file, when all is done, instead of standard output. A pipe or a device is written to as
+    /// results come.
     #[arg(long)]
     output: Option<PathBuf>,
 }
@@ -177,6 +183,9 @@ impl Fields {
         if self.allow_small_domain {
             format = format.allow_small_domain();
         }
+        if self.bind_spelling {
+            format = format.bind_spelling();
+        }
         let transform = Transform {
             cipher: format.cipher(&key).map_err(Error::Parameters)?,
             encrypt,
@@ -191,7 +200,7 @@ impl Fields {
             return self.work_on_parquet(&transform, report);
         }
         let (input, len): (Box<dyn Read>, _) = match &self.input {
-            None => (Box::new(io::stdin().lock()), None),
+            None => (Box::new(stdin()?.lock()), None),
             Some(path) => {
                 let file = File::open(path).map_err(Error::at(path))?;
                 let data = file.metadata().map_err(Error::at(path))?;
@@ -220,7 +229,7 @@ impl Fields {
             (None, None) => transform_lines(&transform, &mut input, &mut output, &mut refused),
         };
         progress.finish_and_clear();
-        done.map_err(|error| error.within(file))?;
+        done.map_err(|error| output.blame(self.read_from(error)))?;
         self.finish(count, output)
     }
 
@@ -236,8 +245,16 @@ impl Fields {
         let column = self.column.as_deref().unwrap_or_default();
         let columns = (column, self.tweak_column.as_deref());
         transform_parquet(transform, columns, input, &mut output, &mut refused)
-            .map_err(|error| error.within(Some(path)))?;
+            .map_err(|error| output.blame(self.read_from(error)))?;
         self.finish(count, output)
+    }
+
+    /// Names the file that was read in an error that tells only a place in it, or that it could not be read.
+    fn read_from(&self, error: Error) -> Error {
+        match (&self.input, error) {
+            (Some(path), Error::Stream(error)) => Error::at(path)(error),
+            (path, error) => error.within(path.as_deref()),
+        }
     }
 
     fn finish(&self, refused: u64, output: Destination) -> Result<(), Error> {

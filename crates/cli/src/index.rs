@@ -11,6 +11,7 @@ mod ids;
 mod info;
 mod input;
 mod labels;
+mod list;
 mod policy;
 mod push;
 mod values;
@@ -60,6 +61,10 @@ enum Command {
 /// Whatever kept it from its work. The index is then as it was before, or, where several versions
 /// were to be made, as after the last of them that was reported.
 pub fn run(args: Args, output: Output) -> Result<(), Error> {
+    let silent = matches!(&args.command, Command::Export(args) if args.is_silent());
+    if !silent {
+        output.check()?;
+    }
     match args.command {
         Command::Build(args) => build::run(&args, output),
         Command::Info(args) => info::run(&args, output),

@@ -44,7 +44,8 @@ Readers of their own:
   sordino keys list base.index --key owner.key
   sordino keys revoke base.index bob --key owner.key
 
-The owner keeps owner.key; a server gets owner.pub and alice.pub; a reader gets reader.key, and makes
+The owner keeps owner.key, and beside it owner.key.pins, which remembers the versions of its indexes, so that nobody takes a
+revocation back (after a backup was restored on purpose: --restored, once); a server gets owner.pub and alice.pub; a reader gets reader.key, and makes
 alice.key. Whoever has owner.key can read what the owner's indexes hold, and whoever has reader.key those that
 have no readers of their own. A reader of its own makes a pair, keeps it, and gives the owner its public key.";
 

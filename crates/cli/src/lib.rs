@@ -29,12 +29,14 @@ mod mode;
 mod notify;
 mod numbers;
 mod output;
+mod owned; // an index that is changed
 mod patience;
 mod pin;
 mod place; // of an index
 mod random;
 mod running;
 mod second_look;
+mod stdio; // standard input and output
 mod whole;
 
 pub use arguments::{Arguments, Command};

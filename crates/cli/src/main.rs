@@ -32,6 +32,11 @@ fn main() -> ExitCode {
 
 fn run(arguments: Arguments, output: Output) -> Result<(), Error> {
     match &arguments.command {
+        // These print nothing where a file is named for their results, and look themselves.
+        Command::Fpe(_) | Command::Index(_) => {}
+        _ => output.check()?,
+    }
+    match &arguments.command {
         Command::Serve(args) => log::start(Some(args.log())),
         Command::Gather(args) => log::start(Some(args.log())),
         Command::Proxy(args) => log::start(Some(args.log())),
@@ -70,7 +75,20 @@ fn usage(error: &clap::Error) -> ExitCode {
         Output::new(true).failed(&Error::Usage(error.to_string().trim_end().to_owned()));
         return ExitCode::from(sordino_cli::USAGE);
     }
-    // A closed terminal has no use for it.
-    let _ = error.print();
+    let output = Output::new(asks_for_json());
+    let printed = match asked {
+        true => output.check().and_then(|()| Ok(error.print()?)),
+        // With standard error closed there is no one left to tell.
+        false => {
+            let _ = error.print();
+            Ok(())
+        }
+    };
+    if let Err(error) = printed
+        && !error.is_closed_output()
+    {
+        output.failed(&error);
+        return ExitCode::from(error.exit_code());
+    }
     ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(sordino_cli::USAGE))
 }

@@ -49,14 +49,6 @@ pub(crate) fn rate(text: &str) -> Result<f64, String> {
     within(text, 0.001..=1e9)
 }
 
-/// The length of a vector.
-pub(crate) fn length(text: &str) -> Result<f32, String> {
-    let number = text.parse().ok();
-    number
-        .filter(|&number: &f32| number > 0.0 && number.is_finite())
-        .ok_or_else(|| "expected a number above 0".to_owned())
-}
-
 /// A score.
 pub(crate) fn score(text: &str) -> Result<f32, String> {
     let number = text.parse().ok();
@@ -99,7 +91,7 @@ mod tests {
             assert_eq!(error, "expected a number from 1 to 1024", "{wrong}");
         }
         for wrong in ["0", "nan", "inf", "-1"] {
-            assert!(length(wrong).is_err() && rate(wrong).is_err(), "{wrong}");
+            assert!(rate(wrong).is_err(), "{wrong}");
         }
         assert_eq!(score("-1.5"), Ok(-1.5));
         for wrong in ["nan", "NaN", "inf", "-inf", "1e39", "", "x"] {

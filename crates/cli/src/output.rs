@@ -1,6 +1,6 @@
 //! The words of a command: text for people on a terminal, or one JSON object for scripts.
 
-use crate::Error;
+use crate::{Error, stdio::stdout};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
 use std::{
@@ -37,6 +37,15 @@ impl Output {
         self.json
     }
 
+    /// Looks, before any work, whether its result can be printed at all.
+    ///
+    /// # Errors
+    /// If standard output is closed.
+    pub fn check(self) -> Result<(), Error> {
+        stdout()?;
+        Ok(())
+    }
+
     /// Prints a result: `value` as one line of JSON, or else `text`.
     ///
     /// # Errors
@@ -51,7 +60,7 @@ impl Output {
         } else {
             text()
         };
-        let mut out = io::stdout().lock();
+        let mut out = stdout()?.lock();
         writeln!(out, "{line}")?;
         Ok(out.flush()?)
     }

@@ -4,7 +4,7 @@
 //! ever holds is of one history.
 
 use crate::Error;
-use crate::files::{hold, read, target, write};
+use crate::files::{hold, read, target, write_private};
 use crate::patience::while_it_changes;
 use clap::Args as ClapArgs;
 use serde::{Deserialize, Serialize};
@@ -166,7 +166,7 @@ impl PinFile {
         }
         let mut line = serde_json::to_vec(&Line::of(&new)).map_err(io::Error::from)?;
         line.push(b'\n');
-        write(&self.path, &line)?;
+        write_private(&self.path, &line)?;
         Ok(None)
     }
 

@@ -3,7 +3,7 @@
 use crate::Error;
 use sordino_search::{
     AnyDisk, Bytes, Contents, Copied, Disk, Encodings, Error as Search, Files, Folder, Index,
-    OwnerKeys, OwnerPublicKey, ReaderKeys, Server, Shard, SignedManifest, Store, Verified,
+    OwnerPublicKey, Pins, ReaderKeys, Recovered, Server, Shard, SignedManifest, Store, Verified,
 };
 use std::path::{Path, PathBuf};
 
@@ -96,9 +96,17 @@ impl Place {
         self.disk.read(&path, CURRENT_LEN).ok()
     }
 
-    /// The index, to be changed by its owner.
-    pub(crate) fn store(&self, keys: &OwnerKeys) -> Result<Store<AnyDisk>, Search> {
-        Store::open_on(self.disk(), &self.root, keys)
+    /// Its name among places that an owner remembers.
+    pub(crate) fn name(&self) -> String {
+        match self.here {
+            true => Pins::place(&self.root),
+            false => self.root.display().to_string(),
+        }
+    }
+
+    /// Refuses a place that has no index, or has lost the name of its newest version.
+    pub(crate) fn check_index(&self) -> Result<(), Search> {
+        self.folder().current().map(drop)
     }
 
     /// The newest version's manifest and parts.
@@ -111,9 +119,13 @@ impl Place {
         Index::manifest_on(self.disk(), &self.root, owner)
     }
 
-    /// All that is stored of records that a reader may read.
-    pub(crate) fn contents(&self, keys: &ReaderKeys) -> Result<Contents<AnyDisk>, Search> {
-        Contents::open_on(self.disk(), &self.root, keys)
+    /// Does work with all that is stored of records that a reader may read; once more, where a change removes what it reads.
+    pub(crate) fn read<T>(
+        &self,
+        keys: &ReaderKeys,
+        work: impl FnMut(&Contents<AnyDisk>) -> Result<T, Search>,
+    ) -> Result<T, Search> {
+        Contents::read_on(self.disk(), &self.root, keys, work)
     }
 
     /// Checks everything that a reader can.
@@ -141,9 +153,14 @@ impl Place {
         self.folder().copy_to(&to.folder(), owner)
     }
 
-    /// Refuses a place that has an index already.
-    pub(crate) fn check_free(&self) -> Result<(), Search> {
-        self.folder().check_free()
+    /// Copies the newest version to another place, which has no index.
+    pub(crate) fn restore_to(&self, to: &Self, owner: &OwnerPublicKey) -> Result<Copied, Search> {
+        self.folder().restore_to(&to.folder(), owner)
+    }
+
+    /// Makes the newest whole version the newest again.
+    pub(crate) fn recover(&self, owner: &OwnerPublicKey) -> Result<Recovered, Search> {
+        self.folder().recover(owner)
     }
 }
 

@@ -6,8 +6,8 @@ use crate::{Error, Output, checks::Checks, numbers, second_look::Look};
 use clap::Args as ClapArgs;
 use line::{Line, Seconds};
 use serde::Serialize;
-use sordino_search::plan::{Beside, Plan, Retrieval, Row, Speed, Terms, Wish};
-use sordino_search::vectors::Reader;
+use sordino_search::plan::{Beside, Bytes, Plan, Retrieval, Row, Speed, Terms, Wish};
+use sordino_search::vectors::{ColumnNames, Reader};
 use std::{path::PathBuf, time::Duration};
 
 /// Arguments of `sordino plan`.
@@ -23,6 +23,9 @@ pub struct Args {
     /// Take both from a file of vectors.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["n", "dim"])]
     data: Option<PathBuf>,
+    /// The column of that file, if it is a table, that holds the vectors, if there are several that could.
+    #[arg(long, value_name = "NAME", requires = "data")]
+    vector_column: Option<String>,
     /// Results of a search.
     #[arg(long, default_value_t = 10, value_parser = numbers::results)]
     k: usize,
@@ -111,6 +114,8 @@ struct Mode {
     bytes_in_all: u64,
     server_ms: f64,
     client_ms: f64,
+    /// Memory of a build.
+    build_bytes: u64,
     /// On the line that was given.
     line_seconds: Option<Seconds>,
     /// Queries after which downloading everything has cost less; none if it never does.
@@ -164,7 +169,7 @@ pub fn run(args: &Args, output: Output) -> Result<(), Error> {
         modes: table
             .rows()
             .iter()
-            .map(|row| mode(row, args.queries, args.line))
+            .map(|row| mode(row, plan.build_bytes(row.mode), args))
             .collect(),
         payloads: table.payloads().map(|planned| payloads(planned, &speed)),
         second_look: table.second_look().map(|look| payloads(look, &speed)),
@@ -182,11 +187,12 @@ pub fn run(args: &Args, output: Output) -> Result<(), Error> {
             None => "no mode satisfies all of this".to_owned(),
         };
         format!(
-            "{n} x {dim}, recall@{} {}, {} queries per client and version\n{table}{}\n{last}",
+            "{n} x {dim}, recall@{} {}, {} queries per client and version\n{table}{}\n{}\n{last}",
             args.k,
             args.recall,
             args.queries,
-            on_line(args.line, &planned.modes)
+            on_line(args.line, &planned.modes),
+            building(&planned.modes)
         )
     })
 }
@@ -198,7 +204,11 @@ impl Args {
             return Ok((self.n.unwrap_or(0), self.dim.unwrap_or(0)));
         };
         let at = Error::vectors(path);
-        let reader = Reader::open(path).map_err(&at)?;
+        let names = ColumnNames {
+            vectors: self.vector_column.clone(),
+            ..ColumnNames::default()
+        };
+        let reader = Reader::open_columns(path, &names).map_err(&at)?;
         let dim = reader.dim();
         let len = match reader.len_hint() {
             Some(len) => len,
@@ -234,6 +244,15 @@ fn on_line(line: Option<Line>, modes: &[Mode]) -> String {
     format!("\non a line of {line}:{modes}")
 }
 
+/// The memory that a build of each mode needs, in words.
+fn building(modes: &[Mode]) -> String {
+    let modes = modes
+        .iter()
+        .map(|mode| format!("{} {}", mode.mode, Bytes(mode.build_bytes)));
+    let modes: Vec<String> = modes.collect();
+    format!("memory of a build: {}", modes.join(", "))
+}
+
 fn ms(time: Duration) -> f64 {
     time.as_secs_f64() * 1e3
 }
@@ -253,7 +272,8 @@ fn payloads(planned: &Retrieval, speed: &Speed) -> Payloads {
     }
 }
 
-fn mode(row: &Row, queries: u64, line: Option<Line>) -> Mode {
+fn mode(row: &Row, build_bytes: u64, args: &Args) -> Mode {
+    let (queries, line) = (args.queries, args.line);
     Mode {
         mode: row.mode.name(),
         form: row.form,
@@ -263,6 +283,7 @@ fn mode(row: &Row, queries: u64, line: Option<Line>) -> Mode {
         bytes_in_all: row.cost.total(queries),
         server_ms: ms(row.server),
         client_ms: ms(row.client),
+        build_bytes,
         line_seconds: line.map(|line| line.seconds(row, queries)),
         break_even_queries: row.break_even,
         server_does_not_see: row.hides,

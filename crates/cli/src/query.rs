@@ -46,13 +46,16 @@ pub struct Args {
     pin: PinArgs,
     #[command(flatten)]
     cache: CacheArgs,
-    /// One vector: numbers separated by commas or spaces. Other users of this machine may see it;
+    /// One vector: numbers with one kind of separator between them, commas, semicolons or spaces. Other users of this machine may see it;
     /// without this or --file, vectors are read from standard input, one a line, as they come.
     #[arg(long, allow_hyphen_values = true, conflicts_with = "file")]
     vector: Option<String>,
     /// A file of vectors: .npy, .fvecs, .bvecs, .fbin, .u8bin, .i8bin, .parquet, .arrow, .jsonl or .csv.
     #[arg(long, value_name = "FILE")]
     file: Option<PathBuf>,
+    /// The column of that file, if it is a table, that holds the vectors, if there are several that could.
+    #[arg(long, value_name = "NAME", requires = "file")]
+    vector_column: Option<String>,
     /// Results of each search, at most as many as the index was built for, which is taken without this.
     #[arg(long, value_parser = numbers::results)]
     k: Option<usize>,
@@ -100,7 +103,11 @@ pub fn run(args: &Args, output: Output) -> Result<(), Error> {
         (false, false) => Form::Text,
     };
     let keys = keys::reader(&args.key)?;
-    let queries = Queries::open(args.vector.as_deref(), args.file.as_deref())?;
+    let queries = Queries::open(
+        args.vector.as_deref(),
+        args.file.as_deref(),
+        args.vector_column.as_deref(),
+    )?;
     let mut work = Work {
         keys: &keys,
         queries: &queries,

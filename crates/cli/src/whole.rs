@@ -1,46 +1,183 @@
 //! Files that appear only when they are whole.
 
 use crate::Error;
+#[cfg(unix)]
+use crate::stdio::stdout;
 use sordino_search::{Disk, Files};
 use std::{
+    fs::{File, Metadata},
     io::{self, Write},
     path::{Path, PathBuf},
 };
 use tempfile::NamedTempFile;
 
-/// A file that is written beside its place, and moved there when all is done. Without that nothing is
-/// left of it, and what was there stays.
+/// The most links that are followed: as many as Linux follows.
+const LINKS: usize = 40;
+
+/// The file that a name leads to over symbolic links, which need not be there yet. One file has one lock then, whatever it is called, and a
+/// new content takes its place and not that of a link.
+pub(crate) fn target(path: &Path) -> PathBuf {
+    let mut path = path.to_owned();
+    for _ in 0..LINKS {
+        let Ok(to) = path.read_link() else { break };
+        path = path.parent().unwrap_or(Path::new("")).join(to);
+    }
+    path
+}
+
+/// The writing of a result under a name that a user gave.
+///
+/// A file is written beside its place, and moved there when all is done. Without that nothing is left of it, and what was there stays. It
+/// keeps the mode of the file that it replaces, and the links that lead there. What is there and is no file, such as a
+/// pipe or a device, or is a descriptor (/dev/stdout), is never replaced: it is opened, and gets the bytes as they come.
 pub(crate) struct Whole {
-    file: NamedTempFile,
+    out: Out,
     path: PathBuf,
 }
 
+enum Out {
+    Beside {
+        file: NamedTempFile,
+        place: PathBuf,
+        old: Option<Box<Metadata>>,
+    },
+    Through(File),
+}
+
 impl Whole {
+    /// A new file is for all whom the mask of the process (umask) leaves in.
     pub(crate) fn new(path: &Path) -> io::Result<Self> {
-        // In the same folder, so that the file can be moved within its file system.
-        let file = NamedTempFile::new_in(folder(path)).map_err(bare)?;
-        let path = path.to_owned();
-        Ok(Self { file, path })
+        Self::with_mode(path, 0o666)
     }
 
-    /// The place.
+    /// A new file is for its user alone: others would change what it remembers. Secrets are not written here, for they replace no file.
+    pub(crate) fn private(path: &Path) -> io::Result<Self> {
+        Self::with_mode(path, 0o600)
+    }
+
+    fn with_mode(path: &Path, mode: u32) -> io::Result<Self> {
+        let whole = |out| Self {
+            out,
+            path: path.to_owned(),
+        };
+        #[cfg(unix)]
+        if let Some(descriptor) = Descriptor::of(path) {
+            return descriptor.open(path).map(Out::Through).map(whole);
+        }
+        let old = match path.metadata() {
+            Ok(old) if old.is_file() => Some(Box::new(old)),
+            Ok(_) => {
+                let file = File::options().write(true).open(path)?;
+                return Ok(whole(Out::Through(file)));
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            Err(error) => return Err(error),
+        };
+        let place = target(path);
+        let mut builder = tempfile::Builder::new();
+        #[cfg(unix)]
+        if old.is_none() {
+            let mode = std::os::unix::fs::PermissionsExt::from_mode(mode);
+            builder.permissions(mode);
+        }
+        // In the same folder, so that the file can be moved within its file system.
+        let file = builder.tempfile_in(folder(&place)).map_err(bare)?;
+        Ok(whole(Out::Beside { file, place, old }))
+    }
+
+    /// The place, by the name that was given.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
     /// Moves the file to its place.
     pub(crate) fn finish(self) -> io::Result<()> {
-        self.file.as_file().sync_all()?;
-        self.file.persist(&self.path).map_err(|error| error.error)?;
-        named(&self.path)
+        self.place(true)
     }
 
     /// Moves the file to its place, if there is none yet.
     pub(crate) fn finish_new(self) -> io::Result<()> {
-        self.file.as_file().sync_all()?;
-        let moved = self.file.persist_noclobber(&self.path);
+        self.place(false)
+    }
+
+    fn place(self, replace: bool) -> io::Result<()> {
+        let (file, place, old) = match self.out {
+            Out::Through(mut file) => {
+                file.flush()?;
+                return if_kept(file.sync_all());
+            }
+            Out::Beside { file, place, old } => (file, place, old),
+        };
+        if let (Some(old), true) = (&old, replace) {
+            keep_access(file.as_file(), old)?;
+        }
+        file.as_file().sync_all()?;
+        let moved = match replace {
+            true => file.persist(&place),
+            false => file.persist_noclobber(&place),
+        };
         moved.map_err(|error| error.error)?;
-        named(&self.path)
+        named(&place)
+    }
+}
+
+/// Gives a file the users that an old one has. Where its group cannot be given, what the group may do is taken away: it would be another group's.
+#[cfg(unix)]
+fn keep_access(file: &File, old: &Metadata) -> io::Result<()> {
+    use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
+    let new = file.metadata()?;
+    let mut mode = old.mode() & 0o777;
+    // The owner is kept where this process may give files away.
+    if new.uid() != old.uid() {
+        let _ = fchown(file, Some(old.uid()), None);
+    }
+    if new.gid() != old.gid() && fchown(file, None, Some(old.gid())).is_err() {
+        mode &= !0o070;
+    }
+    file.set_permissions(std::fs::Permissions::from_mode(mode))
+}
+
+#[cfg(not(unix))]
+fn keep_access(_file: &File, _old: &Metadata) -> io::Result<()> {
+    Ok(())
+}
+
+/// A descriptor that a name leads to, such as /dev/stdout or /dev/fd/3. Behind it is what others write to as well.
+#[cfg(unix)]
+enum Descriptor {
+    /// This process' own standard output.
+    Stdout,
+    Other,
+}
+
+#[cfg(unix)]
+impl Descriptor {
+    fn of(path: &Path) -> Option<Self> {
+        let mut name = path.to_owned();
+        for _ in 0..LINKS {
+            let folder = folder(&name).canonicalize().ok()?;
+            let of_system = folder.starts_with("/proc") || folder.starts_with("/dev");
+            if of_system && folder.ends_with("fd") {
+                let mut own = ["/proc/self/fd", "/dev/fd"].map(Path::new).into_iter();
+                let own = own.any(|own| own.canonicalize().is_ok_and(|own| own == folder));
+                return Some(match own && name.ends_with("1") {
+                    true => Self::Stdout,
+                    false => Self::Other,
+                });
+            }
+            let to = name.read_link().ok()?;
+            name = name.parent().unwrap_or(Path::new("")).join(to);
+        }
+        None
+    }
+
+    /// Standard output goes on at the place that it has in common with others, any other from the end.
+    fn open(self, path: &Path) -> io::Result<File> {
+        use std::os::fd::AsFd;
+        match self {
+            Self::Stdout => Ok(stdout()?.as_fd().try_clone_to_owned()?.into()),
+            Self::Other => File::options().append(true).open(path),
+        }
     }
 }
 
@@ -55,13 +192,28 @@ fn folder(path: &Path) -> &Path {
 /// Makes a name durable: a file that is on the disk may still have its old name after a power cut, and a pin file would go back. The file
 /// is in its place by now, so that a folder that may not be read, or of a file system without this, is none to fail for.
 fn named(path: &Path) -> io::Result<()> {
+    if_kept(Files.sync_dir(folder(path)))
+}
+
+/// The outcome of making something durable, where what it is lets that be done.
+fn if_kept(synced: io::Result<()>) -> io::Result<()> {
     use io::ErrorKind::{InvalidInput, PermissionDenied, Unsupported};
-    match Files.sync_dir(folder(path)) {
+    match synced {
         Err(error) if matches!(error.kind(), InvalidInput | PermissionDenied | Unsupported) => {
             Ok(())
         }
         synced => synced,
     }
+}
+
+/// True if there is a file or a folder of this name, over which a command that makes a new one does not write.
+pub(crate) fn is_taken(path: &Path) -> bool {
+    #[cfg(unix)]
+    if Descriptor::of(path).is_some() {
+        return false;
+    }
+    let found = path.metadata();
+    found.is_ok_and(|found| found.is_file() || found.is_dir())
 }
 
 /// Gives a file that is whole its name, if there is none of that name.
@@ -82,10 +234,16 @@ pub(crate) fn there(path: &Path) -> Error {
 
 impl Write for Whole {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.file.write(bytes).map_err(bare)
+        match &mut self.out {
+            Out::Beside { file, .. } => file.write(bytes).map_err(bare),
+            Out::Through(file) => file.write(bytes),
+        }
     }
     fn flush(&mut self) -> io::Result<()> {
-        self.file.flush().map_err(bare)
+        match &mut self.out {
+            Out::Beside { file, .. } => file.flush().map_err(bare),
+            Out::Through(file) => file.flush(),
+        }
     }
 }
 
@@ -121,6 +279,22 @@ mod tests {
         assert_eq!(error.kind(), io::ErrorKind::AlreadyExists);
         assert_eq!(fs::read(&path).unwrap(), b"new");
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_memory_is_its_users_alone_unless_it_was_shared() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("memory");
+        let mode = || path.metadata().unwrap().permissions().mode() & 0o777;
+        for expected in [0o600, 0o660] {
+            let mut file = Whole::private(&path).unwrap();
+            file.write_all(b"seen").unwrap();
+            file.finish().unwrap();
+            assert_eq!(mode(), expected);
+            fs::set_permissions(&path, fs::Permissions::from_mode(0o660)).unwrap();
+        }
     }
 
     #[test]

@@ -4,8 +4,9 @@ use super::{Args, Synthetic};
 use crate::{Error, Output};
 use sordino_search::plan::{Plan, Wish};
 use sordino_search::recall::{self, Truth};
+use sordino_search::vectors::{ColumnNames, Format};
 use sordino_search::{Vectors, synthetic};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Vectors of a generated set, if their number is not given.
 const N: usize = 100_000;
@@ -23,7 +24,7 @@ impl Set {
     pub(super) fn new(args: &Args, output: Output) -> Result<Self, Error> {
         let (name, base, queries) = match (&args.data, &args.queries) {
             (Some(data), Some(queries)) => {
-                let base = Vectors::open(data).map_err(Error::vectors(data))?;
+                let base = args.vectors(data)?;
                 let base = match args.n {
                     Some(n) if n < base.len() && args.truth.is_some() => {
                         let why = "--truth is about all vectors of the file: leave out --n";
@@ -32,7 +33,7 @@ impl Set {
                     Some(n) => base.truncated(n)?,
                     None => base,
                 };
-                let queries = Vectors::open(queries).map_err(Error::vectors(queries))?;
+                let queries = args.vectors(queries)?;
                 (data.display().to_string(), base, queries)
             }
             (None, Some(_)) => {
@@ -88,7 +89,7 @@ impl Set {
     pub(super) fn of_index(args: &Args) -> Result<Self, Error> {
         let named = |path: &Option<PathBuf>| path.clone().unwrap_or_default();
         let (index, queries) = (named(&args.index), named(&args.queries));
-        let queries = Vectors::open(&queries).map_err(Error::vectors(&queries))?;
+        let queries = args.vectors(&queries)?;
         let truth = args.truth.as_ref();
         let truth = truth.map(|path| Truth::open(path).map_err(Error::vectors(path)));
         Ok(Self {
@@ -97,6 +98,19 @@ impl Set {
             queries: queries.truncated(args.searches)?,
             truth: truth.transpose()?,
         })
+    }
+}
+
+impl Args {
+    /// The vectors of a file, of a table in the column that was named.
+    fn vectors(&self, path: &Path) -> Result<Vectors, Error> {
+        let named = Error::vectors(path);
+        let is_table = Format::of(path).map_err(&named)?.is_table();
+        let names = ColumnNames {
+            vectors: self.vector_column.clone().filter(|_| is_table),
+            ..ColumnNames::default()
+        };
+        Vectors::open_columns(path, &names).map_err(named)
     }
 }
 

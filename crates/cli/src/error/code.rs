@@ -2,7 +2,7 @@
 
 use super::{FAILURE, INTEGRITY, SERVER};
 use sordino_net::Error as Net;
-use sordino_search::{Error as Search, LogFault};
+use sordino_search::{Error as Search, LogFault, OwnerFault};
 
 pub(super) fn search(error: &Search) -> u8 {
     match error {
@@ -18,6 +18,7 @@ pub(super) fn search(error: &Search) -> u8 {
         | Search::Fork { .. }
         | Search::OtherIndex { .. }
         | Search::Gap { .. }
+        | Search::Owner(OwnerFault::Undone(_) | OwnerFault::Copy { .. })
         | Search::Search
         | Search::Wrong(_) => INTEGRITY,
         Search::Transport(error) => match error.downcast_ref() {

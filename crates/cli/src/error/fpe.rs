@@ -56,6 +56,28 @@ pub enum Error {
         /// Its name, or its number from 1.
         column: String,
     },
+    /// Two columns have the name that was asked for.
+    #[error(
+        "the input has column {column} twice, as number {first} and as number {second}, so that the name does not tell \
+         which one is meant: give one of them another name"
+    )]
+    ColumnTwice {
+        /// Its name.
+        column: String,
+        /// The first of them, from 1.
+        first: usize,
+        /// The next, from 1.
+        second: usize,
+    },
+    /// Values were to be their own tweaks: a result would not tell the tweak that decrypts it.
+    #[error(
+        "column {column} is named by --column and by --tweak-column: a value cannot be decrypted by itself, so name \
+         another column for the tweaks"
+    )]
+    OwnTweak {
+        /// Its name, or its number from 1.
+        column: String,
+    },
     /// A value was refused.
     #[error("line {line}, column {column}: {source}")]
     Value {
@@ -74,13 +96,27 @@ pub enum Error {
         /// The field, from 1.
         column: usize,
     },
-    /// A line is no JSON object, or has a member twice.
-    #[error("line {line}, character {character}: expected one JSON object, no member twice")]
+    /// A line is no JSON object.
+    #[error("line {line}, character {character}: expected one JSON object")]
     Json {
         /// The line, from 1.
         line: u64,
         /// The character at which that was seen.
         character: usize,
+    },
+    /// Two members of an object have the name that was asked for: programs differ in which one counts.
+    #[error(
+        "line {line}: the object has member {member:?} twice, with values at character {first} and at character {second}"
+    )]
+    MemberTwice {
+        /// The line, from 1.
+        line: u64,
+        /// Its name.
+        member: String,
+        /// The byte of the line at which the first value begins, from 1.
+        first: usize,
+        /// The byte at which the next begins, from 1.
+        second: usize,
     },
     /// An object has no such member.
     #[error("line {line}: the object has no member {member:?}")]
@@ -189,6 +225,8 @@ impl Error {
                 | Self::AfterQuote { .. }
                 | Self::LineLength { .. }
                 | Self::Json { .. }
+                | Self::MemberTwice { .. }
+                | Self::ColumnTwice { .. }
                 | Self::NoMember { .. }
                 | Self::NoText { .. }
                 | Self::Parquet { .. }

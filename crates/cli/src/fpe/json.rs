@@ -25,9 +25,11 @@ pub struct Members {
 }
 
 /// Where two members of an object lie in its line.
-struct Found {
+struct Found<'a> {
     value: Option<Range<usize>>,
     tweak: Option<Range<usize>>,
+    /// A name that came again, and where the two values lie.
+    twice: Option<(&'a str, [usize; 2])>,
 }
 
 /// Notes the bytes of two members. A name that comes twice is refused: programs differ in which one counts.
@@ -37,16 +39,17 @@ struct Finder<'a> {
 }
 
 impl<'de> Visitor<'de> for Finder<'de> {
-    type Value = Found;
+    type Value = Found<'de>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("an object")
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Found, A::Error> {
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Found<'de>, A::Error> {
         let mut found = Found {
             value: None,
             tweak: None,
+            twice: None,
         };
         while let Some(name) = map.next_key::<Name<'de>>()? {
             let raw: &RawValue = map.next_value()?;
@@ -56,10 +59,13 @@ impl<'de> Visitor<'de> for Finder<'de> {
                 (Some(&self.members.value), &mut found.value),
                 (self.members.tweak.as_ref(), &mut found.tweak),
             ] {
-                if wanted.is_some_and(|wanted| *wanted == name.0)
-                    && place.replace(range.clone()).is_some()
-                {
-                    return Err(serde::de::Error::custom("a member comes twice"));
+                let Some(wanted) = wanted.filter(|wanted| **wanted == name.0) else {
+                    continue;
+                };
+                if let Some(first) = place.replace(range.clone()) {
+                    found.twice = found
+                        .twice
+                        .or(Some((wanted.as_str(), [first.start, start])));
                 }
             }
         }
@@ -95,6 +101,14 @@ fn work(
         line: number,
         character: error.column(),
     })?;
+    if let Some((member, [first, second])) = found.twice {
+        return Err(Error::MemberTwice {
+            line: number,
+            member: member.to_owned(),
+            first: first + 1,
+            second: second + 1,
+        });
+    }
     let missing = |member: &String| Error::NoMember {
         line: number,
         member: member.clone(),
@@ -125,7 +139,7 @@ fn work(
 /// [`Transform::on_error`] is [`super::OnError::Stop`].
 ///
 /// # Errors
-/// [`Error::Json`], [`Error::NoMember`], [`Error::NoText`], [`Error::Value`], [`Error::NotUtf8`],
+/// [`Error::OwnTweak`]; [`Error::Json`], [`Error::MemberTwice`], [`Error::NoMember`], [`Error::NoText`], [`Error::Value`], [`Error::NotUtf8`],
 /// [`Error::LineLength`] with the line; [`Error::Stream`].
 pub fn transform_json_lines(
     transform: &Transform,
@@ -134,6 +148,10 @@ pub fn transform_json_lines(
     output: &mut impl Write,
     refused: &mut dyn FnMut(Error),
 ) -> Result<(), Error> {
+    if members.tweak.as_ref() == Some(&members.value) {
+        let column = members.value.clone();
+        return Err(Error::OwnTweak { column });
+    }
     let mut input = after_mark(input, output)?;
     let mut buffer = Zeroizing::new(Vec::new());
     for number in 1.. {

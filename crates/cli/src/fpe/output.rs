@@ -1,51 +1,83 @@
 //! Where the result goes: standard output, or a file that appears only when it is whole.
 
 use super::Error;
-use crate::whole::Whole;
+use crate::{stdio::stdout, whole::Whole};
 use std::{
     io::{self, BufWriter, Stdout, Write},
     path::PathBuf,
 };
 
 /// A place for the result.
-pub(super) enum Destination {
+pub(super) struct Destination {
+    out: Out,
+    /// The first error of writing, which those who write wrap in errors of theirs.
+    failed: Option<io::Error>,
+}
+
+enum Out {
     Stdout(BufWriter<Stdout>),
     File(BufWriter<Whole>),
 }
 
 impl Destination {
     pub(super) fn new(path: Option<PathBuf>) -> Result<Self, Error> {
-        let Some(path) = path else {
-            return Ok(Self::Stdout(BufWriter::new(io::stdout())));
+        let out = match path {
+            None => Out::Stdout(BufWriter::new(stdout()?)),
+            Some(path) => {
+                let file = Whole::new(&path).map_err(Error::at(&path))?;
+                Out::File(BufWriter::new(file))
+            }
         };
-        let file = Whole::new(&path).map_err(Error::at(&path))?;
-        Ok(Self::File(BufWriter::new(file)))
+        let failed = None;
+        Ok(Self { out, failed })
+    }
+
+    /// The error of the work that wrote here, which is named after this place if it was this that failed.
+    pub(super) fn blame(&mut self, error: Error) -> Error {
+        match (self.failed.take(), &self.out) {
+            (Some(failed), Out::Stdout(_)) => failed.into(),
+            (Some(failed), Out::File(out)) => Error::at(out.get_ref().path())(failed),
+            (None, _) => error,
+        }
     }
 
     /// Moves the whole file to its place.
     pub(super) fn finish(self) -> Result<(), Error> {
-        match self {
-            Self::Stdout(mut out) => Ok(out.flush()?),
-            Self::File(out) => {
+        match self.out {
+            Out::Stdout(mut out) => Ok(out.flush()?),
+            Out::File(out) => {
                 let path = out.get_ref().path().to_owned();
                 let file = out.into_inner().map_err(io::IntoInnerError::into_error);
                 file.and_then(Whole::finish).map_err(Error::at(&path))
             }
         }
     }
+
+    fn note<T>(&mut self, done: io::Result<T>) -> io::Result<T> {
+        if let Err(error) = &done {
+            let copy = match error.raw_os_error() {
+                Some(code) => io::Error::from_raw_os_error(code),
+                None => io::Error::new(error.kind(), error.to_string()),
+            };
+            self.failed.get_or_insert(copy);
+        }
+        done
+    }
 }
 
 impl Write for Destination {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        match self {
-            Self::Stdout(out) => out.write(bytes),
-            Self::File(out) => out.write(bytes),
-        }
+        let done = match &mut self.out {
+            Out::Stdout(out) => out.write(bytes),
+            Out::File(out) => out.write(bytes),
+        };
+        self.note(done)
     }
     fn flush(&mut self) -> io::Result<()> {
-        match self {
-            Self::Stdout(out) => out.flush(),
-            Self::File(out) => out.flush(),
-        }
+        let done = match &mut self.out {
+            Out::Stdout(out) => out.flush(),
+            Out::File(out) => out.flush(),
+        };
+        self.note(done)
     }
 }

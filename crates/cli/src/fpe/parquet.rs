@@ -1,6 +1,6 @@
 //! One column of a Parquet file.
 
-use super::{Error, Transform};
+use super::{Error, Transform, table::only};
 use arrow_array::{
     Array, ArrayRef, BooleanArray, LargeStringArray, RecordBatch, StringArray, StringViewArray,
 };
@@ -32,7 +32,7 @@ const ARROW_SCHEMA: &str = "ARROW:schema";
 ///
 /// # Errors
 /// [`Error::Parquet`] for a file that is damaged or in an encoding that is not read, [`Error::NoColumn`],
-/// [`Error::ColumnType`], [`Error::Row`].
+/// [`Error::ColumnTwice`] for a name that two columns have, [`Error::OwnTweak`], [`Error::ColumnType`], [`Error::Row`].
 pub fn transform_parquet<R: ChunkReader + 'static>(
     transform: &Transform,
     (column, tweak): (&str, Option<&str>),
@@ -56,6 +56,10 @@ fn rewrite<R: ChunkReader + 'static>(
     let schema = Arc::clone(builder.schema());
     let column = find(&schema, column)?;
     let tweak = tweak.map(|tweak| find(&schema, tweak)).transpose()?;
+    if tweak == Some(column) {
+        let column = schema.field(column).name().clone();
+        return Err(Error::OwnTweak { column });
+    }
     let properties = properties(builder.metadata());
     let mut writer =
         ArrowWriter::try_new(output, Arc::clone(&schema), Some(properties)).map_err(damaged)?;
@@ -88,10 +92,12 @@ fn properties(metadata: &ParquetMetaData) -> WriterProperties {
 
 /// The number of a column of text.
 fn find(schema: &Schema, name: &str) -> Result<usize, Error> {
-    let (at, field) = schema.column_with_name(name).ok_or(Error::NoColumn {
+    let named = |&at: &usize| schema.field(at).name() == name;
+    let at = only((0..schema.fields().len()).filter(named), name)?;
+    let at = at.ok_or(Error::NoColumn {
         column: name.to_owned(),
     })?;
-    match field.data_type() {
+    match schema.field(at).data_type() {
         DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => Ok(at),
         other => Err(Error::ColumnType {
             column: name.to_owned(),

@@ -5,7 +5,10 @@ use super::{
     record::{Record, field},
     stream::after_mark,
 };
-use std::io::{BufRead, Write};
+use std::{
+    fmt,
+    io::{BufRead, Write},
+};
 use zeroize::Zeroizing;
 
 /// A column by name or by number.
@@ -37,20 +40,42 @@ impl Column {
 
     /// Its number among the fields of the first record.
     fn find(&self, first: &Record) -> Result<usize, Error> {
-        let (found, column) = match self {
+        let found = match self {
             Self::Name(name) => {
                 let is_name = |&i: &usize| {
                     let field = first.value(i);
                     field.is_ok_and(|field| *field == *name.as_bytes())
                 };
-                ((0..first.len()).find(is_name), name.clone())
+                only((0..first.len()).filter(is_name), name)?
             }
-            Self::Number(number) => {
-                let found = (*number < first.len()).then_some(*number);
-                (found, (number + 1).to_string())
-            }
+            Self::Number(number) => (*number < first.len()).then_some(*number),
         };
+        let column = self.to_string();
         found.ok_or(Error::NoColumn { column })
+    }
+}
+
+impl fmt::Display for Column {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Name(name) => f.write_str(name),
+            Self::Number(number) => write!(f, "{}", number + 1),
+        }
+    }
+}
+
+/// The only one of the columns that have a name, if any has it. Of two, one would be left as it is.
+pub(super) fn only(
+    mut found: impl Iterator<Item = usize>,
+    name: &str,
+) -> Result<Option<usize>, Error> {
+    match (found.next(), found.next()) {
+        (Some(first), Some(second)) => Err(Error::ColumnTwice {
+            column: name.to_owned(),
+            first: first + 1,
+            second: second + 1,
+        }),
+        (first, _) => Ok(first),
     }
 }
 
@@ -77,9 +102,14 @@ struct Layout {
 impl Table {
     fn layout(&self, first: &Record) -> Result<Layout, Error> {
         let tweak = self.tweak_column.as_ref().map(|column| column.find(first));
+        let (column, tweak) = (self.column.find(first)?, tweak.transpose()?);
+        if tweak == Some(column) {
+            let column = self.column.to_string();
+            return Err(Error::OwnTweak { column });
+        }
         Ok(Layout {
-            column: self.column.find(first)?,
-            tweak: tweak.transpose()?,
+            column,
+            tweak,
             fields: first.len(),
         })
     }
@@ -117,6 +147,7 @@ impl Table {
 /// # Errors
 /// [`Error::Value`], [`Error::NotUtf8`], [`Error::Fields`], [`Error::AfterQuote`] with the line;
 /// [`Error::Quote`], [`Error::LineLength`], after which no record can be told; [`Error::NoColumn`];
+/// [`Error::ColumnTwice`] for a name that two columns have; [`Error::OwnTweak`];
 /// [`Error::Delimiter`]; [`Error::Stream`].
 pub fn transform_csv(
     transform: &Transform,

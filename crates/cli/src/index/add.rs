@@ -2,9 +2,10 @@
 
 use super::input::{Input, Layout};
 use super::labels::Labelled;
+use super::list::QUOTING;
 use super::policy::Policy;
 use crate::keys::labels_of;
-use crate::place::Place;
+use crate::owned::{Owned, OwnedArgs};
 use crate::{Error, Output, keys, random};
 use clap::Args as ClapArgs;
 use serde::Serialize;
@@ -13,7 +14,7 @@ use std::path::PathBuf;
 
 /// Arguments of `sordino index add`.
 #[derive(ClapArgs, Debug)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = format!("{EXAMPLES}\n\n{QUOTING}"))]
 pub(super) struct Args {
     /// The index.
     #[arg(value_name = "INDEX")]
@@ -26,6 +27,12 @@ pub(super) struct Args {
     /// The owner's key file.
     #[arg(long, value_name = "OWNER_KEY")]
     key: PathBuf,
+    /// Leave empty what records of the index have and these have not: payloads, or attributes. A record that is
+    /// replaced loses its own.
+    #[arg(long)]
+    leave_empty: bool,
+    #[command(flatten)]
+    owned: OwnedArgs,
     #[command(flatten)]
     policy: Policy,
 }
@@ -36,7 +43,7 @@ Examples:
   sordino index add base.index changed.parquet --key owner.key --id-column id --payload-column text
   sordino index add base.index books.parquet --key owner.key --id-column id --label finance
 
-Without ids, vectors get the numbers after the highest id of the index, so the same file added twice is
+Where records of the index have payloads or attributes, records with ids come with them, or with --leave-empty. Without ids, vectors get the numbers after the highest id of the index, so the same file added twice is
 there twice. The file is one change, however long it is: if it is interrupted, the index is as before. Of an exported file
 whose records have labels, each label is a change of its own, and is read from the file in a pass of its own.";
 
@@ -58,12 +65,10 @@ struct Report {
 
 pub(super) fn run(args: &Args, output: Output) -> Result<(), Error> {
     let keys = keys::owner(&args.key)?;
-    let mut store = Place::of(&args.index)?
-        .store(&keys)
-        .map_err(Error::index(&args.index))?;
-    store.compact_after(args.policy.compaction());
+    let mut store = args.owned.open(&args.index, (&args.key, &keys), output)?;
     let before = labels_of(&store);
     let layout = args.input.layout(Some(store.manifest().ids))?;
+    args.check_complete(&store, &layout)?;
     let first_id = store.next_number().filter(|_| !args.input.has_ids());
     let added = match layout.labels().is_empty() {
         true => args.add(&mut store, layout, output)?,
@@ -107,14 +112,36 @@ pub(super) fn run(args: &Args, output: Output) -> Result<(), Error> {
 }
 
 impl Args {
+    /// Refuses to replace records by ones that lack payloads or attributes which the index has, unsaid.
+    fn check_complete<D: Disk>(&self, store: &Store<D>, layout: &Layout) -> Result<(), Error> {
+        if self.leave_empty || !self.input.has_ids() {
+            return Ok(());
+        }
+        let mut lacking = Vec::new();
+        if store.manifest().has_payloads() && !layout.has_payloads() {
+            lacking.push("payloads (--payload-column)".to_owned());
+        }
+        let known = store.attributes().map_err(Error::index(&self.index))?;
+        let known = known.columns().map(|(name, _)| name);
+        let unnamed: Vec<&str> = known.filter(|name| !layout.has_attribute(name)).collect();
+        if !unnamed.is_empty() {
+            lacking.push(format!("attributes {} (--attribute)", unnamed.join(", ")));
+        }
+        if lacking.is_empty() {
+            return Ok(());
+        }
+        Err(Error::Arguments(format!(
+            "records of {} have {}, and these would come without: a record that is replaced would lose its own. Name them, or \
+             add --leave-empty",
+            self.index.display(),
+            lacking.join(" and ")
+        )))
+    }
+
     /// Adds all records in one change.
-    fn add<D: Disk>(
-        &self,
-        store: &mut Store<D>,
-        layout: Layout,
-        output: Output,
-    ) -> Result<Added, Error> {
+    fn add(&self, store: &mut Owned, layout: Layout, output: Output) -> Result<Added, Error> {
         let records = self.input.records(layout, None)?;
+        records.warn_of_ids(output);
         let unseen = records.unseen();
         let bar = output.progress(records.len_hint(), "adding");
         let records = records.inspect(|batch| {
@@ -123,7 +150,11 @@ impl Args {
             }
         });
         let label = self.label.as_deref();
-        let added = store.add_labelled(&mut random()?, label, records, &mut |_| ());
+        let mut rng = random()?;
+        let added = store.change(|store| {
+            store.compact_after(self.policy.compaction());
+            store.add_labelled(&mut rng, label, records, &mut |_| ())
+        });
         bar.finish_and_clear();
         let added = added.map_err(self.input.named(&self.index))?;
         unseen.say(&self.input.file, output);
@@ -131,12 +162,7 @@ impl Args {
     }
 
     /// Adds records under the labels that the file has for them.
-    fn add_each<D: Disk>(
-        &self,
-        store: &mut Store<D>,
-        layout: &Layout,
-        output: Output,
-    ) -> Result<Added, Error> {
+    fn add_each(&self, store: &mut Owned, layout: &Layout, output: Output) -> Result<Added, Error> {
         let labelled = Labelled {
             input: &self.input,
             layout,
@@ -151,6 +177,10 @@ impl Args {
         let otherwise = "grant somebody first (`sordino keys grant`)";
         labelled.check(mode, store.access().is_some(), otherwise)?;
         labelled.announce(output);
-        labelled.add(store, &mut random()?, true)
+        let mut rng = random()?;
+        store.change(|store| {
+            store.compact_after(self.policy.compaction());
+            labelled.add(store, &mut rng, true)
+        })
     }
 }

@@ -1,10 +1,34 @@
 //! The advice that a build ends with.
 
+use sordino_search::manifest::Mode;
 use sordino_search::plan::Bytes;
 use sordino_search::{Instead, Measured};
 
-/// The sense of what a build measured, and what to do. `norm` is the one that was given.
-pub(super) fn advice(measured: &Measured, norm: Option<f32>) -> String {
+/// Recall of an index that is scored whole, below which a build says why and what would help.
+const ENOUGH: f64 = 0.95;
+
+/// Why an index that is scored whole finds less than it should, and what would help.
+pub(super) fn precision(recall: f64, mode: &Mode, looked: bool) -> String {
+    if recall >= ENOUGH {
+        return String::new();
+    }
+    let (why, look) = match mode {
+        Mode::Local(_) => ("the rounding of stored vectors", false),
+        _ => ("the noise of encrypted scores", !looked),
+    };
+    let mut text = format!(
+        "; below {ENOUGH}: many neighbours of a vector differ by less than {why}, which grows with the vector's distance from where most lie"
+    );
+    if look {
+        text += ". --second-look ranks the best candidates by their exact vectors";
+    } else if !matches!(mode, Mode::Local(_)) {
+        text += ". --mode local has the exact order of what it stores";
+    }
+    text + ". Coordinates that are far larger than the others may be scaled, or --metric changed"
+}
+
+/// The sense of what a build measured, and what to do.
+pub(super) fn advice(measured: &Measured) -> String {
     let Measured {
         reached,
         cost,
@@ -18,11 +42,6 @@ pub(super) fn advice(measured: &Measured, norm: Option<f32>) -> String {
                   little structure to be searched in parts"
             .to_owned(),
     };
-    if let (false, Some(norm)) = (reached, norm) {
-        text += &format!(
-            ", or --norm {norm} is far above their lengths, which leaves few bits for what they differ by"
-        );
-    }
     match instead {
         Some(Instead { mode, cost: other }) => {
             text += &format!(

@@ -4,8 +4,8 @@ use crate::place::Place;
 use crate::{Error, Output, keys};
 use clap::Args;
 use serde::Serialize;
-use sordino_search::Copied;
 use sordino_search::plan::Bytes;
+use sordino_search::{Copied, OwnerPublicKey, Recovered};
 use std::path::{Path, PathBuf};
 
 /// Arguments of `sordino index backup`.
@@ -39,11 +39,15 @@ make several folders. The owner's key is not in it: keep a copy of that elsewher
 #[command(after_help = RESTORE)]
 pub(super) struct Restore {
     /// The folder of the backup.
-    #[arg(value_name = "BACKUP")]
-    backup: PathBuf,
+    #[arg(value_name = "BACKUP", required_unless_present = "from_manifests")]
+    backup: Option<PathBuf>,
     /// The folder to make, in which there must not be an index yet.
-    #[arg(value_name = "INDEX")]
-    index: PathBuf,
+    #[arg(value_name = "INDEX", required_unless_present = "from_manifests")]
+    index: Option<PathBuf>,
+    /// Mend an index whose file CURRENT is gone or damaged, where it is: the newest version whose signed manifest and
+    /// parts are all whole is the newest again.
+    #[arg(long, value_name = "INDEX", conflicts_with_all = ["backup", "index"])]
+    from_manifests: Option<PathBuf>,
     /// The owner's public key, or a reader's or the owner's key file.
     #[arg(long, value_name = "KEY")]
     key: PathBuf,
@@ -52,10 +56,15 @@ pub(super) struct Restore {
 const RESTORE: &str = "\
 Examples:
   sordino index restore /backup/base.index base.index --key owner.pub
+  sordino index restore --from-manifests base.index --key owner.pub
+
+With --from-manifests, versions that are not whole are passed over and named. If one was passed over, restore a
+backup that has it rather than go on: the next change removes what is left of it.
 
 Readers who remember a version newer than the backup's refuse the older one: they are right to, and have
 to be told, by another way than the server (`query --pin`, Python's `pin`). Readers who were revoked since then are readers of the older version again:
-see `sordino keys list`, and revoke them anew before anything is added.";
+see `sordino keys list`, and revoke them again before anything is added. The owner's commands refuse an index that is older than
+OWNER_KEY.pins knows, until one of them says --restored.";
 
 #[derive(Serialize)]
 struct Report<'a> {
@@ -84,13 +93,62 @@ pub(super) fn backup(args: &Backup, output: Output) -> Result<(), Error> {
 
 pub(super) fn restore(args: &Restore, output: Output) -> Result<(), Error> {
     let owner = keys::public(&args.key)?;
-    let named = Error::index(&args.backup);
-    let (from, to) = (Place::of(&args.backup)?, Place::of(&args.index)?);
-    let free = to.check_free();
-    let copied = free
-        .and_then(|()| from.copy_to(&to, &owner))
-        .map_err(named)?;
-    report(&args.index, &copied, output)
+    let (backup, index) = match (&args.from_manifests, &args.backup, &args.index) {
+        (Some(index), ..) => return recover(index, &owner, output),
+        (None, Some(backup), Some(index)) => (backup, index),
+        (None, ..) => {
+            let why = "expected BACKUP and INDEX, or --from-manifests INDEX";
+            return Err(Error::Usage(why.to_owned()));
+        }
+    };
+    let (from, to) = (Place::of(backup)?, Place::of(index)?);
+    let copied = from.restore_to(&to, &owner).map_err(Error::index(backup))?;
+    report(index, &copied, output)
+}
+
+#[derive(Serialize)]
+struct Mended<'a> {
+    index: &'a Path,
+    version: u64,
+    written: bool,
+    passed: Vec<Passed>,
+}
+
+/// A version that is not whole.
+#[derive(Serialize)]
+struct Passed {
+    version: u64,
+    why: String,
+}
+
+fn recover(index: &Path, owner: &OwnerPublicKey, output: Output) -> Result<(), Error> {
+    let recovered = Place::of(index)?.recover(owner);
+    let Recovered {
+        version,
+        written,
+        passed,
+    } = recovered.map_err(Error::index(index))?;
+    let passed = passed.into_iter().map(|(version, error)| Passed {
+        version,
+        why: error.to_string(),
+    });
+    let report = Mended {
+        index,
+        version,
+        written,
+        passed: passed.collect(),
+    };
+    output.report(&report, || {
+        let name = index.display();
+        let mut text = match written {
+            true => format!("{name}: version {version} is whole, and is the newest again"),
+            false => format!("{name}: version {version} is whole: nothing was to mend"),
+        };
+        for Passed { version, why } in &report.passed {
+            text += &format!("\nversion {version} was passed over: {why}");
+        }
+        text
+    })
 }
 
 fn report(index: &Path, copied: &Copied, output: Output) -> Result<(), Error> {

@@ -1,9 +1,11 @@
 //! `sordino index build`.
 
-use super::advice::advice;
+use super::advice::{advice, precision};
 use super::ids::KindName;
 use super::input::{Input, Records};
 use super::labels::Labelled;
+use super::list::QUOTING;
+use crate::owned::{Owned, PinsArgs};
 use crate::place::Place;
 use crate::{Error, Output, checks::Checks, keys, mode::Mode, numbers, random, second_look::Look};
 use clap::{Args as ClapArgs, ValueEnum};
@@ -15,7 +17,7 @@ use std::{path::PathBuf, time::Instant};
 
 /// Arguments of `sordino index build`.
 #[derive(ClapArgs, Debug)]
-#[command(after_help = EXAMPLES, allow_negative_numbers = true)]
+#[command(after_help = format!("{EXAMPLES}\n\n{QUOTING}"), allow_negative_numbers = true)]
 pub(super) struct Args {
     #[command(flatten)]
     input: Input,
@@ -25,16 +27,14 @@ pub(super) struct Args {
     /// The owner's key file.
     #[arg(long, value_name = "OWNER_KEY")]
     key: PathBuf,
+    #[command(flatten)]
+    pins: PinsArgs,
     /// The way the index is searched; `sordino plan` compares them.
     #[arg(long, value_enum, default_value = "masked")]
     mode: Mode,
     /// The measure of nearness.
     #[arg(long, value_enum, default_value = "cosine")]
     metric: MetricName,
-    /// No vector, now or later, is longer than this; public, rounded up to a power of two. Without
-    /// it, the length of the longest of the file. Not used by the cosine.
-    #[arg(long, value_parser = numbers::length)]
-    norm: Option<f32>,
     /// The kind of record ids. Without this it is that of the column of ids, or else numbers.
     #[arg(long, value_enum)]
     id_kind: Option<KindName>,
@@ -160,6 +160,7 @@ struct Report {
 pub(super) fn run(args: &Args, output: Output) -> Result<(), Error> {
     let keys = keys::owner(&args.key)?;
     let place = Place::of(&args.index)?;
+    let pins = args.pins.ready(&args.key)?;
     let layout = args.input.layout(args.id_kind.map(Into::into))?;
     let labelled = Labelled {
         input: &args.input,
@@ -172,6 +173,7 @@ pub(super) fn run(args: &Args, output: Output) -> Result<(), Error> {
         labelled.announce(output);
     }
     let records = args.input.records(layout.clone(), None)?;
+    records.warn_of_ids(output);
     let (spec, unseen) = (args.spec(&records)?, records.unseen());
     let mut rng = random()?;
     let bar = output.progress(records.len_hint(), "reading");
@@ -185,10 +187,11 @@ pub(super) fn run(args: &Args, output: Output) -> Result<(), Error> {
     let (disk, root) = (place.disk(), place.root());
     let store = Store::create_on(disk, root, &mut rng, &keys, &spec, records, &mut progress);
     bar.finish_and_clear();
-    let mut store = store.map_err(args.input.named(&args.index))?;
+    let store = store.map_err(args.input.named(&args.index))?;
+    let mut store = Owned::made(store, pins, &place).map_err(Error::index(&args.index))?;
     unseen.say(&args.input.file, output);
     if has_labels {
-        labelled.add_rest(&mut store, &mut rng)?;
+        store.change(|store| labelled.add_rest(store, &mut rng))?;
     }
     let seconds = start.elapsed().as_secs_f64();
     let (manifest, measured) = (store.manifest(), store.measured());
@@ -206,7 +209,7 @@ pub(super) fn run(args: &Args, output: Output) -> Result<(), Error> {
         segments: manifest.segments().len(),
         bytes: super::info::stored(manifest)?,
         seconds,
-        expected_recall: measured.map(|measured| measured.expected_recall),
+        expected_recall: store.recall(),
         reached: measured.map(|measured| measured.reached),
         bytes_in_all: measured.map(|measured| measured.cost.total(measured.queries)),
         instead: measured.and_then(|measured| Some(measured.instead?.mode.name())),
@@ -223,13 +226,13 @@ pub(super) fn run(args: &Args, output: Output) -> Result<(), Error> {
             Bytes(report.bytes),
             seconds
         );
-        if let Some(measured) = measured {
-            text += &format!(
-                "\nrecall@{} of held-out vectors: {:.3}{}",
-                report.k,
-                measured.expected_recall,
-                advice(&measured, args.norm)
-            );
+        if let Some(recall) = report.expected_recall {
+            let advice = match &measured {
+                Some(measured) => advice(measured),
+                None => precision(recall, &manifest.mode, manifest.second_look().is_some()),
+            };
+            let k = report.k;
+            text += &format!("\nrecall@{k} of held-out vectors: {recall:.3}{advice}");
         }
         text
     })
@@ -251,11 +254,6 @@ impl Args {
             MetricName::Cosine => Metric::Cosine,
             MetricName::InnerProduct => Metric::InnerProduct,
             MetricName::Euclidean => Metric::Euclidean,
-        };
-        let norm = match (metric, self.norm) {
-            (Metric::Cosine, _) => None,
-            (_, Some(norm)) => Some(norm),
-            (_, None) => Some(self.input.longest()?),
         };
         let form = match self.mode {
             Mode::Masked => Form::Masked(self.packed(records, |plan| plan.masked().copied())?),
@@ -288,7 +286,6 @@ impl Args {
             k,
             ids: records.kind(),
             metric,
-            norm,
             searches: self.queries,
             second_look: self.look.candidates,
             checking: self.checks.into(),

@@ -2,8 +2,9 @@
 
 use super::ids::{Ids, parsed};
 use super::info::stored;
+use super::list::{List, Part, QUOTING};
 use super::policy::Policy;
-use crate::place::Place;
+use crate::owned::OwnedArgs;
 use crate::{Error, Output, keys, random};
 use clap::Args;
 use serde::Serialize;
@@ -13,25 +14,27 @@ use std::path::PathBuf;
 
 /// Arguments of `sordino index delete`.
 #[derive(Args, Debug)]
+#[command(after_help = QUOTING)]
 pub(super) struct Delete {
     /// The index.
     #[arg(value_name = "INDEX")]
     index: PathBuf,
-    /// Record ids, separated by commas; those that have commas come from a file.
+    /// Record ids, separated by commas: see below for one that has a comma.
     #[arg(
         long,
         alias = "id",
         value_name = "IDS",
-        value_delimiter = ',',
         required_unless_present = "ids_file"
     )]
-    ids: Vec<String>,
-    /// Record ids from a file: .npy of integers, or text with one a line.
+    ids: Vec<List<Part>>,
+    /// Record ids from a file: .npy of integers, or text with one a line, as `sordino query` prints them.
     #[arg(long, value_name = "FILE", conflicts_with = "ids")]
     ids_file: Option<PathBuf>,
     /// The owner's key file.
     #[arg(long, value_name = "OWNER_KEY")]
     key: PathBuf,
+    #[command(flatten)]
+    owned: OwnedArgs,
     #[command(flatten)]
     policy: Policy,
 }
@@ -45,6 +48,8 @@ pub(super) struct Compact {
     /// The owner's key file.
     #[arg(long, value_name = "OWNER_KEY")]
     key: PathBuf,
+    #[command(flatten)]
+    owned: OwnedArgs,
 }
 
 #[derive(Serialize)]
@@ -59,19 +64,23 @@ struct Report {
 pub(super) fn delete(args: &Delete, output: Output) -> Result<(), Error> {
     let keys = keys::owner(&args.key)?;
     let named = Error::index(&args.index);
-    let mut store = Place::of(&args.index)?.store(&keys).map_err(&named)?;
+    let mut store = args.owned.open(&args.index, (&args.key, &keys), output)?;
     let kind = store.manifest().ids;
     let ids = match &args.ids_file {
         Some(path) => Ids::open(path, kind)?.list,
-        None => parsed(&args.ids, kind)?,
+        None => parsed(&args.ids, kind, |id| store.contains(id.clone()))?,
     };
     if ids.is_empty() {
         return Err(Error::Arguments(
             "no record ids: there is nothing to delete".to_owned(),
         ));
     }
-    store.compact_after(args.policy.compaction());
-    store.delete(&mut random()?, &ids).map_err(&named)?;
+    let mut rng = random()?;
+    let deleted = store.change(|store| {
+        store.compact_after(args.policy.compaction());
+        store.delete(&mut rng, &ids)
+    });
+    deleted.map_err(&named)?;
     let report = Report::of(&args.index, &store)?;
     output.report(&report, || {
         format!(
@@ -88,10 +97,12 @@ pub(super) fn delete(args: &Delete, output: Output) -> Result<(), Error> {
 pub(super) fn compact(args: &Compact, output: Output) -> Result<(), Error> {
     let keys = keys::owner(&args.key)?;
     let named = Error::index(&args.index);
-    let mut store = Place::of(&args.index)?.store(&keys).map_err(&named)?;
+    let mut store = args.owned.open(&args.index, (&args.key, &keys), output)?;
     let (before, old) = (stored(store.manifest())?, store.version());
     let bar = output.progress(None, "compacting");
-    let done = store.compact(&mut random()?, &mut |step| bar.set_message(step.name()));
+    let mut rng = random()?;
+    let done =
+        store.change(|store| store.compact(&mut rng, &mut |step| bar.set_message(step.name())));
     bar.finish_and_clear();
     done.map_err(&named)?;
     let report = Report::of(&args.index, &store)?;

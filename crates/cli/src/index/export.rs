@@ -4,7 +4,8 @@ pub(super) mod line;
 mod parquet;
 
 use crate::place::Place;
-use crate::whole::{Whole, in_place, there};
+use crate::stdio::stdout;
+use crate::whole::{Whole, in_place, is_taken, there};
 use crate::{Error, Output, keys};
 use clap::Args;
 use sordino_search::vectors::Format;
@@ -30,6 +31,13 @@ pub(super) struct Export {
     vectors: bool,
 }
 
+impl Export {
+    /// True if nothing is printed: the records go to a file.
+    pub(super) fn is_silent(&self) -> bool {
+        self.output.is_some()
+    }
+}
+
 const NOTE: &str = "\
 A record is a line with a JSON object, or a row: id, payload with payload_form (json, text, or base64 for other bytes),
 attributes, label and vector. Labels are written with the owner's key: a reader's does not tell their names. Vectors come back as far as an index keeps them: of the cosine directions alone, and
@@ -41,56 +49,146 @@ fetched without its learning which, each payload costs a query, and all of them 
 pub(super) fn export(args: &Export, output: Output) -> Result<(), Error> {
     let keys = keys::reader(&args.key)?;
     let format = match &args.output {
-        Some(path) if path.exists() => return Err(there(path)),
+        Some(path) if is_taken(path) => return Err(there(path)),
         Some(path) => format_of(path)?,
         None => Format::Jsonl,
     };
-    let named = Error::index(&args.index);
-    let contents = Place::of(&args.index)?.contents(&keys).map_err(&named)?;
-    let unnamed = contents.unnamed();
-    if unnamed > 0 {
-        output.note(&format!(
-            "sordino: warning: {unnamed} of {} records have labels, which are not written: this key does not tell their names, the \
-             owner's does",
-            contents.len()
-        ));
+    let mut held = Held::default();
+    let exported = Place::of(&args.index)?.read(&keys, |contents| {
+        match args.write(contents, format, &mut held, output) {
+            Ok(()) => Ok(Ok(())),
+            Err(Fault::Read(error)) => Err(error),
+            Err(Fault::Write(error)) => Ok(Err(error)),
+        }
+    });
+    exported.map_err(Error::index(&args.index))??;
+    Ok(held.finish()?)
+}
+
+/// The reason why an export does not go on.
+enum Fault {
+    /// A part cannot be read, which may be one of a version that is not the newest any more.
+    Read(Search),
+    Write(Error),
+}
+
+impl From<Search> for Fault {
+    fn from(error: Search) -> Self {
+        Self::Read(error)
     }
-    let bar = output.progress(Some(contents.len() as u64), "writing");
-    if let (Some(path), Format::Parquet) = (&args.output, format) {
-        let columns = columns(&contents, args.vectors).map_err(&named)?;
-        let mut table = parquet::Table::create(path, columns)?;
-        for some in contents.all() {
-            let some = some.map_err(&named)?;
-            table.write(&some)?;
-            bar.inc(some.ids.len() as u64);
+}
+
+impl From<Error> for Fault {
+    fn from(error: Error) -> Self {
+        Self::Write(error)
+    }
+}
+
+impl Export {
+    /// Writes all records of a version.
+    fn write(
+        &self,
+        contents: &Contents<AnyDisk>,
+        format: Format,
+        held: &mut Held,
+        output: Output,
+    ) -> Result<(), Fault> {
+        let version = contents.manifest().version;
+        held.begin().map_err(|()| Error::Changing { version })?;
+        let unnamed = contents.unnamed();
+        if unnamed > 0 {
+            output.note(&format!(
+                "sordino: warning: {unnamed} of {} records have labels, which are not written: this key does not tell their names, the \
+                 owner's does",
+                contents.len()
+            ));
+        }
+        let bar = output.progress(Some(contents.len() as u64), "writing");
+        match (&self.output, format) {
+            (Some(path), Format::Parquet) => {
+                let mut table = parquet::Table::create(path, columns(contents, self.vectors)?)?;
+                for some in contents.all() {
+                    let some = some?;
+                    table.write(&some)?;
+                    bar.inc(some.ids.len() as u64);
+                }
+                table.finish()?;
+            }
+            (Some(path), _) => {
+                let refused = |error| Error::at(path)(error);
+                let mut file = BufWriter::new(Whole::new(path).map_err(refused)?);
+                self.lines(contents, &mut file, &refused, &bar)?;
+                let file = file.into_inner();
+                let file = file.map_err(|error| refused(error.into_error()))?;
+                in_place(path, file)?;
+            }
+            (None, _) => self.lines(contents, held, &Error::from, &bar)?,
         }
         bar.finish_and_clear();
-        return table.finish();
+        Ok(())
     }
-    let write = |out: &mut dyn Write, refused: &dyn Fn(io::Error) -> Error| -> Result<(), Error> {
+
+    fn lines(
+        &self,
+        contents: &Contents<AnyDisk>,
+        out: &mut dyn Write,
+        refused: &dyn Fn(io::Error) -> Error,
+        bar: &indicatif::ProgressBar,
+    ) -> Result<(), Fault> {
         for some in contents.all() {
-            let some = some.map_err(&named)?;
+            let some = some?;
             for at in 0..some.ids.len() {
-                writeln!(out, "{}", line::stored(&some, at, args.vectors)).map_err(refused)?;
+                writeln!(out, "{}", line::stored(&some, at, self.vectors)).map_err(refused)?;
             }
             bar.inc(some.ids.len() as u64);
         }
-        out.flush().map_err(refused)
-    };
-    match &args.output {
-        None => write(&mut BufWriter::new(io::stdout().lock()), &Error::from)?,
-        Some(path) => {
-            let refused = |error| Error::at(path)(error);
-            let mut file = BufWriter::new(Whole::new(path).map_err(refused)?);
-            write(&mut file, &refused)?;
-            let file = file
-                .into_inner()
-                .map_err(|error| refused(error.into_error()))?;
-            in_place(path, file)?;
-        }
+        Ok(out.flush().map_err(refused)?)
     }
-    bar.finish_and_clear();
-    Ok(())
+}
+
+/// Bytes for standard output that are kept back, in case another version has to be written from its beginning.
+const HELD: usize = 64 << 20;
+
+/// Standard output, behind its first bytes.
+#[derive(Default)]
+struct Held {
+    first: Vec<u8>,
+    /// True once they were too many.
+    passed: bool,
+}
+
+impl Held {
+    /// Begins from the beginning, unless something is out already.
+    fn begin(&mut self) -> Result<(), ()> {
+        self.first.clear();
+        if self.passed { Err(()) } else { Ok(()) }
+    }
+
+    /// Lets out what is kept: nothing, if a file was written.
+    fn finish(self) -> io::Result<()> {
+        if self.first.is_empty() && !self.passed {
+            return Ok(());
+        }
+        let mut out = stdout()?.lock();
+        out.write_all(&self.first)?;
+        out.flush()
+    }
+}
+
+impl Write for Held {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.first.len() + bytes.len() > HELD {
+            self.passed = true;
+            stdout()?.lock().write_all(&self.first)?;
+            self.first.clear();
+        }
+        self.first.extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 /// The format of a file that is written: what the name says, or lines of JSON where it says nothing.

@@ -2,6 +2,7 @@
 
 use super::export::line::{line, stored};
 use super::ids::{Ids, parsed};
+use super::list::{List, Part, QUOTING};
 use super::values::attributes;
 use crate::cache::CacheArgs;
 use crate::endpoint::EndpointArgs;
@@ -9,17 +10,18 @@ use crate::following::Following;
 use crate::patience::Patience;
 use crate::pin::{PinArgs, connect};
 use crate::place::Place;
+use crate::stdio::stdout;
 use crate::{Error, keys, random};
 use sordino_net::Connection;
 use sordino_search::{Error as Search, Id, IdKind, ReaderKeys};
 use std::collections::HashMap;
-use std::io::{self, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// Arguments of `sordino index get`.
 #[derive(clap::Args, Debug)]
-#[command(after_help = NOTE, mut_arg("pin", |pin| pin.conflicts_with("index")))]
+#[command(after_help = format!("{NOTE}\n\n{QUOTING}"), mut_arg("pin", |pin| pin.conflicts_with("index")))]
 pub(super) struct Args {
     /// The index.
     #[arg(value_name = "INDEX", required_unless_present = "connect")]
@@ -27,16 +29,15 @@ pub(super) struct Args {
     /// Ask a server for the payloads, https://host:port, without its learning which are asked for.
     #[arg(long, value_name = "URL", conflicts_with = "index")]
     connect: Option<String>,
-    /// Record ids, separated by commas; those that have commas come from a file.
+    /// Record ids, separated by commas: see below for one that has a comma.
     #[arg(
         long,
         alias = "id",
         value_name = "IDS",
-        value_delimiter = ',',
         required_unless_present = "ids_file"
     )]
-    ids: Vec<String>,
-    /// Record ids from a file: .npy of integers, or text with one a line.
+    ids: Vec<List<Part>>,
+    /// Record ids from a file: .npy of integers, or text with one a line, as `sordino query` prints them.
     #[arg(long, value_name = "FILE", conflicts_with = "ids")]
     ids_file: Option<PathBuf>,
     /// A reader's key file, or the owner's.
@@ -79,24 +80,36 @@ pub(super) fn run(args: &Args) -> Result<(), Error> {
 }
 
 impl Args {
-    fn ids(&self, kind: IdKind) -> Result<Vec<Id>, Error> {
+    fn ids(&self, kind: IdKind, is_there: impl Fn(&Id) -> bool) -> Result<Vec<Id>, Error> {
         match &self.ids_file {
             Some(path) => Ok(Ids::open(path, kind)?.list),
-            None => parsed(&self.ids, kind),
+            None => parsed(&self.ids, kind, is_there),
         }
     }
 
     fn on_disk(&self, dir: &Path, keys: &ReaderKeys) -> Result<(), Error> {
         let named = Error::index(dir);
-        let contents = Place::of(dir)?.contents(keys).map_err(&named)?;
-        let ids = self.ids(contents.manifest().ids)?;
-        let mut found = HashMap::new();
-        for some in contents.get(&ids) {
-            let some = some.map_err(&named)?;
-            for (at, id) in some.ids.iter().enumerate() {
-                found.insert(id.clone(), stored(&some, at, self.vectors));
+        let mut ids = None;
+        let found = Place::of(dir)?.read(keys, |contents| {
+            // Once: their file may be a pipe.
+            let ids = ids.get_or_insert_with(|| {
+                let is_there = |id: &Id| contents.get(std::slice::from_ref(id)).next().is_some();
+                self.ids(contents.manifest().ids, is_there)
+            });
+            let Ok(ids) = ids else {
+                return Ok(HashMap::new());
+            };
+            let mut found = HashMap::new();
+            for some in contents.get(ids) {
+                let some = some?;
+                for (at, id) in some.ids.iter().enumerate() {
+                    found.insert(id.clone(), stored(&some, at, self.vectors));
+                }
             }
-        }
+            Ok(found)
+        });
+        let found = found.map_err(&named)?;
+        let ids = ids.unwrap_or(Ok(Vec::new()))?;
         print(&ids, |_, id| found.get(id).cloned(), named)
     }
 
@@ -110,7 +123,7 @@ impl Args {
             let client = connect(&mut connection, keys, pin.as_ref(), cache.as_ref())?;
             Ok((connection, client))
         })?;
-        let ids = self.ids(client.manifest().ids)?;
+        let ids = self.ids(client.manifest().ids, |id| client.attributes(id).is_some())?;
         let client = Following::new(client);
         let mut rng = random()?;
         let records = patience.with(|| {
@@ -144,7 +157,7 @@ fn print(
     record: impl Fn(usize, &Id) -> Option<String>,
     named: impl Fn(Search) -> Error,
 ) -> Result<(), Error> {
-    let mut out = io::stdout().lock();
+    let mut out = stdout()?.lock();
     let mut missing = None;
     for (at, id) in ids.iter().enumerate() {
         match record(at, id) {

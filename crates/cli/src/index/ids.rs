@@ -1,7 +1,9 @@
 //! Record ids from a file of their own.
 
+use super::list::{List, Part};
 use crate::Error;
 use clap::ValueEnum;
+use sordino_search::vectors::id::MAX_TEXT;
 use sordino_search::vectors::ids;
 use sordino_search::{Id, IdKind};
 use std::collections::HashSet;
@@ -52,6 +54,16 @@ impl Ids {
         Ok(Self { path, list })
     }
 
+    /// Says that ids have tabs or line ends, which somebody may have written who meant backslashes.
+    pub(super) fn warning(&self) -> Option<String> {
+        let odd = |id: &Id| matches!(id, Id::Text(text) if text.contains(['\t', '\n', '\r']));
+        let line = self.list.iter().position(odd)? + 1;
+        let path = self.path.display();
+        Some(format!(
+            "warning: {path}: ids have tabs or line ends, first in line {line}; a backslash of an id's own is written \\\\"
+        ))
+    }
+
     /// Refuses another number of ids than of vectors.
     pub(super) fn check_count(&self, vectors: u64, file: &Path) -> Result<(), Error> {
         if self.list.len() as u64 == vectors {
@@ -65,10 +77,40 @@ impl Ids {
     }
 }
 
-/// Ids of this kind from arguments.
-pub(super) fn parsed(texts: &[String], kind: IdKind) -> Result<Vec<Id>, Error> {
-    let ids = texts.iter().map(|text| Ok(kind.parse(text)?));
+/// Ids of this kind from arguments. Parts of a list that together, with their commas, are an id that is there may be
+/// meant as that one.
+pub(super) fn parsed(
+    lists: &[List<Part>],
+    kind: IdKind,
+    is_there: impl Fn(&Id) -> bool,
+) -> Result<Vec<Id>, Error> {
+    if kind == IdKind::Text {
+        for list in lists {
+            let found = joined(&list.0).find(|text| is_there(&Id::Text(text.as_str().into())));
+            if let Some(text) = found {
+                return Err(Error::Arguments(format!(
+                    "{text} may be one record, which is there, or several: write '\"{text}\"' for the one, or --ids before \
+                     each of several"
+                )));
+            }
+        }
+    }
+    let ids = List::all(lists).map(|part| Ok(kind.parse(&part.text)?));
     ids.collect()
+}
+
+/// The texts of neighbours in a list without quotes, as far as they may be an id.
+fn joined(parts: &[Part]) -> impl Iterator<Item = String> {
+    (0..parts.len()).flat_map(|first| {
+        let mut text = String::new();
+        let bare = parts[first..].iter().take_while(|part| !part.quoted);
+        let all = bare.map_while(move |part| {
+            let comma = if text.is_empty() { "" } else { "," };
+            text = format!("{text}{comma}{}", part.text);
+            (text.len() <= MAX_TEXT).then(|| text.clone())
+        });
+        all.skip(1)
+    })
 }
 
 /// A place in a file: text has lines from 1, as editors count them; arrays and tables have rows from 0, as their
@@ -108,6 +150,31 @@ mod tests {
     use std::fs;
 
     #[test]
+    fn parts_that_are_an_id_together_are_not_taken_for_several() {
+        let lists = |text: &str| vec![text.parse::<List<Part>>().unwrap()];
+        let read = |text: &str, there: &str| {
+            let there = Id::Text(there.into());
+            parsed(&lists(text), IdKind::Text, |id| *id == there)
+        };
+        let texts =
+            |texts: &[&str]| -> Vec<Id> { texts.iter().map(|&x| Id::Text(x.into())).collect() };
+        for text in ["doc,7", "x,doc,7", "doc,7,x"] {
+            let error = read(text, "doc,7").unwrap_err().to_string();
+            assert!(error.starts_with("doc,7 may be one record"), "{error}");
+        }
+        assert_eq!(read("doc,7", "7").unwrap(), texts(&["doc", "7"]));
+        assert_eq!(
+            read("\"doc,7\",8", "doc,7").unwrap(),
+            texts(&["doc,7", "8"])
+        );
+        assert_eq!(read("doc,\"7\"", "doc,7").unwrap(), texts(&["doc", "7"]));
+        let long = "a,".repeat(1 << 12) + "a";
+        assert_eq!(read(&long, "b").unwrap().len(), (1 << 12) + 1);
+        let one = parsed(&lists("7,9"), IdKind::Number, |_| true).unwrap();
+        assert_eq!(one, [7, 9].map(Id::Number));
+    }
+
+    #[test]
     fn an_id_that_occurs_twice_is_found_with_its_lines() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("ids.txt");
@@ -130,9 +197,19 @@ mod tests {
             error.ends_with("ids.txt: 2 record ids for the 3 vectors of base.npy"),
             "{error}"
         );
+        assert!(ids.warning().is_none());
+        fs::write(&path, "C:\\docs\n").unwrap();
+        assert!(Ids::open(&path, IdKind::Text).is_err());
+        fs::write(&path, "a\nC:\\new\n").unwrap();
+        let warning = Ids::open(&path, IdKind::Text).unwrap().warning().unwrap();
+        assert!(
+            warning.ends_with(r"first in line 2; a backslash of an id's own is written \\"),
+            "{warning}"
+        );
+        fs::write(&path, "7\n5\n").unwrap();
         let error = Ids::open(&path, IdKind::Uuid).unwrap_err().to_string();
         assert!(
-            error.contains("line 1 is not an id: expected a UUID"),
+            error.contains("line 1 is not an id: \"7\", expected a UUID"),
             "{error}"
         );
     }

@@ -4,8 +4,9 @@ use crate::place::Place;
 use crate::{Error, Output, keys};
 use clap::Args as ClapArgs;
 use serde::Serialize;
-use sordino_search::manifest::{Manifest, Mode};
-use sordino_search::plan::Bytes;
+use sordino_search::manifest::{Manifest, Mode, Part, PartKind};
+use sordino_search::plan::Bytes as Size;
+use sordino_search::{Bytes, SignedManifest};
 use std::path::PathBuf;
 
 /// Arguments of `sordino index info`.
@@ -36,6 +37,8 @@ struct Report {
     n: u32,
     dim: u32,
     k: u32,
+    /// Recall of held-out vectors, as the build measured it, where the key opens it.
+    recall: Option<f64>,
     segments: usize,
     bytes: u64,
     manifest: String,
@@ -56,7 +59,9 @@ pub(super) fn run(args: &Args, output: Output) -> Result<(), Error> {
     let index = Place::of(&args.index)?
         .index(&owner)
         .map_err(Error::index(&args.index))?;
-    let manifest = index.manifest();
+    let (manifest, held) = index.into_parts();
+    let manifest = &manifest;
+    let recall = recall(args, manifest, &held)?;
     let parts = manifest.parts()?;
     let look = manifest.second_look().map(|look| look.candidates);
     let report = Report {
@@ -72,6 +77,7 @@ pub(super) fn run(args: &Args, output: Output) -> Result<(), Error> {
         n: manifest.n,
         dim: manifest.dim,
         k: manifest.k,
+        recall,
         segments: manifest.segments().len(),
         bytes: stored(manifest)?,
         manifest: hex::encode(manifest.digest()),
@@ -99,8 +105,16 @@ pub(super) fn run(args: &Args, output: Output) -> Result<(), Error> {
                 "second look",
                 look.map_or("no".to_owned(), |most| format!("at {most} candidates")),
             ),
+            (
+                "measured recall",
+                report
+                    .recall
+                    .map_or("sealed: a reader's key opens it".to_owned(), |recall| {
+                        format!("{recall:.3}")
+                    }),
+            ),
             ("segments", report.segments.to_string()),
-            ("on disk", Bytes(report.bytes).to_string()),
+            ("on disk", Size(report.bytes).to_string()),
             ("manifest", report.manifest.clone()),
             ("before it", report.previous.clone()),
             ("a server sees", report.server_sees.to_owned()),
@@ -108,6 +122,30 @@ pub(super) fn run(args: &Args, output: Output) -> Result<(), Error> {
         let lines = lines.map(|(name, value)| format!("{name:<20} {value}"));
         lines.join("\n")
     })
+}
+
+/// The recall that the build measured: `None` if it did not, or the key does not open it.
+fn recall(
+    args: &Args,
+    manifest: &SignedManifest,
+    held: &[(Part, Bytes)],
+) -> Result<Option<f64>, Error> {
+    let Ok(keys) = keys::reader(&args.key) else {
+        return Ok(None);
+    };
+    let part = |kind| {
+        let part = held.iter().find(|(part, _)| part.kind == kind);
+        part.map_or(&[][..], |(_, bytes)| &bytes[..])
+    };
+    let ring = manifest.readers.as_ref().map(|_| part(PartKind::Ring));
+    let frame = keys
+        .contents(manifest, ring)
+        .and_then(|contents| contents.open_frame(manifest, part(PartKind::Frame)));
+    match frame {
+        Ok(frame) => Ok(frame.recall()),
+        Err(sordino_search::Error::NoReader) => Ok(None),
+        Err(error) => Err(Error::index(&args.index)(error)),
+    }
 }
 
 /// Bytes of an index's files.

@@ -2,6 +2,7 @@
 
 pub(super) mod exported;
 mod layout;
+mod omission;
 mod unseen;
 
 use layout::Labels;
@@ -9,6 +10,7 @@ pub(super) use layout::Layout;
 use unseen::Unseen;
 
 use super::ids::{Ids, Place, twice};
+use super::list::List;
 use super::values::{Attribute, Payloads};
 use crate::Error;
 use clap::Args;
@@ -39,14 +41,14 @@ pub(super) struct Input {
     vector_column: Option<String>,
     /// Columns of a table that make up the payload of each record: one of text or bytes is the payload, several
     /// make a JSON object. Separated by commas.
-    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
-    payload_column: Vec<String>,
+    #[arg(long, value_name = "NAMES")]
+    payload_column: Vec<List<String>>,
     /// Columns of a table that searches can filter by, sealed from the server: whole numbers, numbers, truth
     /// values or texts. NAME:int, NAME:float, NAME:bool or NAME:text reads texts, of CSV for instance, and members
     /// of JSON as values of that type; numbers and truth values of JSON are not taken without one. Separated by
     /// commas.
-    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
-    attribute: Vec<Attribute>,
+    #[arg(long, value_name = "NAMES")]
+    attribute: Vec<List<Attribute>>,
     /// The file is one that `index export --vectors` wrote: ids, payloads, attributes and vectors are all taken from it.
     #[arg(long, conflicts_with_all = ["ids", "id_column", "vector_column", "payload_column", "attribute"])]
     exported: bool,
@@ -76,6 +78,7 @@ impl Input {
         let wanted = (!layout.labels().is_empty()).then(|| label.map(str::to_owned));
         let kind = layout.names.id_kind;
         let mut reader = self.reader(&layout)?;
+        self.check_ids_taken(&reader)?;
         let mut first = None;
         if kind.is_none() && layout.names.ids.is_some() {
             // The first record says what the column holds. A file may be a pipe, so it is read once.
@@ -112,21 +115,23 @@ impl Input {
         if self.exported {
             return exported::layout(&self.file, kind);
         }
-        let attributes = self.attribute.iter().map(|it| it.name.clone());
-        let values = self.payload_column.iter().cloned().chain(attributes);
+        let attributes: Vec<Attribute> = List::all(&self.attribute).cloned().collect();
+        let payload: Vec<String> = List::all(&self.payload_column).cloned().collect();
+        let twice = |name: &String| payload.iter().filter(|it| *it == name).count() > 1;
+        if let Some(name) = payload.iter().find(|name| twice(name)) {
+            let why = format!("--payload-column names {name} twice");
+            return Err(Error::Arguments(why));
+        }
+        let names = attributes.iter().map(|it| it.name.clone());
+        let values = payload.iter().cloned().chain(names);
         let names = ColumnNames {
             vectors: self.vector_column.clone(),
             ids: self.id_column.clone(),
             id_kind: kind,
             values: values.collect(),
         };
-        let payloads = Payloads::Columns(self.payload_column.clone());
-        Ok(Layout::new(
-            names,
-            payloads,
-            self.attribute.clone(),
-            Labels::new(),
-        ))
+        let payloads = Payloads::Columns(payload);
+        Ok(Layout::new(names, payloads, attributes, Labels::new()))
     }
 
     fn reader(&self, layout: &Layout) -> Result<Reader, Error> {
@@ -198,23 +203,6 @@ impl Input {
     pub(super) fn has_ids(&self) -> bool {
         self.ids.is_some() || self.id_column.is_some() || self.exported
     }
-
-    /// The length of the longest vector, which takes reading the file.
-    pub(super) fn longest(&self) -> Result<f32, Error> {
-        let mut longest = 0.0f64;
-        for batch in self.reader(&self.layout(None)?)? {
-            let vectors = batch.map_err(Error::vectors(&self.file))?.vectors;
-            let squares = |row: &[f32]| {
-                row.iter()
-                    .map(|&x| f64::from(x) * f64::from(x))
-                    .sum::<f64>()
-            };
-            longest = vectors.rows().map(squares).fold(longest, f64::max);
-        }
-        // A hair more, so that rounding to f32 leaves no vector outside.
-        #[expect(clippy::cast_possible_truncation, reason = "rounding is meant")]
-        Ok((longest.sqrt() * (1.0 + 1e-6)) as f32)
-    }
 }
 
 impl Records {
@@ -257,7 +245,12 @@ impl Records {
         let count = self.payloads.columns().len();
         let payloads: Vec<Column> = values.by_ref().take(count).collect();
         let attributes = self.attributes.iter().zip(values.by_ref());
-        let attributes = attributes.map(|(it, column)| it.read(column, self.read));
+        let attributes = attributes.map(|(it, column)| {
+            if chunk.lines.is_some() {
+                it.check_single(&column, self.read)?;
+            }
+            it.read(column, self.read)
+        });
         let attributes: Vec<(String, Column)> = attributes.collect::<Result<_, _>>()?;
         let attributes = Attributes::new(rows, attributes)?;
         let mut batch = match own {

@@ -7,7 +7,6 @@ use crate::{Error, Output, keys};
 use clap::Args as ClapArgs;
 use serde::Serialize;
 use sordino_net::{Connection, Pushed};
-use sordino_search::Error as Search;
 use sordino_search::plan::Bytes;
 use std::{
     path::{Path, PathBuf},
@@ -72,10 +71,7 @@ pub(super) fn run(args: &Args, output: Output) -> Result<(), Error> {
             format!("{index}: push sends a folder; `sordino serve {index}` reads it where it is");
         return Err(Error::Arguments(why));
     }
-    if place.current().is_none() {
-        let path = args.index.clone();
-        return Err(Search::NoIndex { path }.into());
-    }
+    place.check_index().map_err(&named)?;
     let patience = Patience::new(Duration::from_secs(args.wait.into()));
     let bar = output.progress(None, "pushing");
     let mut sent = 0;

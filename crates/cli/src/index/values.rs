@@ -1,5 +1,6 @@
 //! Columns of a table as payloads and attributes.
 
+use super::list::Part;
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use serde_json::{Map, Value};
@@ -12,6 +13,14 @@ use std::str::FromStr;
 pub(super) struct Attribute {
     pub(super) name: String,
     kind: Option<ColumnKind>,
+}
+
+impl TryFrom<Part> for Attribute {
+    type Error = String;
+
+    fn try_from(part: Part) -> Result<Self, String> {
+        part.text.parse()
+    }
 }
 
 impl FromStr for Attribute {
@@ -90,7 +99,50 @@ impl Attribute {
                 column
             }
         };
+        self.check_finite(&column, first)?;
         Ok((name, column))
+    }
+
+    /// Refuses `NaN` and infinite numbers: no test of a filter finds the one, and files of JSON have neither.
+    fn check_finite(&self, column: &Column, first: usize) -> Result<(), Search> {
+        let Column::Float(values) = column else {
+            return Ok(());
+        };
+        let odd = |value: &Option<f64>| value.is_some_and(|x| !x.is_finite());
+        match values.iter().position(odd) {
+            None => Ok(()),
+            Some(at) => Err(self.unexpected(first + at, "a finite number, or none")),
+        }
+    }
+
+    /// Refuses lists and objects of text files, of which a filter would compare the whole text as it is written.
+    pub(super) fn check_single(&self, column: &Column, first: usize) -> Result<(), Search> {
+        let (texts, json) = match column {
+            Column::Json(texts) => (texts, true),
+            Column::Text(texts) => (texts, false),
+            _ => return Ok(()),
+        };
+        let several =
+            |text: &Option<Box<str>>| text.as_deref().is_some_and(|text| is_several(text, json));
+        match texts.iter().position(several) {
+            None => Ok(()),
+            Some(at) => Err(self.unexpected(
+                first + at,
+                "one value: a filter cannot look into a list or an object, so make an attribute of each value, such as \
+                 tag_red of true and false",
+            )),
+        }
+    }
+
+    fn unexpected(&self, row: usize, expected: &'static str) -> Search {
+        let column = self.name.clone();
+        let row = row as u64;
+        let value = vectors::Error::Value {
+            row,
+            column,
+            expected,
+        };
+        value.into()
     }
 
     /// Refuses numbers and truth values of JSON, which would become texts: no question about numbers would find them.
@@ -141,6 +193,16 @@ impl Attribute {
         let values: Result<Vec<_>, vectors::Error> = values.collect();
         Ok(values?)
     }
+}
+
+/// True for a list or an object: of JSON, or in a text of CSV as JSON or Python write it.
+fn is_several(text: &str, json: bool) -> bool {
+    let text = text.trim();
+    let ends = |open: char, close: char| text.starts_with(open) && text.ends_with(close);
+    let brackets = ends('[', ']') || ends('{', '}');
+    let python = || text.starts_with("['") || text.starts_with("{'");
+    let is_json = || serde_json::from_str::<Value>(text).is_ok();
+    brackets && (json || python() || is_json())
 }
 
 /// A JSON value as text: of a text its content.
@@ -254,8 +316,13 @@ fn json(column: &Column, row: usize) -> Value {
 /// A payload as it is shown: JSON as JSON, other text as text, other bytes in base64.
 pub(crate) fn shown(payload: &[u8]) -> (&'static str, Value) {
     match std::str::from_utf8(payload) {
+        // An object with two members of one name has no value that would show both.
         Ok(text) => match serde_json::from_str(text) {
-            Ok(value @ (Value::Object(_) | Value::Array(_))) => ("json", value),
+            Ok(value @ (Value::Object(_) | Value::Array(_)))
+                if vectors::json::check(text).is_ok() =>
+            {
+                ("json", value)
+            }
             _ => ("text", text.into()),
         },
         Err(_) => ("base64", BASE64_STANDARD.encode(payload).into()),
@@ -297,6 +364,7 @@ mod tests {
         assert_eq!(all[0], br#"{"b":"/w==","n":7,"t":"a"}"#);
         assert_eq!(shown(&all[0]).0, "json");
         assert_eq!(shown(b"7"), ("text", "7".into()));
+        assert_eq!(shown(br#"{"a":1,"a":2}"#).0, "text");
         assert_eq!(shown(&[255]), ("base64", "/w==".into()));
     }
 
@@ -331,5 +399,51 @@ mod tests {
         let error = read("year:bool").unwrap_err().to_string();
         assert_eq!(error, "row 10, column year: expected true or false");
         assert!("".parse::<Attribute>().is_err());
+    }
+
+    #[test]
+    fn a_list_or_an_object_is_no_attribute() {
+        let tags: Attribute = "tags:text".parse().unwrap();
+        let read = |column: Column| tags.check_single(&column, 10);
+        for text in [r#"["x", "y"]"#, " [] ", r#"{"a": 1}"#, "{}"] {
+            for column in [
+                Column::Json(vec![None, Some(text.into())]),
+                Column::Text(vec![None, Some(text.into())]),
+            ] {
+                let error = read(column).unwrap_err().to_string();
+                assert!(
+                    error.starts_with("row 11, column tags: expected one value"),
+                    "{error}"
+                );
+            }
+        }
+        assert!(read(Column::Text(vec![Some("['x', 'y']".into())])).is_err());
+        for text in ["[deleted]", "[", "{x", "", "a [1]"] {
+            assert!(
+                read(Column::Text(vec![Some(text.into())])).is_ok(),
+                "{text}"
+            );
+        }
+        let quoted = Column::Json(vec![Some(r#""[1]""#.into())]);
+        assert!(read(quoted).is_ok());
+    }
+
+    #[test]
+    fn only_finite_numbers_are_attributes() {
+        let read = |column: Column| "price:float".parse::<Attribute>().unwrap().read(column, 0);
+        for text in ["nan", "inf", "-inf", "1e999"] {
+            let error = read(Column::Text(vec![Some(text.into())]))
+                .unwrap_err()
+                .to_string();
+            assert!(error.contains("expected a finite number"), "{error}");
+        }
+        assert!(read(Column::Float(vec![Some(f64::NAN)])).is_err());
+        for text in ["1,5", "1_000", "1,234.5", "\u{ff11}", "0x1"] {
+            assert!(
+                read(Column::Text(vec![Some(text.into())])).is_err(),
+                "{text}"
+            );
+        }
+        assert!(read(Column::Float(vec![Some(1.5), None])).is_ok());
     }
 }

@@ -1,6 +1,6 @@
 //! `sordino keys grant`, `revoke`, `group` and `list`: the readers of an index that has its own.
 
-use crate::place::Place;
+use crate::owned::{Owned, OwnedArgs};
 use crate::{Error, Output, random};
 use clap::Args;
 use serde::Serialize;
@@ -78,6 +78,8 @@ struct At {
     /// The owner's key file.
     #[arg(long, value_name = "OWNER_KEY")]
     key: PathBuf,
+    #[command(flatten)]
+    owned: OwnedArgs,
 }
 
 #[derive(Serialize)]
@@ -147,7 +149,8 @@ pub(super) fn group(args: &Group, output: Output) -> Result<(), Error> {
 }
 
 pub(super) fn list(args: &List, output: Output) -> Result<(), Error> {
-    args.at.report(&args.at.open()?, output)
+    let owned = args.at.open(output)?;
+    args.at.report(&owned, output)
 }
 
 /// The names of an index's labels.
@@ -158,16 +161,16 @@ pub(crate) fn labels_of(store: &Store<AnyDisk>) -> Vec<String> {
 }
 
 impl At {
-    fn open(&self) -> Result<Store<AnyDisk>, Error> {
+    fn open(&self, output: Output) -> Result<Owned, Error> {
         let keys = super::owner(&self.key)?;
-        let place = Place::of(&self.index)?;
-        place.store(&keys).map_err(Error::index(&self.index))
+        self.owned.open(&self.index, (&self.key, &keys), output)
     }
 
     fn change(&self, change: Change<'_>, output: Output) -> Result<(), Error> {
-        let mut store = self.open()?;
+        let mut store = self.open(output)?;
         let before = labels_of(&store);
-        let made = store.change_access(&mut random()?, change);
+        let mut rng = random()?;
+        let made = store.change(|store| store.change_access(&mut rng, change));
         made.map_err(Error::index(&self.index))?;
         for label in labels_of(&store) {
             if !before.contains(&label) && !label.is_empty() {

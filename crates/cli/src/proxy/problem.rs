@@ -154,8 +154,7 @@ fn is_of_the_question(error: &crate::Error) -> bool {
             Search::Vectors(_)
                 | Search::Dimension { .. }
                 | Search::Results { .. }
-                | Search::FilterColumn { .. }
-                | Search::FilterValue { .. },
+                | Search::Filter(_),
         ) | crate::Error::Query { .. }
     )
 }

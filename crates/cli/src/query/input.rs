@@ -1,9 +1,10 @@
 //! The vectors to search for, one after another, as they come.
 
-use crate::Error;
-use sordino_search::{Error as Search, Vectors, vectors};
+use crate::{Error, stdio::stdin};
+use sordino_search::vectors::{self, ColumnNames, numbers, to_f32};
+use sordino_search::{Error as Search, Vectors};
 use std::{
-    io::{self, BufRead, Read},
+    io::{BufRead, Read},
     path::{Path, PathBuf},
     sync::mpsc::{self, Receiver, RecvTimeoutError},
     sync::{Mutex, PoisonError},
@@ -24,19 +25,20 @@ const TICK: Duration = Duration::from_millis(50);
 pub(super) struct Query {
     /// Its number, from 0.
     pub(super) number: usize,
-    pub(super) vector: Vec<f32>,
-    place: Place,
+    /// The vector, or why a line has none.
+    pub(super) vector: Result<Vec<f32>, Error>,
+    pub(super) place: Place,
 }
 
 /// Where a vector was given.
 #[derive(Clone, Debug)]
-enum Place {
+pub(super) enum Place {
     Argument,
     Row(PathBuf, usize),
     Line(usize),
 }
 
-impl Query {
+impl Place {
     /// Names the place of a vector that cannot be searched for.
     pub(super) fn named(&self, error: Error) -> Error {
         let why = match &error {
@@ -47,7 +49,11 @@ impl Query {
             Error::Search(Search::Dimension { .. } | Search::Vectors(_)) => error.to_string(),
             _ => return error,
         };
-        let place = self.place.to_string();
+        self.wrong(why)
+    }
+
+    fn wrong(&self, why: String) -> Error {
+        let place = self.to_string();
         Error::Query { place, why }
     }
 }
@@ -62,7 +68,8 @@ impl std::fmt::Display for Place {
     }
 }
 
-type Item = Result<(Place, Vec<f32>), Error>;
+/// A vector, or why a line has none; an error after which nothing comes.
+type Item = Result<(Place, Result<Vec<f32>, Error>), Error>;
 
 /// The queries of a command, in their order. They are read by a thread of its own, a few ahead.
 pub(super) struct Queries {
@@ -73,7 +80,7 @@ pub(super) struct Queries {
 
 struct Coming {
     /// The one that was waited for before anything else was done.
-    first: Option<(Place, Vec<f32>)>,
+    first: Option<(Place, Result<Vec<f32>, Error>)>,
     taken: usize,
     rest: Receiver<Item>,
     reading: Option<JoinHandle<()>>,
@@ -81,21 +88,33 @@ struct Coming {
 
 impl Queries {
     /// The queries of the arguments, or else of standard input. Waits for the first of them.
-    pub(super) fn open(text: Option<&str>, file: Option<&Path>) -> Result<Self, Error> {
+    pub(super) fn open(
+        text: Option<&str>,
+        file: Option<&Path>,
+        column: Option<&str>,
+    ) -> Result<Self, Error> {
         match (text, file) {
             (Some(text), _) => {
-                let vector = numbers(text, &Place::Argument)?;
+                let vector = coordinates(text, &Place::Argument)?;
                 let vector = Vectors::new(vector.len(), vector)?;
-                let one = (Place::Argument, vector.as_slice().to_vec());
+                let one = (Place::Argument, Ok(vector.as_slice().to_vec()));
                 Self::start(Some(1), move || std::iter::once(Ok(one)))
             }
             (None, Some(path)) => {
-                let reader = vectors::Reader::open(path).map_err(Error::vectors(path))?;
+                let names = ColumnNames {
+                    vectors: column.map(str::to_owned),
+                    ..ColumnNames::default()
+                };
+                let reader = vectors::Reader::open_columns(path, &names);
+                let reader = reader.map_err(Error::vectors(path))?;
                 let len = reader.len_hint().and_then(|len| usize::try_from(len).ok());
                 let path = path.to_owned();
                 Self::start(len, move || rows(reader, path))
             }
-            (None, None) => Self::start(None, || lines(io::stdin().lock())),
+            (None, None) => {
+                let input = stdin()?;
+                Self::start(None, move || lines(input.lock()))
+            }
         }
     }
 
@@ -173,7 +192,7 @@ fn rows(reader: vectors::Reader, path: PathBuf) -> impl Iterator<Item = Item> {
             Ok(chunk) => {
                 let rows = (row..).zip(chunk.vectors.rows());
                 row += chunk.vectors.len();
-                rows.map(|(row, vector)| Ok((Place::Row(path.clone(), row), vector.to_vec())))
+                rows.map(|(row, vector)| Ok((Place::Row(path.clone(), row), Ok(vector.to_vec()))))
                     .collect()
             }
             Err(error) => vec![Err(named(error))],
@@ -183,68 +202,55 @@ fn rows(reader: vectors::Reader, path: PathBuf) -> impl Iterator<Item = Item> {
 
 /// A vector a line; empty lines are passed over.
 fn lines(mut input: impl BufRead) -> impl Iterator<Item = Item> {
-    let (mut line, mut dim) = (0, 0);
+    let mut line = 0;
     std::iter::from_fn(move || {
         loop {
             line += 1;
-            match vector(&mut input, line, &mut dim) {
-                Ok(Some(vector)) if vector.is_empty() => (),
-                Ok(Some(vector)) => return Some(Ok((Place::Line(line), vector))),
-                Ok(None) => return None,
+            let place = Place::Line(line);
+            match text(&mut input, &place) {
                 Err(error) => return Some(Err(error)),
+                Ok(None) => return None,
+                Ok(Some(Ok(text))) if text.trim().is_empty() => (),
+                Ok(Some(text)) => {
+                    let vector = text.and_then(|text| coordinates(&text, &place));
+                    return Some(Ok((place, vector)));
+                }
             }
         }
     })
 }
 
-/// The vector of the next line, empty if the line is; none at the end.
-fn vector(
-    input: &mut impl BufRead,
-    line: usize,
-    dim: &mut usize,
-) -> Result<Option<Vec<f32>>, Error> {
-    let place = Place::Line(line);
-    let mut text = String::new();
-    let mut limited = input.take(MAX_LINE + 1);
-    if limited.read_line(&mut text)? == 0 {
+/// The next line, or why it is none that is read; none at the end.
+fn text(input: &mut impl BufRead, place: &Place) -> Result<Option<Result<String, Error>>, Error> {
+    let mut bytes = Vec::new();
+    let mut limited = (&mut *input).take(MAX_LINE + 1);
+    if limited.read_until(b'\n', &mut bytes)? == 0 {
         return Ok(None);
     }
-    if text.len() as u64 > MAX_LINE {
-        let why = format!("{place}: longer than {MAX_LINE} bytes");
-        return Err(Error::Arguments(why));
+    if bytes.len() as u64 > MAX_LINE {
+        if !bytes.ends_with(b"\n") {
+            input.skip_until(b'\n')?;
+        }
+        let why = format!("longer than {MAX_LINE} bytes");
+        return Ok(Some(Err(place.wrong(why))));
     }
-    let vector = numbers(&text, &place)?;
-    if !vector.is_empty() && *dim > 0 && vector.len() != *dim {
-        let found = vector.len();
-        let why = format!("{place}: {found} numbers, expected {dim}, like the first");
-        return Err(Error::Arguments(why));
-    }
-    *dim = (*dim).max(vector.len());
-    Ok(Some(vector))
+    let text = String::from_utf8(bytes);
+    Ok(Some(text.map_err(|_| {
+        place.wrong("is not text in UTF-8".to_owned())
+    })))
 }
 
-/// Numbers separated by commas or spaces, in brackets or not: so JSON's lists are read too.
-fn numbers(text: &str, place: &Place) -> Result<Vec<f32>, Error> {
-    let text = text.trim();
-    let inner = text
-        .strip_prefix('[')
-        .and_then(|text| text.strip_suffix(']'));
-    let words = inner.unwrap_or(text).split([',', ' ', '\t']);
-    let words = (1..).zip(words.filter(|word| !word.is_empty()));
-    // The word itself is not shown: a query is secret.
-    words
-        .map(|(at, word)| {
-            let number = word.parse().map_err(|_| {
-                let why = "is not a number; numbers are separated by commas or spaces";
-                Error::Arguments(format!("{place}: number {at} {why}"))
-            })?;
-            if f32::is_finite(number) {
-                return Ok(number);
-            }
-            let why = format!("{place}: number {at} is not a finite number");
-            Err(Error::Arguments(why))
-        })
-        .collect()
+/// The coordinates in a text. No message shows them: a query is secret.
+fn coordinates(text: &str, place: &Place) -> Result<Vec<f32>, Error> {
+    let numbers = numbers::parse(text).map_err(|error| place.wrong(error.to_string()))?;
+    let vector: Vec<f32> = numbers.into_iter().map(to_f32).collect();
+    match vector.iter().position(|x| !x.is_finite()) {
+        None => Ok(vector),
+        Some(at) => {
+            let why = "is not a finite number of 32 bits: expected -3.4e38 to 3.4e38";
+            Err(place.wrong(format!("number {} {why}", at + 1)))
+        }
+    }
 }
 
 #[cfg(test)]
@@ -253,34 +259,56 @@ mod tests {
 
     #[test]
     fn vectors_are_read_in_every_spelling() {
-        for text in ["1,-2.5,3e0", " 1 -2.5\t3 ", "[1, -2.5, 3]", "1, -2.5,3,"] {
-            let found = numbers(text, &Place::Argument).unwrap();
+        for text in ["1,-2.5,3e0", " 1 -2.5\t3 ", "[1, -2.5, 3]", "{1;-2.5;3}"] {
+            let found = coordinates(text, &Place::Argument).unwrap();
             assert_eq!(found, [1.0, -2.5, 3.0], "{text}");
         }
         let two: Result<Vec<_>, _> = lines(&b"1 2\n\n[3, 4]\r\n"[..]).collect();
-        let two: Vec<_> = two.unwrap().into_iter().map(|(_, vector)| vector).collect();
+        let two = two.unwrap().into_iter();
+        let two: Vec<_> = two.map(|(_, vector)| vector.unwrap()).collect();
         assert_eq!(two, [[1.0, 2.0], [3.0, 4.0]]);
     }
 
     #[test]
     fn the_fault_is_said_without_the_query() {
         let error = |text: &str| {
-            let all: Result<Vec<_>, _> = lines(text.as_bytes()).collect();
-            all.unwrap_err().to_string()
+            let mut all = lines(text.as_bytes()).map(|item| item.unwrap().1);
+            all.find_map(Result::err).unwrap().to_string()
         };
         assert_eq!(
             error("1 2\n1 secret\n"),
-            "standard input, line 2: number 2 is not a number; numbers are separated by commas or spaces"
+            "standard input, line 2: number 2 is not one: expected numbers such as -0.5 or 1e-3"
         );
-        assert!(error("1 2\n\n1\n").contains("line 3: 1 numbers, expected 2"));
-        assert!(error("1 nan").contains("number 2 is not a finite number"));
-        assert!(error("1e99").contains("number 1 is not a finite number"));
+        assert!(error("1 2\n0,5 0,25\n").contains("line 2: commas and, at number 2, white space"));
+        assert!(error("1,,2").contains("line 1: nothing where number 2 should be"));
+        assert!(error("[]").contains("line 1: no numbers"));
+        assert!(error("1 nan").contains("number 2 is not a finite number of 32 bits"));
+        assert!(error("1e99").contains("number 1 is not a finite number of 32 bits"));
         assert!(error(&"1 ".repeat(1 << 19)).contains("longer than"));
     }
 
     #[test]
+    fn lines_after_a_bad_one_are_read() {
+        let long = format!("1 2\n{}\n", "3 ".repeat(1 << 20));
+        let text = [long.as_bytes(), b"x\n\xff\n4 5\n"].concat();
+        let found = lines(&text[..]).map(|item| item.unwrap());
+        let found: Vec<_> = found
+            .map(|(place, vector)| (place.to_string(), vector.is_ok()))
+            .collect();
+        let at = |line: usize, good| (format!("standard input, line {line}"), good);
+        let expected = [
+            at(1, true),
+            at(2, false),
+            at(3, false),
+            at(4, false),
+            at(5, true),
+        ];
+        assert_eq!(found, expected);
+    }
+
+    #[test]
     fn queries_come_in_order_and_with_their_numbers() {
-        let some = || (0..200).map(|at| Ok((Place::Line(at), vec![1.0])));
+        let some = || (0..200).map(|at| Ok((Place::Line(at), Ok(vec![1.0]))));
         let queries = Queries::start(None, some).unwrap();
         for number in 0..200 {
             let query = queries.next(|| false).unwrap().unwrap();
@@ -296,7 +324,7 @@ mod tests {
     fn whoever_waits_can_be_stopped() {
         let (hold, held) = mpsc::channel::<()>();
         let queries = Queries::start(None, move || {
-            let first = std::iter::once(Ok((Place::Argument, vec![1.0])));
+            let first = std::iter::once(Ok((Place::Argument, Ok(vec![1.0]))));
             first.chain(std::iter::from_fn(move || {
                 held.recv().ok()?;
                 None

@@ -1,6 +1,7 @@
 //! Results, printed as they come.
 
 use crate::index::{known_attributes, shown};
+use crate::stdio::stdout;
 use crate::{Error, Output};
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -140,7 +141,7 @@ impl Printer {
         if self.form == Form::Object {
             return Ok(());
         }
-        let mut out = io::stdout().lock();
+        let mut out = stdout()?.lock();
         while let Some(line) = self.waiting.remove(&self.next) {
             self.next += 1;
             write(&mut out, self.form, &line)?;
@@ -193,7 +194,7 @@ impl Printer {
         if self.form == Form::Object {
             return output.report(&report, String::new);
         }
-        let mut out = io::stdout().lock();
+        let mut out = stdout()?.lock();
         for line in self.waiting.values() {
             write(&mut out, self.form, line)?;
         }
@@ -201,10 +202,12 @@ impl Printer {
     }
 }
 
-/// A text in one line of columns: signs that would end either, or steer a terminal, are escaped.
+/// A text in one line of columns: signs that would end either, or steer a terminal, are escaped, so that an id is read
+/// again from a line of `--ids-file`.
 fn escaped(text: &str) -> String {
     let escape = |c: char| match c {
-        '\\' => c.escape_default().collect::<String>(),
+        // The last is not seen, and in a file of ids it would be the mark of an encoding.
+        '\\' | '\u{feff}' => c.escape_default().collect::<String>(),
         c if c.is_control() => c.escape_default().collect(),
         c => c.into(),
     };

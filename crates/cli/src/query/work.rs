@@ -137,7 +137,7 @@ impl Searches<'_> {
     fn each<T: Transport>(&self, transport: &mut T) -> Result<(), Error> {
         let mut rng = random()?;
         let mut wrong = Ok(());
-        let ended = |wrong: Result<(), Error>, error| match wrong {
+        let ended = |wrong: Result<(), Error>, error: Error| match wrong {
             Err(wrong) => Err(wrong.or_graver(error)),
             Ok(()) => Err(error),
         };
@@ -147,12 +147,12 @@ impl Searches<'_> {
                 Ok(None) => return wrong,
                 Err(error) => return ended(wrong, error),
             };
-            match self.answer(transport, &mut rng, &query) {
-                Err(error) if error.is_unseen() => {
-                    let number = query.number;
+            let number = query.number;
+            match self.answer(transport, &mut rng, query) {
+                Err(error) if error.is_unseen() || self.is_skipped(&error) => {
                     self.work.output.note(&format!("query {number}: {error}"));
                     let printed = self.printer().skip(number, error.to_string());
-                    wrong = wrong.and(Err(error));
+                    wrong = ended(wrong, error);
                     if printed.is_err() {
                         return wrong;
                     }
@@ -178,15 +178,21 @@ impl Searches<'_> {
         }
     }
 
+    /// True of a query that cannot be searched for, where each has a line of its own: the others' lines are waited for.
+    fn is_skipped(&self, error: &Error) -> bool {
+        self.work.form == Form::Lines && matches!(error, Error::Query { .. })
+    }
+
     /// Searches for one query and prints what was found.
     fn answer<T: Transport>(
         &self,
         transport: &mut T,
         rng: &mut StdRng,
-        query: &Query,
+        query: Query,
     ) -> Result<(), Error> {
         let wanted = &self.work.wanted;
-        let mut question = Question::new(&query.vector);
+        let vector = query.vector?;
+        let mut question = Question::new(&vector);
         question.k = wanted.k;
         question.threshold = wanted.threshold;
         question.filter = wanted.filter;
@@ -199,7 +205,7 @@ impl Searches<'_> {
             })
         });
         let found = Error::followed(found, self.remember(transport));
-        let (hits, time) = found.map_err(|error| query.named(error))?;
+        let (hits, time) = found.map_err(|error| query.place.named(error))?;
         let answer = Answer {
             query: query.number,
             hits,

@@ -169,7 +169,7 @@ impl Written {
     ) -> Result<(), Error> {
         // Without a file the groups before stay.
         if stamp[1].is_some() {
-            policy.follow(self.groups(stamp, groups)?);
+            policy.follow(&self.policy, self.groups(stamp, groups)?)?;
         }
         Ok(())
     }

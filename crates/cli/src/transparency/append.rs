@@ -2,7 +2,7 @@
 
 use super::{MAX_FILE, Report};
 use crate::files::{hold, read, target, write};
-use crate::place::Place;
+use crate::owned::OwnedArgs;
 use crate::{Error, Output, keys};
 use sordino_search::log::Log;
 use std::{io, path::PathBuf};
@@ -19,6 +19,8 @@ pub(super) struct Args {
     /// The owner's key file.
     #[arg(long, value_name = "OWNER_KEY")]
     key: PathBuf,
+    #[command(flatten)]
+    owned: OwnedArgs,
     /// Make the log: there must be none yet. An owner with two logs has signed a fork of its own.
     #[arg(long)]
     new: bool,
@@ -51,7 +53,7 @@ pub(super) fn run(args: &Args, output: Output) -> Result<(), Error> {
         Err(error) => return Err(Error::at(&args.log)(error)),
     };
     let named = Error::index(&args.index);
-    let store = Place::of(&args.index)?.store(&keys).map_err(&named)?;
+    let store = args.owned.open(&args.index, (&args.key, &keys), output)?;
     let versions = store.history().map_err(&named)?;
     // From the first version on.
     let appended = log.append(versions.iter().rev(), &keys).map_err(&named)?;

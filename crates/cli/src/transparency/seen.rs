@@ -1,7 +1,7 @@
 //! The newest log that a reader has seen.
 
 use crate::Error;
-use crate::files::{hold, read, target, write};
+use crate::files::{hold, read, target, write_private};
 use serde::{Deserialize, Serialize};
 use sordino_search::log::Head;
 use std::{
@@ -64,6 +64,6 @@ impl SeenFile {
         };
         let mut text = serde_json::to_vec(&line).map_err(io::Error::from)?;
         text.push(b'\n');
-        write(&self.path, &text)
+        write_private(&self.path, &text)
     }
 }

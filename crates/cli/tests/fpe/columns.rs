@@ -241,3 +241,64 @@ proptest! {
         }
     }
 }
+
+/// One of two columns of one name would be written in clear.
+#[test]
+fn a_name_that_two_columns_have_is_refused() {
+    let digits = transform("digits", true);
+    let input = b"x,card,y,card\n1,123456,2,654321\n";
+    let error = csv(&digits, &table(Column::Name("card".into())), input).unwrap_err();
+    let expected = "the input has column card twice, as number 2 and as number 4, so that the name does not tell which one is \
+                    meant: give one of them another name";
+    assert_eq!(error.to_string(), expected);
+    let mut tweaked = table(Column::Name("y".into()));
+    tweaked.tweak_column = Some(Column::Name("card".into()));
+    let error = csv(&digits, &tweaked, input).unwrap_err();
+    assert!(matches!(
+        error,
+        Error::ColumnTwice {
+            first: 2,
+            second: 4,
+            ..
+        }
+    ));
+    // Another name that comes twice hides nothing, and numbers are no names.
+    assert!(
+        csv(
+            &digits,
+            &table(Column::Name("card".into())),
+            b"x,card,x\n1,123456,2\n"
+        )
+        .is_ok()
+    );
+    let number = Table {
+        column: Column::Number(3),
+        ..table(Column::Number(3))
+    };
+    assert!(csv(&digits, &number, b"1,123456,2,654321\n").is_ok());
+}
+
+/// A value that was its own tweak could not be decrypted.
+#[test]
+fn a_column_is_not_its_own_tweak() {
+    for column in [Column::Name("x".into()), Column::Number(1)] {
+        let mut table = table(column.clone());
+        table.tweak_column = Some(column);
+        let error = csv(&transform("digits", true), &table, b"a,x\n1,123456\n").unwrap_err();
+        assert!(matches!(error, Error::OwnTweak { .. }), "{error}");
+    }
+}
+
+/// A database that strips spaces gets ciphertexts that decrypt to the right numbers.
+#[test]
+fn separators_that_are_stripped_do_not_change_the_value() {
+    let input = b"4111 1111 1111 1111\n4012-8888-8888-1881\n";
+    let hidden = lines(&transform("pan", true), input).unwrap();
+    let stripped: Vec<u8> = hidden
+        .iter()
+        .copied()
+        .filter(|byte| !b" -".contains(byte))
+        .collect();
+    let shown = lines(&transform("pan", false), &stripped).unwrap();
+    assert_eq!(shown, b"4111111111111111\n4012888888881881\n");
+}

@@ -40,7 +40,7 @@ fn json_lines_that_cannot_be_worked_on_are_named() {
     let (out, refused) = json_lines(&keep, input).unwrap();
     assert_eq!(out, input);
     let expected = [
-        "line 1, character 33: expected one JSON object, no member twice",
+        "line 1: the object has member \"card\" twice, with values at character 9 and at character 30",
         "line 2, character 0: expected one JSON object",
         "line 3: member \"card\" is no string",
         "line 4: the object has no member \"card\"",
@@ -60,4 +60,22 @@ fn json_lines_that_cannot_be_worked_on_are_named() {
     };
     let input = b"{\"card\":null}\n{\"card\": \"\"}\n";
     assert_eq!(json_lines(&empty, input).unwrap().0, input);
+}
+
+#[test]
+fn a_member_is_not_its_own_tweak() {
+    let members = Members {
+        value: "card".to_owned(),
+        tweak: Some("card".to_owned()),
+    };
+    let input = b"{\"card\":\"123456\"}\n";
+    let transform = transform("digits", true);
+    let done = transform_json_lines(
+        &transform,
+        &members,
+        &mut &input[..],
+        &mut Vec::new(),
+        &mut |_| (),
+    );
+    assert!(matches!(done, Err(Error::OwnTweak { .. })));
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use arrow_array::{
     Array, ArrayRef, Int64Array, LargeStringArray, RecordBatch, StringArray, StringViewArray,
 };
+use arrow_schema::{DataType, Field, Schema};
 use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::basic::Compression;
@@ -128,4 +129,36 @@ fn damaged_parquet_is_an_error() {
         drop(parquet(&encrypt, &damaged));
         assert!(parquet(&encrypt, &file[..at]).is_err());
     }
+}
+
+/// One of two columns of one name would be written in clear.
+#[test]
+fn a_name_that_two_columns_have_is_refused() {
+    let texts = |text| -> ArrayRef { Arc::new(StringArray::from(vec![text; 3])) };
+    let fields = ["card", "n", "card"].map(|name| Field::new(name, DataType::Utf8, true));
+    let columns = vec![texts("123456"), texts("1"), texts("654321")];
+    let batch = RecordBatch::try_new(Arc::new(Schema::new(fields.to_vec())), columns).unwrap();
+    let mut file = Vec::new();
+    let mut writer = ArrowWriter::try_new(&mut file, batch.schema(), None).unwrap();
+    writer.write(&batch).unwrap();
+    writer.close().unwrap();
+    let error = parquet(&transform("digits", true), &file).unwrap_err();
+    assert!(matches!(
+        error,
+        Error::ColumnTwice {
+            first: 1,
+            second: 3,
+            ..
+        }
+    ));
+    let file = bytes::Bytes::from(file);
+    let own = ("n", Some("n"));
+    let done = transform_parquet(
+        &transform("digits", true),
+        own,
+        file,
+        Vec::new(),
+        &mut |_| {},
+    );
+    assert!(matches!(done, Err(Error::OwnTweak { .. })));
 }

@@ -70,9 +70,11 @@ fn only_what_is_older_and_of_the_same_index_is_brought_up_to_date() {
     backup(&place, "local", "copy");
     let line = |line: &str| place.line(line);
     let other = failed(&line("index backup @other @copy --key @owner.pub"), 3);
-    assert!(other.contains("was seen before"), "{other}");
+    assert!(other.contains("they are two indexes"), "{other}");
     // A backup that is newer than what it is to be a copy of.
-    done(&line("index add @copy @more.npy --key @owner.key"));
+    done(&line(
+        "index add @copy @more.npy --key @owner.key --pins @other.pins",
+    ));
     let older = failed(&line("index backup @local @copy --key @owner.pub"), 3);
     assert!(
         older.contains("the copy has version 2, and this is version 1"),
@@ -200,4 +202,135 @@ fn a_killed_backup_is_the_old_version_or_the_new_one_or_none() {
     assert!(cut > 0, "no backup was killed in time: {whole:?}");
     let found = place.query(&["--index", &place.at("copy")]);
     assert_eq!(found["version"].as_u64(), Some(version));
+}
+
+/// Every file of a folder, with its content.
+fn files(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
+    let mut files = Vec::new();
+    for inner in ["", "manifests", "parts"] {
+        for entry in fs::read_dir(folder.join(inner)).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_file() {
+                files.push((path.clone(), fs::read(path).unwrap()));
+            }
+        }
+    }
+    files.sort();
+    files
+}
+
+#[test]
+fn a_folder_without_current_is_not_emptied_and_is_mended() {
+    let place = Place::new();
+    place.build_mode("local");
+    done(&place.line("index add @local @more.npy --key @owner.key"));
+    place.build("other", &["--mode", "local"]);
+    let current = fs::read(place.path("local/CURRENT")).unwrap();
+    fs::remove_file(place.path("local/CURRENT")).unwrap();
+    let before = files(&place.path("local"));
+    // Whoever would make, change, copy, send or serve it is told, and nothing is touched.
+    for line in [
+        "index build @base.npy @local --key @owner.key",
+        "index build @base.npy @local --key @owner.key --mode routed",
+        "index restore @other @local --key @owner.pub",
+        "index backup @other @local --key @owner.pub",
+        "index backup @local @new --key @owner.pub",
+        "index add @local @more.npy --key @owner.key",
+        "index compact @local --key @owner.key",
+        "index info @local --key @owner.pub",
+        "index push @local http://localhost:1 --key @owner.key",
+        "serve @local --key @owner.pub --plaintext --anyone",
+        "query --index @local --key @reader.key --file @queries.npy",
+    ] {
+        let error = failed(&place.line(line), 1);
+        let says = "manifests of 2 versions, 1 to 2 and no file CURRENT";
+        assert!(error.contains(says), "{line}: {error}");
+        assert!(
+            error.contains("restore --from-manifests"),
+            "{line}: {error}"
+        );
+        assert_eq!(files(&place.path("local")), before, "{line}");
+    }
+    let mend = place.line("index restore --from-manifests @local --key @owner.pub");
+    done(&place.line("keys new owner @stranger.key"));
+    let stranger = "index restore --from-manifests @local --key @stranger.key";
+    let error = failed(&place.line(stranger), 3);
+    assert!(error.contains("not signed by this owner"), "{error}");
+    // Gone, empty, damaged, or longer than it can be.
+    for wrong in [None, Some(&b""[..]), Some(b"2"), Some(&[b'0'; 1 << 20])] {
+        match wrong {
+            Some(bytes) => fs::write(place.path("local/CURRENT"), bytes).unwrap(),
+            None => assert!(!place.path("local/CURRENT").exists()),
+        }
+        let build = place.line("index build @base.npy @local --key @owner.key");
+        failed(&build, 1);
+        let mended = json(&mend);
+        assert_eq!(
+            (&mended["version"], &mended["passed"]),
+            (&2.into(), &serde_json::json!([]))
+        );
+        assert_eq!(fs::read(place.path("local/CURRENT")).unwrap(), current);
+        assert_eq!(deep(&place, "local")["records"], 2003);
+    }
+    assert!(done(&mend).contains("nothing was to mend"));
+}
+
+#[test]
+fn versions_that_are_not_whole_are_passed_over_and_named() {
+    let place = Place::new();
+    place.build_mode("local");
+    let first: Vec<PathBuf> = parts(&place.path("local"));
+    done(&place.line("index add @local @more.npy --key @owner.key"));
+    let added = parts(&place.path("local"));
+    let added = added.iter().find(|part| !first.contains(part)).unwrap();
+    let mut bytes = fs::read(added).unwrap();
+    bytes[0] ^= 1;
+    fs::write(added, bytes).unwrap();
+    // A version that is named and not whole is not gone back from.
+    let mend = place.line("index restore --from-manifests @local --key @owner.pub");
+    assert!(failed(&mend, 3).contains("wrong digest"));
+    fs::remove_file(place.path("local/CURRENT")).unwrap();
+    let said = done(&mend);
+    assert!(
+        said.contains("version 1 is whole, and is the newest again"),
+        "{said}"
+    );
+    assert!(
+        said.contains("version 2 was passed over: wrong digest"),
+        "{said}"
+    );
+    assert_eq!(deep(&place, "local")["records"], 2000);
+    // The owner knows version 2, and says once that it is gone. Its number is not given again.
+    failed(
+        &place.line("index add @local @more.npy --key @owner.key"),
+        3,
+    );
+    done(&place.line("index add @local @more.npy --key @owner.key --restored"));
+    assert_eq!(deep(&place, "local")["version"], 3);
+}
+
+#[test]
+fn an_interrupted_copy_goes_on_where_all_but_its_current_was_copied() {
+    let place = Place::new();
+    place.build_mode("local");
+    done(&place.line("index add @local @more.npy --key @owner.key"));
+    backup(&place, "local", "copy");
+    let lines = [
+        "index backup @local @copy --key @owner.pub",
+        "index restore @local @copy --key @owner.pub",
+    ];
+    for line in lines {
+        fs::remove_file(place.path("copy/CURRENT")).unwrap();
+        done(&place.line(line));
+        assert_eq!(deep(&place, "copy")["version"], 2);
+    }
+    // A copy that is ahead is not one of this.
+    done(&place.line("index add @copy @more.npy --key @owner.key"));
+    fs::remove_file(place.path("copy/CURRENT")).unwrap();
+    for line in lines {
+        let error = failed(&place.line(line), 1);
+        assert!(error.contains("manifests of 3 versions"), "{error}");
+    }
+    done(&place.line("index restore --from-manifests @copy --key @owner.pub"));
+    assert_eq!(deep(&place, "copy")["version"], 3);
 }

@@ -12,6 +12,7 @@ use sordino_search::{Vectors, synthetic};
 
 use crate::binary::command;
 use crate::place::{DIM, Place, assert_found, npy};
+use crate::query::copy;
 use crate::served::Served;
 
 const INDEX: &str = "s3://bucket/teams/base.index";
@@ -141,4 +142,29 @@ fn a_store_that_is_not_reached_or_refuses_is_named() {
     assert!(push.contains("reads it where it is"), "{push}");
     let wrong = bucket.failed("index info s3:///base --key @owner.pub", SECRET);
     assert!(wrong.contains("s3://"), "{wrong}");
+}
+
+/// The store shows the objects of an older version again, all of them signed by the owner.
+#[test]
+fn a_bucket_that_takes_a_deletion_back_is_changed_no_more() {
+    let bucket = Bucket::new();
+    let build = format!("index build @base.npy {INDEX} --key @owner.key --mode local");
+    bucket.json(&build);
+    let (objects, before) = (bucket.place.path("store"), bucket.place.path("before"));
+    copy(&objects, &before);
+    bucket.json(&format!("index delete {INDEX} --ids 3 --key @owner.key"));
+    // The server of the tests keeps objects as files; those that it has by now stay, as they do in a store that hides them.
+    std::fs::copy(
+        before.join("bucket/teams/base.index/CURRENT"),
+        objects.join("bucket/teams/base.index/CURRENT"),
+    )
+    .unwrap();
+    let refused = bucket.failed(
+        &format!("index add {INDEX} @queries.npy --key @owner.key"),
+        SECRET,
+    );
+    assert!(
+        refused.contains("version 1") && refused.contains("--restored"),
+        "{refused}"
+    );
 }

@@ -237,7 +237,7 @@ fn mistakes_with_documents_name_the_line_and_what_to_do() {
             "g.csv",
             "v,t\n\"[1, 0]\",a\n\"[1, x]\",b\n",
             "",
-            "line 3: column v: expected numbers",
+            "line 3: column v: number 2 is not one: expected numbers",
         ),
         (
             "h.csv",

@@ -1,7 +1,8 @@
 //! `sordino index`: what it builds and changes, and what it refuses.
 
-use crate::binary::{done, failed, json, run};
+use crate::binary::{command, done, failed, json, run};
 use crate::place::{DIM, Place, assert_found, nearest, npy, part};
+use sordino_search::Vectors;
 use std::fs;
 
 #[test]
@@ -228,4 +229,37 @@ fn bad_vectors_are_refused_and_leave_nothing() {
     let ids = place.line("index build @base.npy @j --key @owner.key --ids @ids.txt");
     assert!(failed(&ids, 1).contains("2 record ids for"));
     assert!(!place.path("j").join("CURRENT").exists());
+}
+
+/// Memory is bounded as in a container: a build that does not fit says so, and leaves nothing.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_build_that_does_not_fit_ends_with_an_error() {
+    let place = Place::new();
+    // 82 MB of vectors, of which a build holds three times as much.
+    let wide = Vectors::new(512, vec![1.0; 40_000 * 512]).unwrap();
+    fs::write(place.path("wide.npy"), npy(&wide)).unwrap();
+    let line = place.line("index build @wide.npy @wide --key @owner.key");
+    let plain = command(&line);
+    let output = std::process::Command::new("sh")
+        .args(["-c", "ulimit -v 250000; exec \"$@\"", "sh"])
+        .arg(plain.get_program())
+        .args(plain.get_args())
+        .env("RAYON_NUM_THREADS", "2")
+        .env("MALLOC_ARENA_MAX", "1")
+        .output()
+        .unwrap();
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{errors}");
+    assert!(errors.contains("MB of memory more are needed"), "{errors}");
+    assert!(errors.contains("sordino plan"), "{errors}");
+    assert!(!place.path("wide").exists());
+    let sizes = place.line("plan --n 40000 --dim 512");
+    let planned = done(&sizes);
+    assert!(
+        planned.contains("memory of a build: masked 296 MB"),
+        "{planned}"
+    );
+    let masked = &json(&sizes)["modes"][0];
+    assert_eq!(masked["build_bytes"], 295_760_000);
 }

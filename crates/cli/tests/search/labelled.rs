@@ -60,7 +60,9 @@ fn the_owners_export_is_built_and_added_again_with_its_labels() {
     assert_ne!(first(&place, "bob.pair"), "2000");
     // Records that are there already stay under their labels.
     for file in ["i.jsonl", "i.parquet"] {
-        let added = json(&place.line(&format!("index add @i @{file} --exported --key @owner.key")));
+        let added = json(&place.line(&format!(
+            "index add @i @{file} --exported --key @owner.key --restored"
+        )));
         assert_eq!(
             (&added["added"], &added["replaced"]),
             (&2003.into(), &2003.into())

@@ -14,11 +14,15 @@ mod documents;
 mod examples;
 mod exported;
 mod index;
+mod inputs;
 mod kept;
 mod keys;
 mod killed;
 mod labelled;
 mod mistakes;
+#[cfg(unix)]
+mod outputs;
+mod owned;
 mod packaging;
 mod pinned;
 mod place;

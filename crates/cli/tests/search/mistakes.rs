@@ -270,8 +270,6 @@ fn numbers_out_of_bounds_are_usage() {
         ("plan --n 10000 --dim 8 --k 5000", "from 1 to 1024"),
         ("plan --n 10000 --dim 8 --recall 1", "--recall"),
         ("index build b i --key k --k 0", "from 1 to 1024"),
-        ("index build b i --key k --norm nan", "--norm"),
-        ("index build b i --key k --norm -1", "--norm"),
         ("index build b i --key k --recall 2", "--recall"),
         ("bench --n 0", "--n"),
         ("bench --searches 0", "--searches"),

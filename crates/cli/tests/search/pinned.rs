@@ -76,7 +76,7 @@ fn nothing_is_printed_of_a_fork() {
     let place = Place::new();
     place.build_mode("masked");
     copy(&place.path("masked"), &place.path("other"));
-    done(&place.line("index delete @other --ids 5 --key @owner.key"));
+    done(&place.line("index delete @other --ids 5 --key @owner.key --pins @other.pins"));
     place.query(&["--index", &place.at("other"), "--pin", &place.at("forked")]);
     let served = Served::plain(&place, "masked");
     let mut piped = Piped::new(&place, &served);

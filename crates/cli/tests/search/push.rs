@@ -78,11 +78,11 @@ fn only_the_owner_pushes_and_only_what_follows() {
     // Two copies that were changed, each in its own way: the first to come is the one that follows.
     copy(&place, "local", "twin");
     done(&place.line("index delete @local --ids 1 --key @owner.key"));
-    done(&place.line("index delete @twin --ids 2 --key @owner.key"));
+    done(&place.line("index delete @twin --ids 2 --key @owner.key --pins @twin.pins"));
     done(&place.line(&format!("index push @local {url} --key @owner.key")));
     let twin = push("twin", "owner.key", 3);
     assert!(twin.contains("does not follow"), "{twin}");
-    done(&place.line("index delete @twin --ids 3 --key @owner.key"));
+    done(&place.line("index delete @twin --ids 3 --key @owner.key --pins @twin.pins"));
     push("twin", "owner.key", 3);
     // A folder that stood still
     copy(&place, "local", "old");
@@ -132,7 +132,7 @@ fn a_push_that_is_killed_goes_on_and_two_at_once_leave_a_whole_version() {
     assert!(cut > 0);
     copy(&place, "masked", "twin");
     done(&base);
-    done(&place.line("index delete @twin --ids 3 --key @owner.key"));
+    done(&place.line("index delete @twin --ids 3 --key @owner.key --pins @twin.pins"));
     let other = place.line(&format!(
         "index push @twin {} --key @owner.key",
         served.url()

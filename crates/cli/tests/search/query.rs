@@ -90,7 +90,7 @@ fn a_pinned_reader_does_not_go_back() {
     let back = of("old");
     assert!(back.contains("already seen version 2"), "{back}");
     // An index that was changed in another way after a restore is another history.
-    done(&place.line("index delete @old --ids 5 --key @owner.key"));
+    done(&place.line("index delete @old --ids 5 --key @owner.key --restored"));
     of("old");
     place.build_mode("local");
     of("local");
@@ -144,11 +144,76 @@ fn results_before_an_error_are_kept() {
         .lines()
         .map(|line| serde_json::from_str(line).unwrap())
         .collect();
-    assert_eq!(lines.len(), 2);
-    assert_eq!(
-        (&lines[1]["query"], &lines[1]["hits"][0]["id"]),
-        (&1.into(), &1.into())
-    );
+    // Whoever waits for a line for each query gets one, and the others'.
+    assert_eq!(lines.len(), 4);
+    for at in [1, 3] {
+        assert_eq!(
+            (&lines[at]["query"], &lines[at]["hits"][0]["id"]),
+            (&at.into(), &at.into())
+        );
+    }
+    let error = lines[2]["error"].as_str().unwrap();
+    assert!(error.contains("row 2: the zero vector"), "{error}");
+}
+
+#[test]
+fn results_before_a_row_that_is_no_vector_are_kept() {
+    let place = Place::new();
+    place.build_mode("local");
+    let mut bytes = npy(&part(&place.base, 0..4));
+    let second = bytes.len() - 3 * DIM * 4;
+    bytes[second..second + 4].copy_from_slice(&f32::NAN.to_le_bytes());
+    fs::write(place.path("nan.npy"), bytes).unwrap();
+    for more in ["", "--jsonl"] {
+        let query = "query --index @local --key @reader.key --file @nan.npy";
+        let output = command(&place.line(&format!("{query} {more}"))).output();
+        let output = output.unwrap();
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{errors}");
+        assert!(errors.contains("nan.npy: row 1"), "{errors}");
+        let text = String::from_utf8(output.stdout).unwrap();
+        let lines = if more.is_empty() { 10 } else { 1 };
+        assert_eq!(text.lines().count(), lines, "{text}");
+    }
+}
+
+/// A program that waits for the line of each of its queries gets one, whatever it has sent, and its pipe stays open.
+#[test]
+fn a_line_that_is_no_vector_has_a_line_and_the_others_go_on() {
+    let place = Place::new();
+    place.build_mode("local");
+    let mut child = command(&place.line("query --index @local --key @reader.key --jsonl"))
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut input = child.stdin.take().unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    let zero = "0 ".repeat(DIM);
+    let long = "1 ".repeat(1 << 19);
+    let sent = [
+        ("1 2", "a vector of 2 dimensions: expected 32"),
+        (&line(&place, 3), ""),
+        ("1 x", "number 2 is not one"),
+        (&zero, "the zero vector"),
+        (&long, "longer than"),
+        ("nan", "not a finite number"),
+        (&line(&place, 7), ""),
+    ];
+    for (number, (text, wrong)) in sent.into_iter().enumerate() {
+        writeln!(input, "{text}").unwrap();
+        let reply: Value = serde_json::from_str(&lines.next().unwrap().unwrap()).unwrap();
+        assert_eq!(reply["query"], number);
+        let error = reply["error"].as_str().unwrap_or_default();
+        assert_eq!(reply["hits"].is_array(), wrong.is_empty(), "{reply}");
+        assert!(error.contains(wrong), "{reply}");
+    }
+    drop(input);
+    let output = child.wait_with_output().unwrap();
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{errors}");
+    assert!(errors.contains("standard input, line 1: "), "{errors}");
 }
 
 #[test]

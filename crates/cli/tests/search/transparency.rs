@@ -10,7 +10,7 @@ fn backup(place: &Place, to: &str) {
 
 fn delete(place: &Place, index: &str, id: usize) {
     done(&place.line(&format!(
-        "index delete @{index} --ids {id} --key @owner.key"
+        "index delete @{index} --ids {id} --key @owner.key --pins @{index}.pins"
     )));
 }
 
@@ -81,12 +81,17 @@ fn a_log_shows_who_was_shown_another_history() {
     let other = "log check @log --key @owner.pub --index @copy";
     assert!(failed(&line(other), 3).contains("not in the owner's log"));
     // The owner cannot log it beside the other.
-    let second = failed(&line("log append @log @copy --key @owner.key"), 3);
+    let second = failed(
+        &line("log append @log @copy --key @owner.key --pins @copy.pins"),
+        3,
+    );
     let said = "does not follow from version 4, the last of it in the log";
     assert!(second.contains(said), "{second}");
     done(&line(check));
     // Nor is it published behind the reader's back: another log is no extension of what was seen.
-    done(&line("log append @other @copy --key @owner.key --new"));
+    done(&line(
+        "log append @other @copy --key @owner.key --pins @copy.pins --new",
+    ));
     done(&line("log check @other --key @owner.pub --index @copy"));
     let forked = "log check @other --key @owner.pub --index @copy --seen @seen";
     assert!(failed(&line(forked), 3).contains("does not begin with"));

@@ -51,6 +51,8 @@ fn json(text: &str) -> Option<&RawValue> {
     }
     // The first has a bound on how deep values are nested, which a reader of the line will have too.
     serde_json::from_str::<Value>(text).ok()?;
+    // A reader of the line refuses two members of one name.
+    sordino_search::vectors::json::check(text).ok()?;
     let raw: &RawValue = serde_json::from_str(text).ok()?;
     (raw.get() == text).then_some(raw)
 }
@@ -104,6 +106,10 @@ mod tests {
                 r#"{"id":7,"payload":"{\n}","payload_form":"text"}"#,
             ),
             (b"7", r#"{"id":7,"payload":"7","payload_form":"text"}"#),
+            (
+                b"{\"a\":1,\"a\":2}",
+                r#"{"id":7,"payload":"{\"a\":1,\"a\":2}","payload_form":"text"}"#,
+            ),
             (b"", r#"{"id":7,"payload":"","payload_form":"text"}"#),
             (
                 b"\xff",

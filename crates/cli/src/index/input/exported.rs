@@ -161,11 +161,10 @@ fn lines(path: &Path, kind: Option<IdKind>) -> Result<Layout, Error> {
         raw(of_ids).for_each(|id| ids.see(id));
         has_payloads |= raw(forms).next().is_some();
         for object in raw(attributes) {
-            let object: BTreeMap<String, &serde_json::value::RawValue> =
-                serde_json::from_str(object).map_err(|_| Error::Columns {
-                    path: path.to_owned(),
-                    why: format!("member {ATTRIBUTES} is not an object in each line"),
-                })?;
+            let object = vectors::json::members(object.as_bytes()).map_err(|_| Error::Columns {
+                path: path.to_owned(),
+                why: format!("member {ATTRIBUTES} is not an object in each line"),
+            })?;
             for (name, value) in object {
                 found.entry(name).or_default().see(value.get());
             }

@@ -36,6 +36,16 @@ impl Layout {
         }
     }
 
+    /// True if payloads are read.
+    pub(in crate::index) fn has_payloads(&self) -> bool {
+        self.payloads.columns().len() > 0
+    }
+
+    /// True if this attribute is read.
+    pub(in crate::index) fn has_attribute(&self, name: &str) -> bool {
+        self.attributes.iter().any(|it| it.name == name)
+    }
+
     /// The labels of the records, those without one among them; empty if no record has a label.
     pub(in crate::index) fn labels(&self) -> &Labels {
         &self.labels

@@ -57,8 +57,8 @@ impl Governed {
     }
 
     /// Puts other groups in the place of those before.
-    pub(super) fn follow(&self, Groups(groups): &Groups) {
-        self.0.follow(groups);
+    pub(super) fn follow(&self, path: &Path, Groups(groups): &Groups) -> Result<(), Error> {
+        self.0.follow(groups).map(drop).map_err(at(path))
     }
 }
 
@@ -107,6 +107,28 @@ mod tests {
         assert!(allows("a", "search", "mail") && !allows("a", "payload", "mail"));
         assert!(allows("b", "payload", "mail") && !allows("b", "payload", "news"));
         assert!(!allows("c", "search", "mail") && !allows(ANYONE, "search", "mail"));
+    }
+
+    /// A reader that takes the first of two keys and one that takes the last would see other groups.
+    #[test]
+    fn groups_have_each_key_once() {
+        let (path, digest) = (Path::new("groups.json"), "0123456789abcdef".repeat(4));
+        let groups = |parents: &str| {
+            let text = format!(
+                r#"[{{"uid": {{"type": "Client", "id": "{digest}"}}, "attrs": {{}}, {parents}}}]"#
+            );
+            Groups::read(path, &text).map(drop)
+        };
+        let admins = r#""parents": [{"type": "Group", "id": "admins"}]"#;
+        assert!(groups(admins).is_ok());
+        for twice in [
+            format!("\"parents\": [], {admins}"),
+            format!("\"\\u0070arents\": [], {admins}"),
+            format!("{admins}, \"attrs\": {{}}"),
+        ] {
+            let refused = groups(&twice).unwrap_err().to_string();
+            assert!(refused.contains("two or more times"), "{refused}");
+        }
     }
 
     #[test]

@@ -1,0 +1,48 @@
+//! Standard input and output, which a shell closes by `<&-` and `>&-`.
+//!
+//! Rust's runtime opens closed ones on /dev/null before `main`, as many programs do for their children on purpose, so that from then
+//! on nothing tells the two apart and results would be lost without an error. Who was closed is therefore looked at before the runtime
+//! starts, by one call of the system for each.
+
+use std::io::{self, Stdin, Stdout};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+static INPUT_CLOSED: AtomicBool = AtomicBool::new(false);
+static OUTPUT_CLOSED: AtomicBool = AtomicBool::new(false);
+
+#[cfg(unix)]
+ctor::declarative::ctor! {
+    /// Runs before `main`, where nothing of the standard library that allocates or keeps state may be used.
+    #[ctor(unsafe)]
+    fn look() {
+        use rustix::{io::fcntl_getfd, stdio};
+        INPUT_CLOSED.store(fcntl_getfd(stdio::stdin()).is_err(), Ordering::Relaxed);
+        OUTPUT_CLOSED.store(fcntl_getfd(stdio::stdout()).is_err(), Ordering::Relaxed);
+    }
+}
+
+/// Standard input.
+///
+/// # Errors
+/// If it was closed when the process began: what is read of it then is nothing.
+pub(crate) fn stdin() -> io::Result<Stdin> {
+    if INPUT_CLOSED.load(Ordering::Relaxed) {
+        return Err(io::Error::other(
+            "the input is closed: connect it, or name a file to read",
+        ));
+    }
+    Ok(io::stdin())
+}
+
+/// Standard output.
+///
+/// # Errors
+/// If it was closed when the process began: what is written to it then is lost.
+pub(crate) fn stdout() -> io::Result<Stdout> {
+    if OUTPUT_CLOSED.load(Ordering::Relaxed) {
+        return Err(io::Error::other(
+            "the output is closed, so that results would be lost: connect it, or send it to /dev/null",
+        ));
+    }
+    Ok(io::stdout())
+}
