@@ -1,12 +1,12 @@
 //! A new index whose segments are made by several processes.
 
 use std::path::PathBuf;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use numpy::PyReadonlyArray2;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use sordino_search::{Assembly as Whole, Blueprint, Error, Files, Folder, OwnerKeys, Piece};
+use sordino_search::{Assembly as Whole, Blueprint, Error, Files, Folder, OwnerKeys, Piece, Pins};
 
 use crate::build::{Settings, Stop, Stream};
 use crate::compute::{computing, random};
@@ -17,7 +17,9 @@ use crate::vectors::matrix;
 /// A new index, which takes the segments that tasks have made and is signed at the end.
 #[pyclass(module = "sordino._sordino", frozen)]
 pub(crate) struct Assembly {
+    path: PathBuf,
     keys: OwnerKeys,
+    pins: Arc<Pins>,
     whole: Mutex<Option<Whole>>,
 }
 
@@ -47,13 +49,21 @@ impl Assembly {
         sample: PyReadonlyArray2<'_, f32>,
     ) -> PyResult<Self> {
         let spec = settings.spec(py)?;
-        let keys = key.get().0.clone();
+        let (keys, pins) = (key.get().0.clone(), Arc::clone(&key.get().1));
         let sample = matrix(py, &sample, 0)?;
         let mut rng = random()?;
-        let begun = computing(py, || Whole::begin(&path, &mut rng, &keys, &spec, &sample))?;
+        let begun = computing(py, || {
+            pins.check()?;
+            Whole::begin(&path, &mut rng, &keys, &spec, &sample)
+        })?;
         let whole = begun.map_err(|error| errors::search(py, &error))?;
         let whole = Mutex::new(Some(whole));
-        Ok(Self { keys, whole })
+        Ok(Self {
+            path,
+            keys,
+            pins,
+            whole,
+        })
     }
 
     /// The facts that tasks need, as bytes.
@@ -83,7 +93,11 @@ impl Assembly {
             whole.finish(&mut rng, tasks)?;
             // With it the lock.
             *there = None;
-            Ok(())
+            let (path, place) = (&self.path, Pins::place(&self.path));
+            // It is new, whatever was in this place before.
+            self.pins
+                .open_restored(Files, path, &place, &self.keys)
+                .map(drop)
         })?;
         done.map_err(|error| errors::search(py, &error))
     }

@@ -8,7 +8,7 @@ use numpy::PyReadonlyArray2;
 use pyo3::prelude::*;
 use sordino_search::manifest::{Checking, Packing};
 use sordino_search::plan::{Plan, Wish};
-use sordino_search::{Batch, Error, Form, IdKind, Metric, Routing, Spec, Step, Store};
+use sordino_search::{Batch, Disk, Error, Form, IdKind, Metric, Pins, Routing, Spec, Step, Store};
 
 use crate::attributes;
 use crate::compute::{computing, random};
@@ -26,7 +26,6 @@ pub(crate) struct Settings {
     recall: f64,
     k: usize,
     queries: u64,
-    norm: Option<f32>,
     packing: Option<u8>,
     id_kind: String,
     routing: Option<String>,
@@ -37,7 +36,7 @@ pub(crate) struct Settings {
     size: Option<(usize, usize)>,
 }
 
-/// Recall that sealed mode measured, and true if it is as high as was wished for.
+/// Recall that a build measured, and true if it is as high as was wished for.
 pub(crate) type Measured = Option<(f64, bool)>;
 
 /// Makes an index in a directory of an iterator of `(vectors, ids or None, payloads or None, attributes or None)`.
@@ -53,15 +52,26 @@ pub(crate) fn build(
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Measured> {
     let spec = settings.spec(py)?;
-    let keys = key.get().0.clone();
+    let (keys, pins) = (key.get().0.clone(), &key.get().1);
     let mut rng = random()?;
     let stop = Stop::default();
     let stream = Stream::new(records, spec.metric, spec.ids, stop.clone());
     let store = stop.heeding(py, progress.as_ref(), |told| {
-        Store::create(&path, &mut rng, &keys, &spec, stream, told)
+        // Before the work, so that an index is not made which nobody would remember.
+        pins.check()?;
+        let store = Store::create(&path, &mut rng, &keys, &spec, stream, told)?;
+        pins.remember(&Pins::place(&path), &store)?;
+        Ok(store)
     })?;
-    let measured = store.measured();
-    Ok(measured.map(|measured| (measured.expected_recall, measured.reached)))
+    Ok(measured_of(&store))
+}
+
+/// The recall that a build measured: of sealed and routed mode, and if it is what was asked for; of the others, and if it is what nearly
+/// all data reach.
+pub(crate) fn measured_of<D: Disk>(store: &Store<D>) -> Measured {
+    let searched = store.measured();
+    let searched = searched.map(|measured| (measured.expected_recall, measured.reached));
+    searched.or_else(|| store.recall().map(|recall| (recall, recall >= 0.95)))
 }
 
 impl Settings {
@@ -90,7 +100,6 @@ impl Settings {
             k: self.k,
             ids: ids::kind(py, &self.id_kind)?,
             metric: metric(py, &self.metric)?,
-            norm: self.norm,
             searches: self.queries,
             second_look: self.second_look,
             own_readers: self.own_readers,

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 use std::sync::{Arc, PoisonError, RwLock, TryLockError};
+use std::time::Duration;
 
 use numpy::{PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::prelude::*;
@@ -23,6 +24,7 @@ mod failed;
 mod here;
 mod jobs;
 mod open;
+mod patience;
 mod remote;
 
 use answer::{Answer, answer};
@@ -30,6 +32,7 @@ use asked::Asked;
 use failed::Failed;
 use here::Here;
 use open::{Open, Server, check};
+use patience::Patience;
 use remote::Remote;
 
 /// The most bytes of downloads that a cache keeps.
@@ -67,7 +70,7 @@ impl Client {
 
     /// A client of a server.
     #[staticmethod]
-    #[pyo3(signature = (url, key, client_key=None, token=None, roots=None, known=None, cache=None))]
+    #[pyo3(signature = (url, key, client_key=None, token=None, roots=None, known=None, cache=None, wait=0.0))]
     #[expect(clippy::too_many_arguments, reason = "they are Python's")]
     fn remote(
         py: Python<'_>,
@@ -78,6 +81,7 @@ impl Client {
         roots: Option<Vec<u8>>,
         known: Option<KnownParts>,
         cache: Option<PathBuf>,
+        wait: f64,
     ) -> PyResult<Self> {
         let keys = keys::reader_of(key)?;
         let mut endpoint = Endpoint::new(url);
@@ -93,9 +97,12 @@ impl Client {
         let known = known.map(Known::from);
         let cache = cache.map(|folder| Cache::new(folder, CACHE));
         let theirs = keys.clone();
-        let opened = stoppable(py, move |_| {
-            let (remote, reader) = Remote::open(endpoint, &theirs, known.as_ref(), cache)?;
-            Ok::<_, Failed>(Open::new(Server::Remote(remote), reader))
+        let wait = Duration::try_from_secs_f64(wait).unwrap_or(Duration::MAX);
+        let patience = Patience::new(wait);
+        let opened = stoppable(py, move |stop| {
+            let known = known.as_ref();
+            let (remote, reader) = Remote::open(endpoint, &theirs, known, cache, patience, stop)?;
+            Ok::<_, Failed>(Open::new(Server::Remote(Box::new(remote)), reader))
         })?;
         Ok(Self::of(keys, opened.map_err(|error| error.raise(py))?))
     }
@@ -146,7 +153,7 @@ impl Client {
     ) -> PyResult<Vec<Option<Bound<'py, PyBytes>>>> {
         let open = self.open(py)?;
         let ids = ids.of(py, open.facts(py).ids)?;
-        let (payloads, moved) = open.doing(py, move |open| open.payloads(&ids))?;
+        let (payloads, moved) = open.doing(py, move |open, stop| open.payloads(&ids, stop))?;
         open.count(0, moved);
         let bytes = payloads.into_iter();
         Ok(bytes
@@ -186,7 +193,8 @@ impl Client {
     /// Follows the index to its newest version; true if there was one.
     fn refresh(&self, py: Python<'_>) -> PyResult<bool> {
         let keys = self.keys.clone();
-        self.open(py)?.doing(py, move |open| open.refresh(&keys))
+        self.open(py)?
+            .doing(py, move |open, stop| open.refresh(&keys, stop))
     }
 
     /// The version, and what has moved so far; a dict.

@@ -1,16 +1,16 @@
 //! A new index whose records several processes assign to clusters.
 
 use std::path::PathBuf;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use numpy::PyReadonlyArray2;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use sordino_search::{
-    Centroids, Clustering as Whole, Error, Files, Folder, IdKind, Nearest, OwnerKeys, Spec,
+    Centroids, Clustering as Whole, Error, Files, Folder, IdKind, Nearest, OwnerKeys, Pins, Spec,
 };
 
-use crate::build::{Measured, Settings, Stop, Stream};
+use crate::build::{Measured, Settings, Stop, Stream, measured_of};
 use crate::compute::{computing, random};
 use crate::errors;
 use crate::keys::OwnerKey;
@@ -21,6 +21,7 @@ use crate::vectors::{check_directions, matrix};
 pub(crate) struct Clustering {
     path: PathBuf,
     keys: OwnerKeys,
+    pins: Arc<Pins>,
     spec: Spec,
     n: usize,
     /// Vectors to train on.
@@ -61,6 +62,7 @@ impl Clustering {
         Ok(Self {
             path,
             keys: key.get().0.clone(),
+            pins: Arc::clone(&key.get().1),
             spec,
             n,
             sample: sample.map_err(|error| errors::search(py, &error))?,
@@ -79,18 +81,16 @@ impl Clustering {
         check_directions(py, self.spec.metric, &rows, first)
     }
 
-    /// Trains the centroids on some of the vectors, for vectors of a length up to `norm`; the facts that tasks need, as bytes.
+    /// Trains the centroids on some of the vectors, ; the facts that tasks need, as bytes.
     fn train<'py>(
         &self,
         py: Python<'py>,
         sample: PyReadonlyArray2<'_, f32>,
-        norm: Option<f32>,
     ) -> PyResult<Bound<'py, PyBytes>> {
         let sample = matrix(py, &sample, 0)?;
         let mut rng = random()?;
-        let spec = Spec { norm, ..self.spec };
         let bytes = Stop::default().heeding(py, None, |told| {
-            let whole = Whole::begin(&mut rng, &self.keys, &spec, self.n, sample, told)?;
+            let whole = Whole::begin(&mut rng, &self.keys, &self.spec, self.n, sample, told)?;
             let bytes = whole.centroids().to_bytes(&self.keys);
             *self.whole() = Some(whole);
             Ok(bytes)
@@ -115,10 +115,12 @@ impl Clustering {
         let stop = Stop::default();
         let stream = Stream::new(records, self.spec.metric, self.spec.ids, stop.clone());
         let store = stop.heeding(py, None, |told| {
-            whole.finish(&self.path, &mut rng, tasks, stream, told)
+            self.pins.check()?;
+            let store = whole.finish(&self.path, &mut rng, tasks, stream, told)?;
+            self.pins.remember(&Pins::place(&self.path), &store)?;
+            Ok(store)
         })?;
-        let measured = store.measured();
-        Ok(measured.map(|measured| (measured.expected_recall, measured.reached)))
+        Ok(measured_of(&store))
     }
 }
 

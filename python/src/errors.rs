@@ -1,11 +1,12 @@
 //! Rust's errors as exceptions: each kind has a class of its own in `sordino._errors`.
 
 use std::any::Any;
+use std::path::Path;
 
 use pyo3::prelude::*;
-use sordino_net::Error as Net;
-use sordino_search::Error as Search;
+use sordino_net::{Error as Net, Refusal};
 use sordino_search::vectors::Error as Vectors;
+use sordino_search::{Error as Search, OwnerFault};
 
 /// The exception of this class of `sordino._errors`.
 pub(crate) fn raise(py: Python<'_>, class: &str, message: impl Into<String>) -> PyErr {
@@ -50,12 +51,36 @@ pub(crate) fn search(py: Python<'_>, error: &Search) -> PyErr {
             return net(py, inner);
         }
     }
-    raise(py, search_class(error), error.to_string())
+    let raised = raise(py, search_class(error), error.to_string());
+    match error {
+        Search::File { path, source } => of_file(py, raised, path, source.raw_os_error()),
+        Search::NoIndex { path } => of_file(py, raised, path, Some(ENOENT)),
+        Search::Exists { path } => of_file(py, raised, path, Some(EEXIST)),
+        _ => raised,
+    }
+}
+
+/// The system's numbers for a file that is not there, and for one that is, on every Unix.
+const ENOENT: i32 = 2;
+const EEXIST: i32 = 17;
+
+/// The same error with its file and the system's number, as Python's own have them.
+fn of_file(py: Python<'_>, error: PyErr, path: &Path, code: Option<i32>) -> PyErr {
+    let value = error.value(py);
+    let set = value
+        .setattr("filename", path.as_os_str())
+        .and_then(|()| value.setattr("errno", code));
+    // They are more than the message; without them it is still the error.
+    set.map_or_else(|other| other, |()| error.clone_ref(py))
 }
 
 /// An error of the network as an exception.
 pub(crate) fn net(py: Python<'_>, error: &Net) -> PyErr {
-    raise(py, net_class(error), error.to_string())
+    let raised = raise(py, net_class(error), error.to_string());
+    match error {
+        Net::File { path, source } => of_file(py, raised, path, source.raw_os_error()),
+        _ => raised,
+    }
 }
 
 /// An error of vectors as an exception.
@@ -91,8 +116,11 @@ fn search_class(error: &Search) -> &'static str {
         Search::Dimension { .. } => "DimensionError",
         Search::K { .. } | Search::Candidates(_) | Search::Results { .. } => "KError",
         Search::Recall(_) => "RecallError",
-        Search::Count { .. } | Search::TooLarge { .. } | Search::Room { .. } => "TooLargeError",
-        Search::Malformed { .. } => "MalformedError",
+        Search::Count { .. }
+        | Search::TooLarge { .. }
+        | Search::Room { .. }
+        | Search::Memory { .. } => "TooLargeError",
+        Search::Malformed { .. } | Search::Lost { .. } => "MalformedError",
         Search::FormatVersion { .. } => "FormatVersionError",
         Search::Digest { .. } => "DigestError",
         Search::Signature => "SignatureError",
@@ -101,14 +129,15 @@ fn search_class(error: &Search) -> &'static str {
         Search::Fork { .. } | Search::NotNext(_) => "ForkError",
         Search::OtherIndex { .. } => "OtherIndexError",
         Search::Gap { .. } => "GapError",
+        // Which of these it is.
+        Search::Owner(OwnerFault::Undone(fault)) => search_class(fault),
+        Search::Owner(OwnerFault::Pins { .. }) => "FileError",
         Search::Payload { .. } | Search::PayloadCount { .. } => "PayloadError",
         Search::Stale { .. } => "StaleError",
         Search::Mode { .. } => "ModeError",
         Search::Access(_) | Search::NoReader => "AccessError",
         Search::Attribute { .. } | Search::AttributeCount { .. } => "AttributesError",
-        Search::Filter { .. } | Search::FilterColumn { .. } | Search::FilterValue { .. } => {
-            "FilterError"
-        }
+        Search::Filter(_) => "FilterError",
         Search::Log(_) => "IntegrityError",
         Search::Transport(_) => "NetworkError",
         // The words of a server that has forgotten a session, as a refusal.
@@ -121,8 +150,7 @@ fn search_class(error: &Search) -> &'static str {
 fn vectors_class(error: &Vectors) -> &'static str {
     match error {
         Vectors::File { source, .. } | Vectors::Read(source) => file_class(source),
-        Vectors::IdRange
-        | Vectors::Id { .. }
+        Vectors::Id { .. }
         | Vectors::IdRow { .. }
         | Vectors::IdsShape { .. }
         | Vectors::IdLine { .. } => "IdsError",
@@ -152,6 +180,7 @@ fn net_class(error: &Net) -> &'static str {
         },
         Net::Connect(_) | Net::Unreachable(_) => "UnreachableError",
         Net::Broken(_) => "BrokenError",
+        Net::Refused(Refusal::Rate | Refusal::Busy) => "BusyError",
         Net::Refused(_) => "RefusedError",
         Net::Stale { .. } => "StaleError",
         Net::Status { .. } => "StatusError",

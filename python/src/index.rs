@@ -1,14 +1,14 @@
 //! An index in a directory.
 
 use std::path::PathBuf;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use numpy::PyReadonlyArray2;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use sordino_search::OwnerPublicKey;
 use sordino_search::manifest::SignedManifest;
-use sordino_search::{Change, Error, OwnerKeys, ReaderKeys, Server, Store};
+use sordino_search::{Change, Error, Files, OwnerKeys, Pins, ReaderKeys, Server, Store};
 
 use crate::access;
 use crate::attributes;
@@ -31,7 +31,7 @@ pub(crate) struct Index {
 }
 
 enum Key {
-    Owner(OwnerKeys),
+    Owner(OwnerKeys, Arc<Pins>),
     Reader(ReaderKeys),
     Public(OwnerPublicKey),
     None,
@@ -40,13 +40,18 @@ enum Key {
 #[pymethods]
 impl Index {
     #[new]
-    #[pyo3(signature = (path, key=None))]
-    fn new(path: PathBuf, key: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
+    #[pyo3(signature = (path, key=None, restored=false))]
+    fn new(
+        py: Python<'_>,
+        path: PathBuf,
+        key: Option<&Bound<'_, PyAny>>,
+        restored: bool,
+    ) -> PyResult<Self> {
         let key = match key {
             None => Key::None,
             Some(key) => {
                 if let Ok(key) = key.cast::<OwnerKey>() {
-                    Key::Owner(key.get().0.clone())
+                    Key::Owner(key.get().0.clone(), Arc::clone(&key.get().1))
                 } else if let Ok(key) = key.cast::<ReaderKey>() {
                     Key::Reader(key.get().0.clone())
                 } else if let Ok(key) = key.cast::<PublicKey>() {
@@ -56,17 +61,26 @@ impl Index {
                 }
             }
         };
-        Ok(Self {
+        let index = Self {
             path,
             key,
             changing: Mutex::new(()),
-        })
+        };
+        if restored {
+            let (keys, pins) = index.owner(py)?;
+            let (path, place) = (&index.path, Pins::place(&index.path));
+            let taken = computing(py, || {
+                pins.open_restored(Files, path, &place, keys).map(drop)
+            })?;
+            taken.map_err(|error| errors::search(py, &error))?;
+        }
+        Ok(index)
     }
 
     /// The number of records.
     fn len(&self, py: Python<'_>) -> PyResult<usize> {
         let keys = match &self.key {
-            Key::Owner(keys) => keys.reader(),
+            Key::Owner(keys, _) => keys.reader(),
             Key::Reader(keys) => keys.clone(),
             _ => {
                 return Err(self.needs(
@@ -91,7 +105,7 @@ impl Index {
         attributes: Option<attributes::Given<'_>>,
         label: Option<&str>,
     ) -> PyResult<u64> {
-        let keys = self.owner(py)?;
+        self.owner(py)?;
         let vectors = matrix(py, &rows, 0)?;
         let mut rng = random()?;
         let manifest = self.manifest(py)?;
@@ -99,32 +113,26 @@ impl Index {
         let ids = ids.map(|ids| ids.of(py, manifest.ids)).transpose()?;
         let batch = batch(py, vectors, ids, payloads, attributes)?;
         let added = Stop::default().heeding(py, None, |told| {
-            let _changing = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
-            let mut store = Store::open(&self.path, keys)?;
-            store.add_labelled(&mut rng, label, [Ok(batch)], told)
+            self.changed(|store| store.add_labelled(&mut rng, label, [Ok(batch)], told))
         })?;
         Ok(added.version)
     }
 
     /// Deletes records; the new version.
     fn delete(&self, py: Python<'_>, ids: Given<'_>) -> PyResult<u64> {
-        let keys = self.owner(py)?;
+        self.owner(py)?;
         let ids = ids.of(py, self.manifest(py)?.ids)?;
         let mut rng = random()?;
-        let deleted = computing(py, || {
-            let _changing = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
-            Store::open(&self.path, keys)?.delete(&mut rng, &ids)
-        })?;
+        let deleted = computing(py, || self.changed(|store| store.delete(&mut rng, &ids)))?;
         deleted.map_err(|error| errors::search(py, &error))
     }
 
     /// Writes the records anew in as few segments as they fit; the new version.
     fn compact(&self, py: Python<'_>) -> PyResult<u64> {
-        let keys = self.owner(py)?;
+        self.owner(py)?;
         let mut rng = random()?;
         Stop::default().heeding(py, None, |told| {
-            let _changing = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
-            Store::open(&self.path, keys)?.compact(&mut rng, told)
+            self.changed(|store| store.compact(&mut rng, told))
         })
     }
 
@@ -169,22 +177,16 @@ impl Index {
 
     /// Who can read what; None where all readers share a key.
     fn access<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
-        let keys = self.owner(py)?;
-        let read = computing(py, || {
-            let _changing = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
-            Ok::<_, Error>(Store::open(&self.path, keys)?.access())
-        })?;
+        self.owner(py)?;
+        let read = computing(py, || self.changed(|store| Ok(store.access())))?;
         let read = read.map_err(|error| errors::search(py, &error))?;
         read.map(|report| access::report(py, &report)).transpose()
     }
 
     /// All payloads, by record; None where the index has none.
     fn payloads<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
-        let keys = self.owner(py)?;
-        let read = computing(py, || {
-            let _changing = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
-            Store::open(&self.path, keys)?.payloads()
-        })?;
+        self.owner(py)?;
+        let read = computing(py, || self.changed(|store| store.payloads()))?;
         let Some(read) = read.map_err(|error| errors::search(py, &error))? else {
             return Ok(None);
         };
@@ -198,7 +200,7 @@ impl Index {
     /// Checks every byte that the key allows to check; a dict of what was found.
     fn verify<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let found = PyDict::new(py);
-        if let Key::Owner(keys) = &self.key {
+        if let Key::Owner(keys, _) = &self.key {
             let verified = computing(py, || Store::verify_dir(&self.path, &keys.reader()))?;
             let verified = verified.map_err(|error| errors::search(py, &error))?;
             found.set_item("version", verified.version)?;
@@ -250,7 +252,7 @@ impl Index {
     /// The exception for a call that needs another key.
     fn needs(&self, py: Python<'_>, what: &str, expected: &str) -> PyErr {
         let found = match &self.key {
-            Key::Owner(_) => "an owner's key",
+            Key::Owner(..) => "an owner's key",
             Key::Reader(_) => "a reader's key",
             Key::Public(_) => "a public key",
             Key::None => "no key",
@@ -261,25 +263,36 @@ impl Index {
 
     /// Makes a change of readers; the new version.
     fn change(&self, py: Python<'_>, change: Change<'_>) -> PyResult<u64> {
-        let keys = self.owner(py)?;
+        self.owner(py)?;
         let mut rng = random()?;
         let changed = computing(py, || {
-            let _changing = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
-            Store::open(&self.path, keys)?.change_access(&mut rng, change)
+            self.changed(|store| store.change_access(&mut rng, change))
         })?;
         changed.map_err(|error| errors::search(py, &error))
     }
 
-    fn owner(&self, py: Python<'_>) -> PyResult<&OwnerKeys> {
+    /// Opens the index for its owner, and remembers the version that it has after `work`, which may change it.
+    fn changed<T>(&self, work: impl FnOnce(&mut Store) -> Result<T, Error>) -> Result<T, Error> {
+        // Callers have refused other keys.
+        let Key::Owner(keys, pins) = &self.key else {
+            return Err(Error::Signature);
+        };
+        let _changing = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
+        let place = Pins::place(&self.path);
+        let mut store = pins.open(Files, &self.path, &place, keys)?;
+        pins.change(&place, &mut store, work)
+    }
+
+    fn owner(&self, py: Python<'_>) -> PyResult<(&OwnerKeys, &Pins)> {
         match &self.key {
-            Key::Owner(keys) => Ok(keys),
+            Key::Owner(keys, pins) => Ok((keys, pins)),
             _ => Err(self.needs(py, "a change", "the owner's key")),
         }
     }
 
     fn public(&self, py: Python<'_>) -> PyResult<OwnerPublicKey> {
         match &self.key {
-            Key::Owner(keys) => Ok(keys.public()),
+            Key::Owner(keys, _) => Ok(keys.public()),
             Key::Reader(keys) => Ok(keys.owner().clone()),
             Key::Public(key) => Ok(key.clone()),
             // Nothing is believed that the owner did not sign.

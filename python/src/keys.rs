@@ -1,11 +1,12 @@
 //! Keys and their files.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use pyo3::exceptions::PyUserWarning;
 use pyo3::prelude::*;
 use sordino_net::KeyFile;
-use sordino_search::{OwnerKeys, OwnerPublicKey, ReaderKeys, ReaderSecret};
+use sordino_search::{OwnerKeys, OwnerPublicKey, Pins, ReaderKeys, ReaderSecret};
 
 use crate::compute::random;
 use crate::errors;
@@ -21,7 +22,8 @@ pub(crate) use issuer::IssuerPublicKey;
 /// Keep it, and a copy of it offline: without it an index can be neither changed nor read.
 #[pyfunction]
 pub(crate) fn keygen() -> PyResult<OwnerKey> {
-    Ok(OwnerKey(OwnerKeys::generate(&mut random()?)))
+    let keys = OwnerKeys::generate(&mut random()?);
+    Ok(OwnerKey(keys, Arc::new(Pins::in_memory())))
 }
 
 /// A new pair of keys of a reader of its own, for indexes of the owner of this public key.
@@ -37,8 +39,12 @@ pub(crate) fn reader_keygen(owner: &Bound<'_, PublicKey>) -> PyResult<ReaderKey>
 /// The key of an owner: it builds, changes, signs and reads indexes. 32 secret bytes.
 ///
 /// Made by `sordino.keygen()` or `OwnerKey.load(path)`. It is never printed.
+///
+/// With it goes the memory of the versions of its indexes: in a file beside the key's, or, of a key that has no file yet, in this object.
+/// An index that is older than what is known of it, or of another history, is refused with `RollbackError`, `ForkError`,
+/// `OtherIndexError` or `GapError`: whoever keeps its folder cannot take back a revocation or a deletion.
 #[pyclass(module = "sordino", frozen)]
-pub(crate) struct OwnerKey(pub(crate) OwnerKeys);
+pub(crate) struct OwnerKey(pub(crate) OwnerKeys, pub(crate) Arc<Pins>);
 
 /// The key of a reader: it searches, and reads what the owner's indexes hold; it cannot sign.
 ///
@@ -54,6 +60,25 @@ pub(crate) struct PublicKey(pub(crate) OwnerPublicKey);
 /// The public half of a reader's own pair, which the owner grants what the reader may read. No secret.
 #[pyclass(module = "sordino", frozen)]
 pub(crate) struct ReaderPublicKey(pub(crate) sordino_search::ReaderPublicKey);
+
+/// The path of a key file. What is none is refused by this package's own error.
+pub(crate) struct Place(PathBuf);
+
+impl<'a, 'py> FromPyObject<'a, 'py> for Place {
+    type Error = PyErr;
+
+    fn extract(given: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
+        let found = given.extract::<PathBuf>();
+        found.map(Self).map_err(|_| {
+            let kind = given.get_type();
+            let kind = kind
+                .name()
+                .map_or_else(|_| "?".to_owned(), |name| name.to_string());
+            let text = format!("path is a {kind}: expected a str or a path");
+            errors::raise(given.py(), "InputError", text)
+        })
+    }
+}
 
 /// A key file; a warning if others can read a secret in it.
 fn read(py: Python<'_>, path: &Path) -> PyResult<KeyFile> {
@@ -91,20 +116,32 @@ fn number(public: &[u8]) -> u64 {
 
 #[pymethods]
 impl OwnerKey {
-    /// Writes the key to a new file that you alone can read.
+    /// Writes the key to a new file that you alone can read. The versions of indexes that this object knows go to a file beside it, whose
+    /// name ends in `.pins`.
     ///
     /// Raises `KeyFileError` if the file exists: no key is written over.
-    fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
-        write(py, &KeyFile::of_owner(&self.0), &path)
+    fn save(&self, py: Python<'_>, path: Place) -> PyResult<()> {
+        write(py, &KeyFile::of_owner(&self.0), &path.0)?;
+        let moved = self.1.move_to(&Pins::beside(&path.0));
+        moved.map_err(|error| errors::search(py, &error))
     }
 
     /// Reads a key that `save`, or `sordino keys new owner`, has written.
     ///
+    /// pins: the file of the versions that are known, where it is not the one beside the key, as of a key on a disk that cannot be
+    ///     written.
+    ///
     /// Raises `KeyFileError` for another or a damaged file, `KeyKindError` for another key.
     #[staticmethod]
-    fn load(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
-        let keys = read(py, &path)?.owner();
-        Ok(Self(keys.map_err(|error| errors::net(py, &error))?))
+    #[pyo3(signature = (path, pins=None))]
+    fn load(py: Python<'_>, path: Place, pins: Option<PathBuf>) -> PyResult<Self> {
+        let keys = read(py, &path.0)?.owner();
+        let pins = match pins {
+            Some(file) => Pins::at(&file),
+            None => Pins::beside(&path.0),
+        };
+        let keys = keys.map_err(|error| errors::net(py, &error))?;
+        Ok(Self(keys, Arc::new(pins)))
     }
 
     /// The key for those who may search, and read what is in the indexes.
@@ -127,16 +164,16 @@ impl ReaderKey {
     /// Writes the key to a new file that you alone can read.
     ///
     /// Raises `KeyFileError` if the file exists.
-    fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
-        write(py, &KeyFile::of_reader(&self.0), &path)
+    fn save(&self, py: Python<'_>, path: Place) -> PyResult<()> {
+        write(py, &KeyFile::of_reader(&self.0), &path.0)
     }
 
     /// Reads a reader's key, of its own or the owner's file.
     ///
     /// Raises `KeyFileError` for another or a damaged file, `KeyKindError` for another key.
     #[staticmethod]
-    fn load(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
-        let keys = read(py, &path)?.reader();
+    fn load(py: Python<'_>, path: Place) -> PyResult<Self> {
+        let keys = read(py, &path.0)?.reader();
         Ok(Self(keys.map_err(|error| errors::net(py, &error))?))
     }
 
@@ -174,16 +211,16 @@ impl PublicKey {
     /// Writes the key to a new file.
     ///
     /// Raises `KeyFileError` if the file exists.
-    fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
-        write(py, &KeyFile::of_public(&self.0), &path)
+    fn save(&self, py: Python<'_>, path: Place) -> PyResult<()> {
+        write(py, &KeyFile::of_public(&self.0), &path.0)
     }
 
     /// Reads an owner's public key, of its own, a reader's or the owner's file.
     ///
     /// Raises `KeyFileError` for another or a damaged file, `KeyKindError` for another key.
     #[staticmethod]
-    fn load(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
-        let key = read(py, &path)?.public();
+    fn load(py: Python<'_>, path: Place) -> PyResult<Self> {
+        let key = read(py, &path.0)?.public();
         Ok(Self(key.map_err(|error| errors::net(py, &error))?))
     }
 
@@ -210,16 +247,16 @@ impl ReaderPublicKey {
     /// Writes the key to a new file.
     ///
     /// Raises `KeyFileError` if the file exists.
-    fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
-        write(py, &KeyFile::of_reader_public(&self.0), &path)
+    fn save(&self, py: Python<'_>, path: Place) -> PyResult<()> {
+        write(py, &KeyFile::of_reader_public(&self.0), &path.0)
     }
 
     /// Reads a reader's public key, of its own or the pair's file.
     ///
     /// Raises `KeyFileError` for another or a damaged file, `KeyKindError` for another key, or one that protects nothing.
     #[staticmethod]
-    fn load(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
-        let key = read(py, &path)?.reader_public();
+    fn load(py: Python<'_>, path: Place) -> PyResult<Self> {
+        let key = read(py, &path.0)?.reader_public();
         Ok(Self(key.map_err(|error| errors::net(py, &error))?))
     }
 

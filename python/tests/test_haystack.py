@@ -1,5 +1,6 @@
 """Haystack's own tests of document stores, and what is particular to this one."""
 
+import copy
 import os
 
 import numpy as np
@@ -13,6 +14,7 @@ from dataclasses import replace
 from haystack import Document, Pipeline
 from haystack.document_stores.errors import DuplicateDocumentError
 from haystack.document_stores.types import DuplicatePolicy
+from haystack.errors import FilterError
 from haystack.testing.document_store import DocumentStoreBaseTests
 
 import sordino
@@ -93,3 +95,42 @@ def test_stores_and_documents_that_cannot_be(tmp_path, key):
         store.write_documents(twice, policy=DuplicatePolicy.FAIL)
     assert store.write_documents(twice, policy=DuplicatePolicy.OVERWRITE) == 2
     assert store.count_documents() == 1
+
+
+def test_settings_are_read_twice(tmp_path, key):
+    key.save(tmp_path / "owner.key")
+    store = SordinoDocumentStore(tmp_path / "index", key=tmp_path / "owner.key", embedding_dim=16)
+    saved = SordinoEmbeddingRetriever(store, top_k=3).to_dict()
+    before = copy.deepcopy(saved)
+    for _ in range(2):
+        assert SordinoEmbeddingRetriever.from_dict(saved).top_k == 3
+        assert saved == before
+    again = SordinoDocumentStore.from_dict(store.to_dict())
+    assert again.to_dict() == store.to_dict()
+
+
+def test_settings_that_an_index_was_not_made_with_are_refused(tmp_path, key):
+    SordinoDocumentStore(tmp_path / "index", key=key, embedding_dim=16, max_results=5).write_documents(documents())
+    for settings, match in [({"embedding_dim": 17}, "made with 16"), ({"max_results": 7}, "made with 5"), ({"mode": "open"}, "'masked'")]:
+        store = SordinoDocumentStore(tmp_path / "index", key=key, **settings)
+        for call in [store.count_documents, lambda: SordinoEmbeddingRetriever(store).run([1.0] * 16)]:
+            with pytest.raises(sordino.InputError, match=match):
+                call()
+    store = SordinoDocumentStore(tmp_path / "index", key=key)
+    # Without an embedding, of the dimension that the index has.
+    assert store.write_documents([Document(id="none", content="x")]) == 1
+    retriever = SordinoEmbeddingRetriever(store)
+    with pytest.warns(UserWarning, match="at most 5"):
+        assert len(retriever.run(documents()[3].embedding, top_k=30)["documents"]) <= 5
+    assert store.count_documents() == 31
+
+
+def test_filters_that_are_none_are_refused(tmp_path, key):
+    store = SordinoDocumentStore(tmp_path / "index", key=key, embedding_dim=16)
+    store.write_documents(documents())
+    assert len(store.filter_documents({})) == 30
+    for filters in [[], ["meta.even"], "x"]:
+        with pytest.raises(FilterError):
+            store.filter_documents(filters)
+        with pytest.raises(FilterError):
+            SordinoEmbeddingRetriever(store).run([1.0] * 16, filters=filters)

@@ -3,6 +3,7 @@
 import gc
 import os
 import pickle
+import re
 import subprocess
 import sys
 import threading
@@ -94,11 +95,6 @@ def test_k_that_no_index_has(tmp_path, key, vectors, k):
         {"recall": "high", "mode": "sealed"},
         {"queries": -1},
         {"queries": 2**64},
-        {"norm": float("nan"), "metric": "euclidean"},
-        {"norm": -1.0, "metric": "euclidean"},
-        {"norm": 0.0, "metric": "inner-product"},
-        {"norm": 1e-30, "metric": "inner-product"},
-        {"norm": "long", "metric": "euclidean"},
         {"packing": 5},
         {"packing": 300},
         {"packing": "4"},
@@ -199,10 +195,9 @@ def test_what_looks_like_numbers_texts_or_payloads_and_is_not(tmp_path, client, 
         no_bug(of(payloads=payloads), sordino.PayloadError)
     assert "id 1" in no_bug(of(ids=["a", "\udfff", "c"]), sordino.IdsError)
     no_bug(of(ids="abc"), sordino.DtypeError)
-    for settings in [{"packing": -1}, {"packing": "4"}, {"mode": 3}, {"metric": None}, {"recall": "high"}, {"norm": "1"}]:
+    for settings in [{"packing": -1}, {"packing": "4"}, {"mode": 3}, {"metric": None}, {"recall": "high"}]:
         (name, value) = next(iter(settings.items()))
         assert repr(value) in no_bug(of(metric="euclidean", **settings) if name != "metric" else of(**settings), sordino.InputError)
-    assert "-1" in no_bug(of(metric="euclidean", norm=-1), sordino.InputError)
     no_bug(lambda: sordino.Client("localhost:7700", key=key), sordino.NoIndexError)
     no_bug(lambda: sordino.Client("http://127.0.0.1:1", key=key, client_key=key), sordino.KeyKindError)
     alice = sordino.client_keygen()
@@ -245,6 +240,63 @@ def test_keys_and_places_that_are_something_else(tmp_path, index, key, vectors):
     no_bug(lambda: sordino.Client(index, key=key, pin=b"x" * 56), sordino.IntegrityError)
     no_bug(lambda: sordino.Client(index, key=key, cache=tmp_path), sordino.InputError)
     no_bug(lambda: sordino.Client("http://127.0.0.1:1", key=key, cache=3), sordino.Error, TypeError)
+
+
+def test_collections_without_an_order_go_with_no_vectors(tmp_path, key, vectors):
+    index = sordino.build(tmp_path / "index", vectors[:3], key=key, attributes={"a": [1, 2, 3]})
+
+    def calls(**how):
+        yield lambda: sordino.build(tmp_path / "i", vectors[:3], key=key, **how)
+        yield lambda: index.add(vectors[:3], **how)
+        yield lambda: sordino.build(tmp_path / "i", iter([sordino.Batch(vectors[:3], **how)]), key=key)
+
+    for how, error in [
+        ({"payloads": {"a", "b", "c"}}, sordino.PayloadError), ({"payloads": {"a": 1, "b": 2, "c": 3}}, sordino.PayloadError),
+        ({"payloads": {"a": 1, "b": 2, "c": 3}.keys()}, sordino.PayloadError), ({"attributes": {"a": {1, 2, 3}}}, sordino.AttributesError),
+    ]:
+        for call in calls(**how):
+            assert "expected a list" in no_bug(call, error)
+    assert len(index) == 3
+    # These have the order in which they were filled.
+    assert len(sordino.build(tmp_path / "i", vectors[:3], key=key, payloads={1: "a", 2: "b", 3: "c"}.values())) == 3
+
+
+def test_vectors_that_are_nearly_some_say_how(tmp_path, key, vectors):
+    class Tensor:
+        def __init__(self, error):
+            self.error = error
+
+        def __array__(self, dtype=None, copy=None):
+            raise self.error
+
+    def column(rows):
+        made = np.empty(len(rows), object)
+        made[:] = list(rows)
+        return made
+
+    batch = sordino.Batch(vectors[:3])
+    index = sordino.build(tmp_path / "index", vectors[:3], key=key)
+    for rows, match in [
+        (Tensor(TypeError("Got unsupported ScalarType BFloat16")), "Tensor.*detach"), (Tensor(RuntimeError("requires grad")), "numpy"),
+        (column(vectors[:3]), "np.stack"), (column([[1.0], [1.0, 2.0]]), "different lengths"), (lambda: iter([vectors]), "call it"),
+        ([batch], "iter"), (batch, "iter"), ({0: [1.0]}, "dict"), (np.array([[1.0, None]], object), "missing"),
+    ]:
+        for call in [lambda rows=rows: sordino.build(tmp_path / "i", rows, key=key), lambda rows=rows: index.add(rows)]:
+            assert re.search(match, no_bug(call, sordino.DtypeError))
+
+
+def test_values_in_a_filter_stay_values(tmp_path, key, vectors):
+    tenants = ["a", "o'hara", "a' or tenant != 'a", 'say "x"', "\\", ""]
+    index = sordino.build(tmp_path / "index", vectors[:6], key=key, attributes={"tenant": tenants, "n": [1, 2, 3, 4, 5, 6], "f": [0.5, -1e300, 2, 3, 4, 5], "b": [True, False] * 3})
+    with sordino.Client(index, key=key) as client:
+        for at, tenant in enumerate(tenants):
+            assert client.search(vectors[0], where=f"tenant = {sordino.quoted(tenant)}").ids[0, :2].tolist() == [at, -1]
+        for name, value, at in [("n", 4, 3), ("f", -1e300, 1), ("f", 0.5, 0)]:
+            assert client.search(vectors[0], where=f"{name} = {sordino.quoted(value)}").ids[0, :2].tolist() == [at, -1]
+        assert set(client.search(vectors[0], where=f"b = {sordino.quoted(True)}").ids[0, :4].tolist()) == {0, 2, 4, -1}
+    for wrong in [None, float("nan"), [1], b"x"]:
+        with pytest.raises(sordino.FilterError):
+            sordino.quoted(wrong)
 
 
 def test_names_of_any_script(tmp_path, key, vectors):
@@ -295,8 +347,9 @@ def test_clients_outlive_what_they_were_made_of(tmp_path, vectors):
     gc.collect()
     assert all(result.ids[0, 0] == 4 and result.payloads == [[b"x"]] for result in results)
     # Dropped without being stopped.
-    del server
-    gc.collect()
+    with pytest.warns(RuntimeWarning, match="stops"):
+        del server
+        gc.collect()
 
 
 def test_threads_search_refresh_and_close_at_once(tmp_path, key, vectors):

@@ -94,3 +94,28 @@ def test_a_client_that_another_thread_closes_still_gives_what_was_found(tmp_path
 
     client._native = Closing()
     assert client.search(np.eye(4)[0]).ids[0, 0] == UUIDS[0]
+
+
+def test_ids_of_arrow_and_streams_of_them_are_what_they_say(tmp_path, key):
+    pa = pytest.importorskip("pyarrow")
+    for at, ids in enumerate([pa.array(TEXTS), pa.chunked_array([TEXTS[:2], TEXTS[2:]]), iter(TEXTS), (text for text in TEXTS)]):
+        index = sordino.build(tmp_path / str(at), np.eye(4), key=key, ids=ids, payloads=pa.array(["w", "x", "y", "z"]), k=1)
+        assert index.info()["id_kind"] == "text"
+        assert index.payloads() == dict(zip(TEXTS, [b"w", b"x", b"y", b"z"]))
+        index.add(np.eye(4)[:1], ids=pa.array(["new"]), payloads=pa.array([b"v"]))
+        index.delete(pa.array(["new"]))
+    numbers = sordino.build(tmp_path / "n", np.eye(4), key=key, ids=pa.array([7, 5, 3, 1], pa.uint64()), k=1)
+    assert numbers.info()["id_kind"] == "number" and len(numbers) == 4
+    batches = iter([sordino.Batch(np.eye(4), ids=iter(UUIDS), payloads=pa.array(["w", "x", "y", "z"]))])
+    assert sordino.build(tmp_path / "b", batches, key=key, k=1).info()["id_kind"] == "uuid"
+
+
+def test_the_id_that_is_none_is_named(tmp_path, key):
+    pa = pytest.importorskip("pyarrow")
+    for ids, match in [
+        ([1, 2, None, 4], "id 2 is missing"), ([1, 2.5, 3, 4], "float64"), (np.array([1, 2, 1.5, 4], object), "id 2 is a float"),
+        (pa.array([1, None, 3, 4]), "id 1 is missing"), (np.array([1, np.nan, 3, 4]), "id 1 is missing"), (["a", None, "c", "d"], "id 1 is a NoneType"),
+        ({1, 2, 3, 4}, "a set.*expected a list"), ({1: 0, 2: 0, 3: 0, 4: 0}, "a dict.*expected a list"), ({1: 0, 2: 0, 3: 0, 4: 0}.keys(), "dict_keys"),
+    ]:
+        with pytest.raises(sordino.DtypeError, match=match):
+            sordino.build(tmp_path / "index", np.eye(4), key=key, ids=ids)

@@ -1,6 +1,8 @@
 """LlamaIndex on a private index, by its own index class and query types."""
 
 import asyncio
+import copy
+import pickle
 import threading
 
 import pytest
@@ -62,6 +64,60 @@ def test_filters_run_at_the_client(store):
     assert set(ask(store, 5, similarity_top_k=20, doc_ids=["document 0"]).ids) == {
         f"node {n}" for n in range(0, 16, 3)
     }
+
+
+def test_an_empty_list_allows_no_node(store):
+    assert ask(store, 5, node_ids=[]).ids == [] and ask(store, 5, doc_ids=[]).ids == []
+    assert ask(store, 5, node_ids=[], query_str="of a retriever, which was given none").ids == ["node 5"]
+    assert ask(store, 5, doc_ids=[], query_str="text").ids == []
+    assert store.get_nodes([]) == []
+    store.delete_nodes([])
+    everything = MetadataFilters(filters=[])
+    for call in [store.delete_nodes, lambda: store.delete_nodes(filters=everything)]:
+        with pytest.raises(sordino.InputError, match="clear"):
+            call()
+    store.delete_nodes([], everything)
+    assert len(store.get_nodes()) == 16
+
+
+def test_arguments_that_nobody_reads_are_refused(store):
+    query = VectorStoreQuery(query_embedding=node(5, "").embedding)
+    for call in [
+        lambda: store.query(query, where={"n": 1}),
+        lambda: store.add([node(1, "d")], where=1),
+        lambda: store.delete("document 1", where=1),
+        lambda: store.delete_nodes(["node 1"], where=1),
+        lambda: asyncio.run(store.aquery(query, where=1)),
+        lambda: asyncio.run(store.adelete_nodes(["node 1"], where=1)),
+    ]:
+        with pytest.raises(sordino.InputError, match="where"):
+            call()
+    assert len(store.get_nodes()) == 16
+
+
+def test_filters_that_cannot_be_decided_are_errors_of_this_package(store):
+    text = MetadataFilters(filters=[MetadataFilter(key="n", value="1", operator=FilterOperator.GT)])
+    nested = MetadataFilters(filters=[MetadataFilters(filters=[MetadataFilter(key="n", value=1)])])
+    for filters in [text, nested]:
+        with pytest.raises(sordino.FilterError):
+            ask(store, 5, filters=filters)
+
+
+def test_stores_are_not_copied_and_streams_of_nodes_are_taken(store):
+    for copying in [pickle.dumps, copy.deepcopy]:
+        with pytest.raises(sordino.KeyKindError, match="not copied"):
+            copying(store)
+    assert store.add(node(n, "more") for n in (20, 21)) == ["node 20", "node 21"]
+    with pytest.raises(sordino.InputError, match="'bare' has no embedding"):
+        store.add([TextNode(id_="bare", text="x")])
+    with pytest.raises(sordino.InputError, match="'odd'.*JSON"):
+        store.add([TextNode(id_="odd", text="x", metadata={"n": object()}, embedding=[1.0] * 8)])
+
+
+def test_settings_that_an_index_was_not_made_with_are_refused(store, tmp_path, key):
+    other = SordinoVectorStore(tmp_path / "index", key=key, max_results=5)
+    with pytest.raises(sordino.InputError, match="made with 20"):
+        ask(other, 5)
 
 
 def test_nodes_are_replaced_read_and_deleted(store):

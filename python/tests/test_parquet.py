@@ -83,6 +83,8 @@ def test_wrong_files_are_named(lake, tmp_path):
     refused(sordino.DtypeError, "lists of numbers", {"v": [["a"], ["b"]]})
     refused(sordino.FormatError, "no column 'v'", {"w": rows})
     refused(sordino.IdsError, "1 ids are null", {"v": rows, "id": [1, None]}, ids="id")
+    # Records without ids are numbered in the order of files, which a set has not.
+    refused(sordino.InputError, "a set", path={str(folder / "part-0.parquet"), str(folder / "part-1.parquet")})
     refused(sordino.MissingFileError, "no file", path=tmp_path / "none.parquet")
     (tmp_path / "empty").mkdir()
     refused(sordino.MissingFileError, r"\.parquet", path=tmp_path / "empty")
@@ -206,7 +208,7 @@ def test_a_task_that_is_done_twice_or_killed_is_taken_once(lake, tmp_path, key):
             yield first
             yield second
 
-    settings = _tasks.settings_of("masked", "cosine", 2, 100, None, None)
+    settings = _tasks.settings_of("masked", "cosine", 2, 100, None)
     columns = {"vectors": "embedding", "ids": "id"}
     index = _tasks.build(tmp_path / "index", folder, run, key_file=tmp_path / "owner.key", settings=settings, segment=300, **columns)
     assert len(index) == N and index.verify()["full"]
@@ -267,7 +269,7 @@ def test_lists_of_a_task_that_is_done_twice_or_killed_are_taken_once(clusters, t
 
     folder, vectors, ids, queries = clusters
     key.save(tmp_path / "owner.key")
-    settings = _tasks.settings_of("routed", "euclidean", 10, 10, None, None, 0.9)
+    settings = _tasks.settings_of("routed", "euclidean", 10, 10, None, 0.9)
     choices = {"key_file": tmp_path / "owner.key", "vectors": "embedding", "ids": None, "settings": settings, "segment": 900}
 
     def run(job, tasks):
@@ -329,7 +331,7 @@ def test_records_that_change_between_task_and_end_leave_no_index(clusters, tmp_p
     def write(vectors):
         pq.write_table(pa.table({"embedding": list(vectors)}), path, row_group_size=500)
 
-    settings = _tasks.settings_of("sealed", "cosine", 10, 10, None, None, 0.9, "downloaded")
+    settings = _tasks.settings_of("sealed", "cosine", 10, 10, None, 0.9, "downloaded")
     choices = {"key_file": tmp_path / "owner.key", "vectors": "embedding", "ids": None, "settings": settings, "segment": 500}
     for changed, text in [(vectors[::-1], "others than task 0"), (vectors[:3990], "fewer records")]:
         write(vectors)

@@ -153,8 +153,9 @@ def test_changes_that_cannot_be_made(tmp_path, key):
     with pytest.raises(sordino.IdsError, match="18446744073709551615"):
         index.add(np.eye(4)[:1])
     far = sordino.build(tmp_path / "far", np.eye(4), key=key, k=1, metric="euclidean")
-    with pytest.raises(sordino.NormError, match="length 100"):
-        far.add(100 * np.eye(4))
+    far.add(100 * np.eye(4))
+    with pytest.raises(sordino.NormError, match="row 0"):
+        far.add(np.full((1, 4), 1e30))
 
 
 def test_settings_that_do_not_exist(tmp_path, key):
@@ -167,6 +168,13 @@ def test_settings_that_do_not_exist(tmp_path, key):
         {"queries": -1},
     ]:
         with pytest.raises(sordino.InputError, match=str(list(settings.values())[-1]).split(".")[0]):
+            sordino.build(tmp_path / "index", np.eye(8), key=key, k=1, **settings)
+    # Settings that the mode or the metric would pass over.
+    for settings, match in [
+        ({"mode": "sealed", "packing": 4}, "packing = 4"), ({"mode": "local", "packing": 4}, "packing = 4"), ({"routing": "hashed"}, "routing = 'hashed'"),
+        ({"mode": "routed", "routing": "encrypted"}, "routing"),
+    ]:
+        with pytest.raises(sordino.InputError, match=match):
             sordino.build(tmp_path / "index", np.eye(8), key=key, k=1, **settings)
     with pytest.raises(sordino.InputError, match="progress"):
         sordino.build(tmp_path / "index", np.eye(8), key=key, k=1, progress=7)

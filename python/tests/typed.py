@@ -1,5 +1,7 @@
 """What type checkers see of the package. `scripts/python.sh` has mypy check it, and nothing runs it."""
 
+from typing import Any
+
 import numpy as np
 from typing_extensions import assert_type
 
@@ -13,8 +15,10 @@ def search(index: sordino.Index, key: sordino.OwnerKey, vectors: np.ndarray) -> 
             assert_type(client, sordino.Client)
             assert_type(client.payloads([1, 2]), list[bytes | None])
             assert_type(client.attributes(3), list[dict[str, int | float | bool | str] | None])
-            client.search(vectors, 3, where="year > 2020", threshold=0.5)
+            client.search(vectors, 3, where=f"tenant = {sordino.quoted('a')}", threshold=0.5)
             return client.search(vectors).payloads
+    except sordino.BusyError as busy:
+        assert_type(busy.args, tuple[Any, ...])
     except sordino.NetworkError as error:
         assert_type(error, sordino.NetworkError)
     except (sordino.StaleError, sordino.Error):

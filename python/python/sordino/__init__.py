@@ -15,12 +15,13 @@ Every exception that this package raises of its own is a `sordino.Error`.
 """
 
 from . import blake3, fpe, mldsa, pir
-from ._client import Client, Result
+from ._client import Client, Result, quoted
 from ._errors import (
     AccessError,
     AddressError,
     AttributesError,
     BrokenError,
+    BusyError,
     CertificateError,
     ClosedError,
     DeadlineError,
@@ -66,6 +67,7 @@ from ._errors import (
     ShapeError,
     SignatureError,
     StaleError,
+    StaleHintError,
     StatusError,
     TooLargeError,
     UnknownIdError,
@@ -98,6 +100,7 @@ __all__ = [
     "AttributesError",
     "Batch",
     "BrokenError",
+    "BusyError",
     "CertificateError",
     "Client",
     "ClientKey",
@@ -155,6 +158,7 @@ __all__ = [
     "ShapeError",
     "SignatureError",
     "StaleError",
+    "StaleHintError",
     "StatusError",
     "TooLargeError",
     "UnknownIdError",
@@ -173,6 +177,7 @@ __all__ = [
     "open",
     "pir",
     "plan",
+    "quoted",
     "reader_keygen",
     "serve",
 ]

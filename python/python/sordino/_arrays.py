@@ -7,6 +7,7 @@ numbers, strings, objects and booleans are refused.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Set
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
@@ -37,16 +38,46 @@ def numbers(rows: Any, what: str) -> np.ndarray:
     """An array of numbers of any dtype, as it lies."""
     import numpy as np
 
+    ordered(rows, what, DtypeError)
     try:
         array = np.asarray(rows)
     except ValueError as error:
         raise ShapeError(f"{what}: {error}") from None
+    except (TypeError, RuntimeError) as error:
+        # Tensors on a graphics card, with gradients, or of a kind that numpy lacks.
+        raise DtypeError(
+            f"{what}: a {type(rows).__name__} gives no array ({error}): of a tensor give `.float().detach().cpu().numpy()`"
+        ) from None
     if isinstance(rows, np.ma.MaskedArray) and np.ma.is_masked(rows):
         raise InputError(f"{what}: {int(np.ma.getmaskarray(rows).sum())} numbers are masked: fill them in, or leave the rows out")
     if array.dtype.kind not in "fiu":
-        hint = " (rows of different lengths?)" if array.dtype.kind == "O" else ""
-        raise DtypeError(f"{what} of dtype {array.dtype}{hint}: expected floating-point numbers or integers")
+        raise DtypeError(f"{what} of dtype {array.dtype}{_hint(array)}: expected floating-point numbers or integers")
     return array
+
+
+def _hint(array: np.ndarray) -> str:
+    """Advice for an array of objects, or of numbers that numpy has from another package."""
+    if array.dtype.kind == "V":
+        return ", whose numbers numpy does not know (`.astype(np.float32)` makes those of ml_dtypes floats)"
+    if array.dtype.kind != "O":
+        return ""
+    lengths = {len(row) for row in array.flat if hasattr(row, "__len__")}
+    if array.ndim == 1 and len(lengths) == 1:
+        return " (a column of arrays: `np.stack(column)` makes a matrix of it)"
+    return " (rows of different lengths)" if len(lengths) > 1 else " (objects, or missing values, in the place of numbers)"
+
+
+def ordered(values: Any, what: str, error: type[InputError]) -> None:
+    """Refuses collections whose order is not that of the vectors."""
+    if isinstance(values, (Set, Mapping)):
+        raise error(f"{what}: a {type(values).__name__}, which has no order that goes with the others: expected a list")
+
+
+def held(values: Any) -> Any:
+    """A collection that can be read twice: Arrow's columns and iterators as lists."""
+    if hasattr(values, "to_pylist"):
+        return values.to_pylist()
+    return list(values) if hasattr(values, "__next__") else values
 
 
 def float32(array: np.ndarray) -> np.ndarray:
@@ -62,6 +93,8 @@ def ids(values: Any, count: int | None = None) -> np.ndarray | list[str]:
     """Record ids: uint64, or texts and UUIDs as a list of str; `count` is the number of vectors that they are for."""
     import numpy as np
 
+    ordered(values, "ids", DtypeError)
+    values = held(values)
     texts = _texts(values)
     if texts is not None:
         if count is not None and len(texts) != count:
@@ -77,7 +110,7 @@ def ids(values: Any, count: int | None = None) -> np.ndarray | list[str]:
         whole = all(_is_whole(value) for value in exact.flat)
         array = exact if whole else array
     if not whole:
-        raise DtypeError(f"ids of dtype {array.dtype}: expected integers, or a list of str or uuid.UUID")
+        raise DtypeError(f"ids of dtype {array.dtype}{_wrong_id(array)}: expected integers, or a list of str or uuid.UUID")
     if array.ndim != 1:
         raise ShapeError(f"ids of shape {array.shape}: expected (n,)")
     if count is not None and len(array) != count:
@@ -87,6 +120,24 @@ def ids(values: Any, count: int | None = None) -> np.ndarray | list[str]:
         at = int(outside.argmax())
         raise IdsError(f"id {array[at]} at {at}: expected 0 to {_MAX_ID}")
     return np.ascontiguousarray(array, dtype=np.uint64)
+
+
+def _wrong_id(array: np.ndarray) -> str:
+    """The first id that is none, and its row."""
+    import numpy as np
+
+    if array.dtype.kind == "O" and array.ndim == 1:
+        at = next((at for at, value in enumerate(array.tolist()) if not _is_whole(value)), None)
+        return "" if at is None else f", of which id {at} is {_short(array[at])}"
+    if array.dtype.kind == "f" and array.ndim == 1 and len(array):
+        missing = np.asarray(array != array)
+        if missing.any():
+            return f", of which id {int(missing.argmax())} is missing"
+    return ""
+
+
+def _short(value: Any) -> str:
+    return "missing" if value is None else f"a {type(value).__name__}"
 
 
 def _is_whole(value: Any) -> bool:
@@ -131,7 +182,10 @@ def _texts(values: Any) -> list[str] | None:
 
 def id_kind(values: Any) -> str:
     """The kind of these ids: number, text or uuid."""
-    first = next(iter(values), None) if hasattr(values, "__iter__") else None
+    first: Any = next(iter(values), None) if hasattr(values, "__iter__") else None
+    if hasattr(first, "as_py"):
+        # Arrow's values are objects of its own.
+        first = first.as_py()
     if isinstance(first, UUID):
         return "uuid"
     return "text" if isinstance(first, str) else "number"
@@ -141,6 +195,7 @@ def payloads(values: Iterable[Any]) -> list[bytes]:
     """Payloads as bytes: text is encoded in UTF-8."""
     if isinstance(values, (str, bytes, bytearray, memoryview)):
         raise PayloadError(f"payloads: one {type(values).__name__}, expected one for each vector")
+    ordered(values, "payloads", PayloadError)
     return [_payload(at, value) for at, value in enumerate(values)]
 
 
@@ -151,7 +206,8 @@ def _payload(at: int, value: Any) -> bytes:
         return value.encode()
     if isinstance(value, (bytes, bytearray, memoryview)):
         return bytes(value)
-    raise PayloadError(f"payload {at} is a {type(value).__name__}: expected bytes or str")
+    hint = ', b"" for a record without one' if value is None or type(value).__name__ == "NAType" else ""
+    raise PayloadError(f"payload {at} is a {type(value).__name__}: expected bytes or str{hint}")
 
 
 def octets(value: Any, what: str) -> bytes:
@@ -165,6 +221,7 @@ def octets_each(values: Any, what: str) -> list[bytes]:
     """A list of bytes; one alone is no list of its numbers."""
     if isinstance(values, (str, bytes, bytearray, memoryview)) or not hasattr(values, "__iter__"):
         raise InputError(f"{what}s: one {type(values).__name__}, expected a list of bytes")
+    ordered(values, f"{what}s", InputError)
     return [octets(value, f"{what} {at}") for at, value in enumerate(values)]
 
 

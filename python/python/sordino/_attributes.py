@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ._arrays import is_unicode
+from ._arrays import is_unicode, ordered
 from ._errors import AttributesError, DtypeError
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ _INT = range(-(2**63), 2**63)
 def columns(given: Any, count: int | None = None) -> Columns:
     """The columns of a mapping or a data frame, of a value for each of `count` records. A column without any value has no type, and is left out."""
     if not hasattr(given, "items"):
-        raise AttributesError(f"attributes: one {type(given).__name__}, expected a dict of columns by name, or a data frame")
+        raise AttributesError(f"attributes: one {type(given).__name__}, expected a dict of columns by name, or a data frame of pandas")
     found = []
     for name, values in given.items():
         if not isinstance(name, str):
@@ -64,6 +64,7 @@ def _values(name: str, values: Any) -> list[Any]:
 
     if isinstance(values, (str, bytes)) or not hasattr(values, "__iter__"):
         raise AttributesError(f"attribute {name}: one {type(values).__name__}, expected a value for each vector")
+    ordered(values, f"attribute {name}", AttributesError)
     if hasattr(values, "to_pylist"):
         listed = values.to_pylist()
     elif hasattr(values, "isna"):

@@ -6,8 +6,8 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from . import _arrays, _sordino
-from ._errors import FilterError, InputError, KError, KeyKindError, NoIndexError
-from ._files import content, pem
+from ._errors import FilterError, InputError, KError, KeyKindError, NoIndexError, of_file
+from ._files import content, pem, place
 from ._index import Index, real_number, whole_number
 
 if TYPE_CHECKING:
@@ -93,6 +93,8 @@ class Client:
         this and later clients of any index: they ask only for what is not there. It holds what the server
         gave, nothing secret from it; a damaged file is downloaded again. The server can tell a client that
         has been there before.
+    wait: seconds that a search waits, 60 if nothing is said, while the server says that it has too many requests or that this
+        client asks too often. It asks again with fresh secrets; after that it raises `BusyError`. With 0 it does not wait.
 
     Raises `NoIndexError`, `SignatureError` and other `IntegrityError`s, `UnreachableError`, `RefusedError`,
     `KeyKindError`, `AddressError`, `CertificateError`.
@@ -109,6 +111,7 @@ class Client:
         pin: bytes | None = None,
         over_gap: bool = False,
         cache: str | os.PathLike[str] | None = None,
+        wait: float | None = None,
     ) -> None:
         if over_gap and pin is None:
             raise InputError("over_gap without a pin: there is no version to go on from")
@@ -119,23 +122,22 @@ class Client:
             if token is not None and client_key is None:
                 raise InputError("a token without the client_key that it was issued to")
             trusted, shown = pem(roots, "roots"), content(token, "token")
-            self._native = _sordino.Client.remote(index_or_url, key, client_key, shown, trusted, known, cache)
+            folder = None if cache is None else place(cache, "cache", "the path of a folder")
+            patience = real_number(60.0 if wait is None else wait, "wait")
+            self._native = _sordino.Client.remote(index_or_url, key, client_key, shown, trusted, known, folder, patience)
             return
-        if any(given is not None for given in (client_key, token, roots, cache)):
+        if any(given is not None for given in (client_key, token, roots, cache, wait)):
             raise InputError(
-                "client_key, token, roots and cache are for a server's address, not for an index in this process"
+                "client_key, token, roots, cache and wait are for a server's address, not for an index in this process"
             )
-        if isinstance(index_or_url, Index):
-            path = index_or_url.path
-        elif isinstance(index_or_url, (str, os.PathLike)):
-            path = os.fspath(index_or_url)
-        else:
-            raise InputError(f"{type(index_or_url).__name__}: expected an Index, its path, or a URL")
+        given = index_or_url.path if isinstance(index_or_url, Index) else index_or_url
+        path = place(given, "index_or_url", "an Index, its path, or a URL")
         try:
             self._native = _sordino.Client.here(path, key, known)
         except NoIndexError as error:
-            if ":" in str(path) and not os.path.exists(path):
-                raise NoIndexError(f"{error}; the address of a server begins with https:// or http://") from None
+            if ":" in str(given) and not os.path.exists(path):
+                hint = f"{error}; the address of a server begins with https:// or http://"
+                raise of_file(NoIndexError(hint), path) from None
             raise
 
     def search(
@@ -152,10 +154,13 @@ class Client:
         threshold: the lowest score of a result, or the longest Euclidean distance.
 
         Several queries use all processors, or up to 8 connections. If the index changes meanwhile on a
-        server, this follows it.
+        server, this follows it; where the server answers only so many requests a second, it waits (`wait` of the client).
+
+        Values in a condition stand in quotes, and a quote within is doubled: `f"tenant = {sordino.quoted(name)}"` does both.
 
         Raises before anything is sent: `DimensionError`, `ShapeError`, `DtypeError`, `NotFiniteError`,
-        `ZeroVectorError`, `KError`, `FilterError`. Later: `SearchError` if the server's answers are wrong, `NetworkError`.
+        `ZeroVectorError`, `KError`, `FilterError`. Later: `SearchError` if the server's answers are wrong, `NetworkError`, of which
+        `BusyError` says that the server had too many requests all the time.
         """
         rows = _arrays.matrix(queries, "queries", single=True)
         number = min(10, self._native.k) if k is None else whole_number(k, "k")
@@ -211,6 +216,24 @@ class Client:
         traceback: TracebackType | None,
     ) -> None:
         self.close()
+
+
+def quoted(value: str | int | float | bool) -> str:
+    """A value as a condition has it, `Client.search(where=f"tenant = {sordino.quoted(name)}")`: whatever is in a text, it
+    stays one value, and cannot become a condition of its own.
+
+    Raises `FilterError` for what is no value: None, NaN, infinity, and other types than these.
+    """
+    if isinstance(value, str):
+        # Text that cannot be encoded is refused with the condition.
+        return "'" + str(value).replace("'", "''") + "'"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int):
+        return str(int(value))
+    if isinstance(value, float) and abs(value) < float("inf"):
+        return repr(float(value))
+    raise FilterError(f"a value that is {value!r}: expected a str, an int, a bool or a finite float")
 
 
 def _where(condition: str | None) -> str | None:

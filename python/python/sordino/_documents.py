@@ -12,11 +12,23 @@ import json
 import os
 import threading
 import warnings
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
+from uuid import UUID
 
 from . import _arrays
 from ._client import Client
-from ._errors import Error, FormatError, IdsError, InputError, KeyKindError
+from ._errors import (
+    Error,
+    FormatError,
+    IdsError,
+    InputError,
+    KeyKindError,
+    NoIndexError,
+    OtherIndexError,
+    ZeroVectorError,
+    of_file,
+)
+from ._files import place as absolute
 from ._index import Index, Mode, build, whole_number
 from ._index import open as open_index
 from ._sordino import OwnerKey, ReaderKey
@@ -34,12 +46,18 @@ if TYPE_CHECKING:
 _NONE = 0
 _PLACES = 3
 
+# Results of a search, if nothing is said when the index is made.
+MOST = 20
+
 
 class Documents:
     """Documents by id: JSON objects in payloads, found by vectors.
 
     With an owner's key `place` is a directory, which need not be there yet; with a reader's it may be a
     server's address too, and nothing can be changed.
+
+    It stays with the index that it first meets or makes: if that is removed, or another is put in its place, each call
+    is an error, and nothing is written.
     """
 
     def __init__(
@@ -47,24 +65,31 @@ class Documents:
         place: Index | str | os.PathLike[str],
         key: OwnerKey | ReaderKey,
         *,
-        most: int,
-        mode: Mode,
+        most: int | None,
+        mode: Mode | None,
+        dim: int | None = None,
         client_key: ClientKey | None,
         token: bytes | str | os.PathLike[str] | None,
         roots: bytes | str | os.PathLike[str] | None,
     ) -> None:
         if not isinstance(key, (OwnerKey, ReaderKey)):
             raise KeyKindError(f"{type(key).__name__}; expected an OwnerKey or a ReaderKey")
-        if not 1 <= whole_number(most, "max_results") < 1024:
+        if most is not None and not 1 <= whole_number(most, "max_results") < 1024:
             raise InputError(f"max_results = {most}: expected 1 to 1023")
+        if mode is not None and mode not in get_args(Mode):
+            raise InputError(f"mode = {mode!r}: expected one of {', '.join(get_args(Mode))}")
         self._key = key
-        self._place = place.path if isinstance(place, Index) else place
         self._remote = isinstance(place, str) and "://" in place
+        given = place.path if isinstance(place, Index) else place
+        self._place = str(given) if self._remote else absolute(given, "index", "an index's directory or the address of a server")
         self._how: dict[str, Any] = {"client_key": client_key, "token": token, "roots": roots} if self._remote else {}
         self._most = most
         self._mode = mode
+        self._dim = None if dim is None else whole_number(dim, "embedding_dim")
         self._lock = threading.RLock()
         self._client: Client | None = None
+        # The id of the index, once it is known.
+        self._index: str | None = None
         # The owner's table of documents: ids, and the version of the index that it is of.
         self._numbers: dict[str, int] = {}
         self._version = 0
@@ -72,15 +97,31 @@ class Documents:
     def client(self) -> Client | None:
         """A client of the index, or None as long as there is none."""
         with self._lock:
+            if not self._there():
+                return None
             if self._client is None:
-                if not self._remote and not os.path.exists(os.path.join(self._place, "CURRENT")):
-                    return None
                 client = Client(self._place, key=self._key, **self._how)
-                if client._native.id_kind != "number":
+                try:
+                    if client._native.id_kind != "number":
+                        raise self._foreign()
+                    self._meet(client.stats())
+                except Error:
                     client.close()
-                    raise self._foreign()
+                    raise
                 self._client = client
             return self._client
+
+    def most(self) -> int | None:
+        """The most results of a search, or None as long as there is no index."""
+        client = self.client()
+        return None if client is None else int(client._native.k) - 1
+
+    def dim(self, otherwise: int) -> int:
+        """The dimension of the index, or that which a new one is to have."""
+        client = self.client()
+        if client is not None:
+            return int(client.stats()["dim"])
+        return otherwise if self._dim is None else self._dim
 
     def refresh(self) -> bool:
         """Follows the index to its newest version."""
@@ -90,8 +131,8 @@ class Documents:
     def wanted(self, k: Any, what: str) -> int:
         """A number of results, 0 or more. A warning if the index gives fewer to any search."""
         number = whole_number(k, what)
-        client = self.client()
-        if client is not None and number > (most := client._native.k - 1):
+        most = self.most()
+        if most is not None and number > most:
             warnings.warn(
                 f"{what} = {number}: this index gives at most {most} (max_results, fixed when it is made)", stacklevel=4
             )
@@ -106,6 +147,9 @@ class Documents:
         if len(rows) != len(ids):
             raise InputError(f"{len(rows)} embeddings for {len(ids)} documents")
         rows = rows[list(last.values())]
+        for id, row in zip(last, rows):
+            if not row.any():
+                raise ZeroVectorError(f"document {id!r} has the zero vector for its embedding, which is near nothing")
         payloads = [_pack(id, documents[at]) for id, at in last.items()]
         with self._lock:
             index = self._opened()
@@ -166,17 +210,19 @@ class Documents:
                 found[id] = document
         return [(id, found[id]) for id in ids if id in found]
 
-    def search(self, vector: ArrayLike, k: int) -> list[tuple[str, Any, float]]:
-        """The nearest documents with their ids and scores, at most `k` and at most `most`."""
+    def search(self, vector: ArrayLike) -> list[tuple[str, Any, float]]:
+        """The nearest documents with their ids and scores, as many as the index gives."""
         client = self.client()
         if client is None:
             return []
-        result = client.search(vector, client.stats()["k"])
+        k = client._native.k
+        result = client.search(vector, k)
         if result.payloads is None:
             raise self._foreign()
         (scores,), (payloads,) = result.scores, result.payloads
         found = [(*_unpack(payload), float(score)) for payload, score in zip(payloads, scores) if payload]
-        return found[:k]
+        # Record 0 may have been among them, or not.
+        return found[: k - 1]
 
     def close(self) -> None:
         """Lets go of the index or the connection."""
@@ -185,21 +231,53 @@ class Documents:
                 self._client.close()
                 self._client = None
 
+    def __reduce__(self) -> str:
+        raise KeyKindError("a store holds a key and an open index, and is not copied or pickled: make another of its settings")
+
     def _opened(self) -> Index | None:
         """The owner's index, or None as long as there is none."""
         key = self._owner()
-        if not os.path.exists(os.path.join(self._place, "CURRENT")):
+        if not self._there():
             return None
         index = open_index(self._place, key=key)
         info = index.info()
         if info["id_kind"] != "number" or not info["payloads"]:
             raise self._foreign()
+        self._meet(info)
         return index
+
+    def _there(self) -> bool:
+        """False as long as there is no index. Raises `NoIndexError` if there was one."""
+        if self._remote or os.path.exists(os.path.join(self._place, "CURRENT")):
+            return True
+        if self._index is None:
+            return False
+        self.close()
+        text = f"no index in {self._place}: the one that this store was used with is gone; a new store begins a new one"
+        raise of_file(NoIndexError(text), self._place)
+
+    def _meet(self, facts: dict[str, Any]) -> None:
+        """Refuses another index than before, and one that was made with other settings than were asked for."""
+        if self._index is not None and facts["index"] != self._index:
+            self.close()
+            raise OtherIndexError(
+                f"{self._place} has another index than this store was used with, {facts['index']} for {self._index}: open a new store"
+            )
+        for name, asked, found in [
+            ("max_results", self._most, facts["k"] - 1),
+            ("mode", self._mode, facts["mode"]),
+            ("embedding_dim", self._dim, facts["dim"]),
+        ]:
+            if asked is not None and asked != found:
+                raise InputError(
+                    f"{name} = {asked!r}: the index at {self._place} was made with {found!r}, which stays; leave {name} out"
+                )
+        self._index = facts["index"]
 
     def _owner(self) -> OwnerKey:
         """The owner's key, to an index's directory."""
         if self._remote or not isinstance(self._key, OwnerKey):
-            raise KeyKindError("a change needs the owner's key and the index's directory")
+            raise KeyKindError("to change documents, or to read all of them, needs the owner's key and the index's directory")
         return self._key
 
     def _foreign(self) -> FormatError:
@@ -209,12 +287,13 @@ class Documents:
         """Makes the owner's index of its first documents and record 0."""
         import numpy as np
 
+        most = MOST if self._most is None else self._most
         # One more result than is wanted, in case record 0 is among them.
-        k = self._most + 1
-        if self._mode == "sealed" and len(rows) < self._most:
+        k = most + 1
+        if self._mode == "sealed" and len(rows) < most:
             raise InputError(
                 f"{len(rows)} documents: sealed mode, whose buckets are made of the first, begins with at least "
-                f"max_results = {self._most}"
+                f"max_results = {most}"
             )
         self._numbers = {}
         numbers = self._numbered(ids)
@@ -226,9 +305,10 @@ class Documents:
             ids=[_NONE, *numbers.values()],
             payloads=[b"", *payloads],
             k=k,
-            mode=self._mode,
+            mode=self._mode or "masked",
         )
-        self._numbers, self._version = numbers, index.info()["version"]
+        info = index.info()
+        self._numbers, self._version, self._index = numbers, info["version"], info["index"]
 
     def _look(self, index: Index) -> None:
         """Reads the table of documents if the index has another version than it is of."""
@@ -267,24 +347,73 @@ def _places(id: str) -> list[int]:
     return [place if place != _NONE else 1 for place in places]
 
 
+def name_of(id: Any, at: int) -> str:
+    """A document's id as it is stored: UUIDs and whole numbers as text. Raises `InputError` for what has several texts, or none."""
+    if isinstance(id, bool) or not (isinstance(id, (str, UUID)) or hasattr(id, "__index__")):
+        raise InputError(f"id {at} is a {type(id).__name__}: expected a str, a whole number or a uuid.UUID")
+    return str(id)
+
+
+def known(kwargs: dict[str, Any], what: str) -> None:
+    """Refuses arguments that would be passed over: a filter under another name, for instance."""
+    if kwargs:
+        raise InputError(f"{what}: no argument is named {', '.join(map(repr, kwargs))} here")
+
+
+def listed(values: Any, what: str) -> list[Any]:
+    """Values that go with others in their order, as a list."""
+    if isinstance(values, (str, bytes)) or not hasattr(values, "__iter__"):
+        raise InputError(f"{what}: one {type(values).__name__}, expected a list of them")
+    _arrays.ordered(values, what, InputError)
+    return values.tolist() if hasattr(values, "tolist") else list(values)
+
+
 def _names(ids: Iterable[Any]) -> list[str]:
-    """Ids of documents as they are stored: UUIDs and numbers as text."""
+    """Ids of documents as they are stored."""
     if isinstance(ids, (str, bytes)) or not hasattr(ids, "__iter__"):
         raise InputError(f"ids: one {type(ids).__name__}, expected a list of them")
-    return [str(id) for id in ids]
+    return [name_of(id, at) for at, id in enumerate(ids)]
 
 
 def _pack(id: str, document: Any) -> bytes:
     try:
-        return json.dumps([id, document], separators=(",", ":"), ensure_ascii=False).encode()
+        # A value that came back as another would be wrong without an error.
+        parts = document if isinstance(document, list) else [document]
+        wrong = next((wrong for part in parts if (wrong := _no_json(part, "")) is not None), None)
+        if wrong is None:
+            return json.dumps([id, document], separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode()
+    except UnicodeEncodeError:
+        wrong = "a text in it has half of a surrogate pair"
+    except RecursionError:
+        wrong = "it is nested too deep"
     except (TypeError, ValueError) as error:
-        raise Error(f"document {id!r} cannot be stored as JSON: {error}") from None
+        wrong = str(error)
+    raise InputError(f"document {id!r} cannot be stored as JSON: {wrong}")
+
+
+def _no_json(value: Any, where: str) -> str | None:
+    """The first part of a document that JSON does not have, in words; None if there is none."""
+    if value is None or isinstance(value, (str, int)):
+        return None
+    if isinstance(value, float):
+        return None if abs(value) < float("inf") else f"{where or 'it'} is {value}, and JSON has finite numbers alone"
+    if isinstance(value, dict):
+        for name, inner in value.items():
+            if not isinstance(name, str):
+                return f"{where or 'it'} has the name {name!r}, a {type(name).__name__}: expected a str"
+            if (wrong := _no_json(inner, f"{where}[{name!r}]")) is not None:
+                return wrong
+        return None
+    if isinstance(value, list):
+        wrongs = (_no_json(inner, f"{where}[{at}]") for at, inner in enumerate(value))
+        return next((wrong for wrong in wrongs if wrong is not None), None)
+    return f"{where or 'it'} is a {type(value).__name__}, expected str, int, float, bool, None, or a list or dict of them"
 
 
 def _unpack(payload: bytes) -> tuple[str, Any]:
     try:
         id, document = json.loads(payload)
-    except (ValueError, TypeError):
+    except (ValueError, TypeError, RecursionError):
         id = document = None
     if not isinstance(id, str):
         raise FormatError(f"a payload of {len(payload)} bytes is no document: the index was made by other means")

@@ -3,11 +3,28 @@
 Messages have the numbers in them, and never a secret, a query or a score.
 """
 
+from __future__ import annotations
+
+import errno
 import functools
+import os
+import typing
+
+_OfFile = typing.TypeVar("_OfFile", bound=OSError)
 
 
 class Error(Exception):
     """Anything that this package refuses, or that went wrong in it."""
+
+    def __str__(self) -> str:
+        # An `OSError` that names its file would have words of its own.
+        return str(self.args[0]) if self.args else ""
+
+
+def of_file(error: _OfFile, path: str | os.PathLike[str], code: int = errno.ENOENT) -> _OfFile:
+    """The same error with the system's number and the path that it is about, as an `OSError` has them."""
+    error.errno, error.filename = code, os.fspath(path)
+    return error
 
 
 # Arguments
@@ -75,6 +92,10 @@ class AttributesError(InputError):
 
 class FilterError(InputError):
     """A filter that cannot be read, or does not fit the attributes that there are."""
+
+
+class StaleHintError(InputError):
+    """A `pir.Client` has the hint of other records than the server has: download `params`, `seed` and `hint` again."""
 
 
 class FormatError(InputError):
@@ -175,15 +196,15 @@ class FormatVersionError(IntegrityError):
 
 
 class RollbackError(IntegrityError):
-    """The server offers an older version than the client has seen."""
+    """The server offers an older version than the client has seen, or an index's folder has an older one than its owner knows."""
 
 
 class ForkError(IntegrityError):
-    """The version offered does not follow from the one that the client knows."""
+    """The version offered does not follow from the one that the client, or the index's owner, knows."""
 
 
 class OtherIndexError(IntegrityError):
-    """The server offers another index than the one that the client knows."""
+    """The server offers another index than the one that the client knows, or there is one in its place."""
 
 
 class GapError(IntegrityError):
@@ -231,6 +252,10 @@ class BrokenError(NetworkError):
 
 class RefusedError(NetworkError):
     """The server refused, and said why."""
+
+
+class BusyError(RefusedError):
+    """The server has too many requests, and still had after `Client(wait=...)` seconds. Try again later."""
 
 
 class StatusError(NetworkError):

@@ -1,10 +1,24 @@
-"""Files that hold certificates and tokens."""
+"""Paths as they were given, and files that hold certificates and tokens."""
 
 from __future__ import annotations
 
 import os
 
-from ._errors import FileError, InputError, MissingFileError
+from ._errors import FileError, InputError, MissingFileError, of_file
+
+
+def place(path: object, what: str = "path", expected: str = "a str or a path") -> str:
+    """The absolute path, so that it means the same after `os.chdir`. Raises `InputError`."""
+    if not isinstance(path, (str, os.PathLike)):
+        raise InputError(f"{what} is a {type(path).__name__}: expected {expected}")
+    found = os.fspath(path)
+    if not isinstance(found, str):
+        raise InputError(f"{what} is a path of {type(found).__name__}: expected {expected}; os.fsdecode makes text of it")
+    if not found:
+        raise InputError(f"{what}: an empty text, expected {expected}")
+    if "\0" in found:
+        raise InputError(f"{what} = {found!r}: no path has a zero byte")
+    return os.path.abspath(found)
 
 
 def pem(value: bytes | str | os.PathLike[str] | None, what: str) -> bytes | None:
@@ -22,6 +36,6 @@ def content(value: bytes | str | os.PathLike[str] | None, what: str, expected: s
         with open(value, "rb") as file:
             return file.read()
     except FileNotFoundError:
-        raise MissingFileError(f"{what}: there is no file {os.fspath(value)}") from None
+        raise of_file(MissingFileError(f"{what}: there is no file {os.fspath(value)}"), value) from None
     except (OSError, ValueError) as error:
         raise FileError(f"{what}: {error}") from None

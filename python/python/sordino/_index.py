@@ -6,7 +6,8 @@ import os
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from . import _arrays, _records, _sordino
-from ._errors import InputError, KeyKindError, NoIndexError
+from ._errors import InputError, KeyKindError, NoIndexError, of_file
+from ._files import place
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -47,7 +48,7 @@ class Index:
 
     @property
     def path(self) -> str:
-        """The directory."""
+        """The directory, from the root: it means the same after `os.chdir`."""
         return os.fspath(self._native.path)
 
     def add(
@@ -196,7 +197,6 @@ def build(
     k: int = 10,
     progress: Callable[[str, int], object] | None = None,
     queries: int = 100,
-    norm: float | None = None,
     packing: Literal[4, 8, 16, 32, 64] | None = None,
     routing: Literal["downloaded", "encrypted", "hashed"] | None = None,
     second_look: int | None = None,
@@ -213,7 +213,7 @@ def build(
     key: the owner's key, of `sordino.keygen()`. Without it the index can be neither changed nor read.
     ids: n integers from 0 to 2**64 - 1, str of 1 to 64 bytes, or uuid.UUID, all different; else the row's
         number. Ids are of one kind for good, and sealed from the server.
-    payloads: n times bytes or str, up to 1 MiB each, padded to one length: a search returns those of what
+    payloads: n times bytes or str, up to 1,048,572 bytes each, padded to one length: a search returns those of what
         it found, by private information retrieval.
     attributes: columns of n values by name, a dict or a data frame: whole numbers of 64 bits, floats, truth values or str of up to 4096 bytes, in
         each column of one type; None, NaN and missing values are none. Clients download them sealed, and filter by them (`Client.search(where=...)`);
@@ -228,9 +228,7 @@ def build(
     progress: called as `progress(step, vectors_read)` with the name of each step. What it raises stops the
         build, as Ctrl-C does, within a step.
     queries: the searches that a client makes in one version, which decides what it downloads once.
-    norm: for the inner product and the Euclidean distance: no vector, now or later, is longer. Without it,
-        the longest of the array or file, or of an iterator's first array. Public, up to a factor of two.
-    packing, routing: forms of the modes, else the cheapest is chosen.
+    packing, routing: forms of masked and open, and of sealed mode, else the cheapest is chosen.
     second_look: candidates that a search ranks by their exact vectors, k to 64: 32 is a good number. They are fetched privately
         and without a hint. In masked, open and routed mode.
     checks: the way clients check the server's scores. "sums" refuses changes of more than some hundredths of a cosine; "exact", in
@@ -246,23 +244,18 @@ def build(
         raise KeyKindError(f"{type(key).__name__}; expected an OwnerKey: sordino.keygen() makes one")
     if progress is not None and not callable(progress):
         raise InputError("progress: expected a function of two arguments")
-    if not local(path):
-        raise InputError("path: expected a directory, found an empty text")
+    path = local(path)
     for name, value in [("mode", mode), ("metric", metric), ("routing", routing), ("checks", checks)]:
         if not (isinstance(value, str) or (value is None and name == "routing")):
             raise InputError(f"{name} = {value!r}: expected a text")
-    if norm is not None:
-        norm = real_number(norm, "norm")
+    check_fit(mode, packing=packing, routing=routing)
     records = _records.Records(vectors, ids, payloads, attributes)
-    if metric != "cosine" and norm is None:
-        norm = records.longest()
     settings = {
         "mode": mode,
         "metric": metric,
         "recall": real_number(recall, "recall", any_value=True),
         "k": whole_number(k, "k"),
         "queries": whole_number(queries, "queries"),
-        "norm": norm,
         "packing": None if packing is None else whole_number(packing, "packing", 255),
         "id_kind": records.id_kind,
         "routing": routing,
@@ -271,31 +264,55 @@ def build(
         "second_look": None if second_look is None else whole_number(second_look, "second_look", 64),
         "size": records.size,
     }
-    measured = _sordino.build(os.fspath(path), key, iter(records), settings, progress)
-    return measured_index(Index(_sordino.Index(os.fspath(path), key)), measured, recall, 3)
+    measured = _sordino.build(path, key, iter(records), settings, progress)
+    return measured_index(Index(_sordino.Index(path, key)), measured, recall, 3)
 
 
-def open(path: str | os.PathLike[str], *, key: OwnerKey | ReaderKey | PublicKey | None = None) -> Index:
+def open(
+    path: str | os.PathLike[str],
+    *,
+    key: OwnerKey | ReaderKey | PublicKey | None = None,
+    restored: bool = False,
+) -> Index:
     """Opens an index in a directory.
 
     key: the owner's key for everything; a reader's for `len`, `info`, `verify`; the public key for `info`
         and `verify`. Without one only a `Client` can use it, which brings its own.
 
+    restored: with the owner's key, and once: the index was restored from a backup, or put here, on purpose. The version that is
+        here is remembered as the newest; what was revoked or deleted since is there again.
+
+    With the owner's key, changes, `access` and `payloads` refuse an index that is older than what the key's file of versions
+    (`OwnerKey.load`) knows, or of another history: `RollbackError`, `ForkError`, `OtherIndexError`, `GapError`.
+
     Raises `NoIndexError` if there is none, `SignatureError` if it is another owner's, `KeyKindError`.
     """
-    index = Index(_sordino.Index(os.fspath(path), key))
+    path = place(path)
+    if not isinstance(restored, bool):
+        raise InputError(f"restored = {restored!r}: expected True or False")
+    index = Index(_sordino.Index(path, key, restored))
     if key is not None:
         index.info()
     elif not os.path.exists(os.path.join(path, "CURRENT")):
-        raise NoIndexError(f"no index in {os.fspath(path)}")
+        raise of_file(NoIndexError(f"no index in {path}"), path)
     return index
 
 
+def check_fit(mode: str, *, packing: Any, routing: Any) -> None:
+    """Refuses settings that an index of this mode would pass over."""
+    for name, value, known, own in [
+        ("packing", packing, mode in ("masked", "open"), "masked and open mode"),
+        ("routing", routing, mode == "sealed", "sealed mode"),
+    ]:
+        if value is not None and not known:
+            raise InputError(f"{name} = {value!r}: it is for {own}, and this index is of mode {mode!r}")
+
+
 def local(path: str | os.PathLike[str]) -> str:
-    """The path of an index's directory on this machine. An address would become a directory of that name."""
-    found = os.fspath(path)
-    if "://" in found:
-        raise InputError(f"path = {found!r}: indexes are made in directories of this machine; `sordino index build` makes them in object stores")
+    """The absolute path of an index's directory on this machine. An address would become a directory of that name."""
+    found = place(path, expected="a directory")
+    if isinstance(path, (str, os.PathLike)) and "://" in os.fspath(path):
+        raise InputError(f"path = {os.fspath(path)!r}: indexes are made in directories of this machine; `sordino index build` makes them in object stores")
     return found
 
 
@@ -307,8 +324,9 @@ def measured_index(index: Index, measured: tuple[float, bool] | None, recall: fl
             import warnings
 
             warnings.warn(
-                f"recall {index.expected_recall:.3f} on held-out vectors, {recall} was asked for: they have "
-                "too little structure to be searched in parts. sordino.plan shows the other modes",
+                f"recall {index.expected_recall:.3f} on held-out vectors, {recall} was looked for: in the modes \"sealed\" and "
+                "\"routed\" they have too little structure to be searched in parts, and sordino.plan shows the other modes; in those "
+                "neighbours differ by less than scores can tell, and second_look=32 ranks candidates by their exact vectors",
                 stacklevel=depth,
             )
     return index

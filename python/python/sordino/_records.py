@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain, islice
-from math import sqrt
+from types import FunctionType, MethodType
 from typing import TYPE_CHECKING, Any
 
 from . import _arrays, _attributes
-from ._errors import AttributesError, IdsError, InputError, PayloadError, ShapeError
+from ._errors import AttributesError, DtypeError, IdsError, InputError, PayloadError, ShapeError
 from ._sordino import Reader
 
 if TYPE_CHECKING:
@@ -43,10 +43,10 @@ class Records:
     """Vectors, with ids, payloads and attributes if there are any."""
 
     def __init__(self, vectors: Any, ids: Any = None, payloads: Any = None, attributes: Any = None) -> None:
+        _check_stream(vectors)
         self._vectors = vectors
+        ids, payloads = _arrays.held(ids) if ids is not None else None, _column(payloads)
         self._ids = None if ids is None else _arrays.ids(ids)
-        if isinstance(payloads, (str, bytes)) or not (payloads is None or hasattr(payloads, "__iter__")):
-            raise PayloadError(f"payloads: one {type(payloads).__name__}, expected one for each vector")
         self._payloads = None if payloads is None else iter(payloads)
         self._attributes = None if attributes is None else _attributes.columns(attributes)
         self.id_kind = "number" if ids is None else _arrays.id_kind(ids)
@@ -59,6 +59,9 @@ class Records:
                 self.size = (reader.len, reader.dim)
         elif hasattr(vectors, "__next__"):
             some = list(islice(vectors, 1))
+            if some and isinstance(some[0], Batch):
+                # Its ids are looked at twice.
+                some[0] = replace(some[0], ids=None if some[0].ids is None else _arrays.held(some[0].ids))
             self._vectors = chain(some, vectors)
             if some and isinstance(some[0], Batch):
                 if ids is not None or payloads is not None or attributes is not None:
@@ -85,19 +88,6 @@ class Records:
         for name, _, values in self._attributes or ():
             if len(values) != n:
                 raise AttributesError(f"attribute {name}: {len(values)} values for {n} vectors")
-
-    def longest(self) -> float | None:
-        """The length of the longest vector, or None for an iterator, which can be read only once."""
-        import numpy as np
-
-        if self._array is None and not _is_path(self._vectors):
-            return None
-        longest = 0.0
-        for rows in self._chunks():
-            squares = np.einsum("ij,ij->i", rows, rows, dtype=np.float64)
-            longest = max(longest, float(squares.max(initial=0.0)))
-        # A hair more, so that rounding to float32 leaves no vector outside.
-        return sqrt(longest) * (1 + 1e-6)
 
     def __iter__(self) -> Iterator[Chunk]:
         if self._first is not None:
@@ -142,7 +132,7 @@ class Records:
             if not len(rows):
                 continue
             ids = None if item.ids is None else _arrays.ids(item.ids, len(rows))
-            payloads = None if item.payloads is None else _arrays.payloads(item.payloads)
+            payloads = None if item.payloads is None else _arrays.payloads(_column(item.payloads))
             if payloads is not None and len(payloads) != len(rows):
                 raise PayloadError(f"{what}: {len(payloads)} payloads for {len(rows)} vectors")
             attributes = None if item.attributes is None else _attributes.columns(item.attributes, len(rows))
@@ -166,9 +156,9 @@ def whole(vectors: Any, ids: Any, payloads: Any, attributes: Any) -> tuple[np.nd
     """All records at once, as the native half takes them."""
     import numpy as np
 
+    _check_stream(vectors)
+    payloads = _column(payloads)
     if payloads is not None and not hasattr(payloads, "__len__"):
-        if not hasattr(payloads, "__iter__"):
-            raise PayloadError(f"payloads: one {type(payloads).__name__}, expected one for each vector")
         payloads = list(payloads)
     if not _is_path(vectors) and not hasattr(vectors, "__next__"):
         # One array: converted in one go, or not at all.
@@ -187,6 +177,24 @@ def whole(vectors: Any, ids: Any, payloads: Any, attributes: Any) -> tuple[np.nd
     chunk_ids = None if own[0] is None else _joined(own)
     carried = None if chunks[0][2] is None else [one for chunk in chunks for one in chunk[2] or ()]
     return rows, chunk_ids, carried, _attributes.joined((len(chunk[0]), chunk[3]) for chunk in chunks)
+
+
+def _check_stream(vectors: Any) -> None:
+    """Refuses what is meant as a stream and is none."""
+    if isinstance(vectors, (FunctionType, MethodType)):
+        raise DtypeError("vectors: a function, expected what it gives: call it")
+    if isinstance(vectors, Batch):
+        raise DtypeError("vectors: one Batch, expected an iterator of them: iter([batch])")
+    if isinstance(vectors, (list, tuple)) and vectors and isinstance(vectors[0], Batch):
+        raise DtypeError(f"vectors: a {type(vectors).__name__} of Batches, expected an iterator of them: iter(batches)")
+
+
+def _column(payloads: Any) -> Any:
+    """Payloads that can be gone through; Arrow's columns as lists."""
+    if isinstance(payloads, (str, bytes)) or not (payloads is None or hasattr(payloads, "__iter__")):
+        raise PayloadError(f"payloads: one {type(payloads).__name__}, expected one for each vector")
+    _arrays.ordered(payloads, "payloads", PayloadError)
+    return payloads.to_pylist() if hasattr(payloads, "to_pylist") else payloads
 
 
 def _joined(chunks: list[Any]) -> Any:

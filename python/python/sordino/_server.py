@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+import sys
+import threading
+import warnings
 from typing import TYPE_CHECKING, Any
 
 from . import _arrays, _sordino
 from ._errors import InputError, KeyKindError
-from ._files import pem
-from ._index import real_number, whole_number
+from ._files import pem, place
+from ._index import Index, real_number, whole_number
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -16,7 +19,6 @@ if TYPE_CHECKING:
 
     from typing_extensions import Self
 
-    from ._index import Index
     from ._sordino import ClientPublicKey, IssuerPublicKey, PublicKey
 
 
@@ -25,6 +27,7 @@ class Server:
 
     def __init__(self, native: _sordino.Server) -> None:
         self._native = native
+        self._stopped = threading.Event()
 
     @property
     def url(self) -> str:
@@ -55,7 +58,26 @@ class Server:
 
     def stop(self) -> None:
         """Takes no more requests, answers those under way, closes. Once is enough."""
+        self._stopped.set()
         self._native.stop()
+
+    def wait(self) -> None:
+        """Serves until another thread calls `stop`, or until Ctrl-C, which stops it."""
+        try:
+            # Signals are looked at between short waits on some systems.
+            while not self._stopped.wait(1):
+                pass
+        finally:
+            self.stop()
+
+    def __del__(self) -> None:
+        # A program that ends takes its servers along.
+        if hasattr(self, "_stopped") and not self._stopped.is_set() and not sys.is_finalizing():
+            warnings.warn(
+                f"{self!r} stops, since nothing refers to it any more: bind it to a name, call its wait(), or stop() it",
+                RuntimeWarning,
+                stacklevel=2,
+            )
 
     def __enter__(self) -> Self:
         return self
@@ -106,8 +128,14 @@ def serve(
         change replies.
     metrics: another "HOST:PORT" for metrics.
     batch: queries that one pass over the index answers (16).
-    rate, rate_per_key, rate_per_address, max_connections, max_connections_per_address: bounds, for
-        requests a second and connections at a time.
+    rate: requests a second that are answered in all (1000). A search has one request or several.
+    rate_per_key: those of one client's key (100).
+    rate_per_address: those of one address where anyone may ask (500; for a shard 1000).
+    max_connections, max_connections_per_address: connections at a time (512), and those of one address (256).
+
+    A client that asks more often waits (`Client(wait=...)`), and then has a `BusyError`.
+
+    It serves as long as the result is there: bind that to a name, or `sordino.serve(...).wait()`.
 
     Raises `NoIndexError`, `SignatureError`, `ListenError`, `AddressError`, `CertificateError`.
     """
@@ -126,11 +154,9 @@ def serve(
     )
     if shard is not None:
         settings["shard"] = _shard(shard)
-    directory = path if isinstance(path, (str, os.PathLike)) else getattr(path, "path", None)
-    if directory is None:
-        raise InputError(f"{type(path).__name__}: expected an Index or its path")
+    directory = place(path.path if isinstance(path, Index) else path, expected="an Index or its path")
     _check_public(public_key)
-    return Server(_sordino.Server(os.fspath(directory), public_key, settings))
+    return Server(_sordino.Server(directory, public_key, settings))
 
 
 def gather(

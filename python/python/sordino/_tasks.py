@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from . import _arrays, _records, _sordino
 from ._errors import InputError, MissingFileError, ShapeError
-from ._index import Index, local, measured_index, real_number, whole_number
+from ._index import Index, check_fit, local, measured_index, real_number, whole_number
 from ._sordino import OwnerKey
 from .parquet import Columns, names, read, sizes, stream
 
@@ -101,7 +101,7 @@ def build(
     records = sum(rows for _, _, rows in groups)
     tasks = list(_tasks(groups, max(least, 1, -(-records // SEGMENTS))))
     key = OwnerKey.load(key_file)
-    index = os.path.abspath(local(path))
+    index = local(path)
     sample = _records.Records(iter([read(*groups[0][:2], columns)]))
     rows = next(iter(sample))[0]
     settings = settings | {"id_kind": sample.id_kind, "size": (records, rows.shape[1])}
@@ -130,7 +130,6 @@ def settings_of(
     metric: str,
     k: int,
     queries: int,
-    norm: float | None,
     packing: int | None,
     recall: float = 0.95,
     routing: str | None = None,
@@ -140,13 +139,13 @@ def settings_of(
         raise InputError(f'mode {mode!r}: tasks make indexes in the modes "masked", "open", "routed" and "sealed"')
     if not (routing is None or isinstance(routing, str)):
         raise InputError(f"routing = {routing!r}: expected a text")
+    check_fit(mode, packing=packing, routing=routing)
     return {
         "mode": mode,
         "metric": metric,
         "recall": real_number(recall, "recall", any_value=True),
         "k": whole_number(k, "k"),
         "queries": whole_number(queries, "queries"),
-        "norm": None if norm is None else real_number(norm, "norm"),
         "packing": None if packing is None else whole_number(packing, "packing", 255),
         "routing": routing,
         "second_look": None,
@@ -159,14 +158,12 @@ def _train(whole: _sordino.Clustering, groups: Groups, columns: Columns, setting
     """Trains centroids on some vectors, each as likely to be among them as any other."""
     import numpy as np
 
-    bounded = settings["metric"] != "cosine" and settings["norm"] is None
     ends = np.cumsum([rows for _, _, rows in groups])
     chosen = np.sort(np.random.default_rng().choice(ends[-1], whole.sample(), replace=False))
     own = np.split(chosen, np.searchsorted(chosen, ends[:-1]))
-    # The longest vector may be in any row group.
-    wanted = [at for at, some in enumerate(own) if bounded or len(some)]
+    wanted = [at for at, some in enumerate(own) if len(some)]
     vectors = columns | VECTORS
-    sample, longest = [], 0.0
+    sample = []
     for at, batch in zip(wanted, stream((groups[at][:2] for at in wanted), vectors)):
         rows = _arrays.matrix(batch.vectors)
         if rows.shape[1] != settings["size"][1]:
@@ -177,12 +174,7 @@ def _train(whole: _sordino.Clustering, groups: Groups, columns: Columns, setting
         numbers = own[at] - first
         # Fewer rows than before are told of when all are read again.
         sample.append(rows[numbers[numbers < len(rows)]])
-        if bounded:
-            squares = np.einsum("ij,ij->i", rows, rows, dtype=np.float64)
-            longest = max(longest, float(squares.max(initial=0.0)))
-    # A hair more, so that rounding to float32 leaves no vector outside.
-    norm = longest**0.5 * (1 + 1e-6) if bounded else settings["norm"]
-    return whole.train(np.concatenate(sample), norm)
+    return whole.train(np.concatenate(sample))
 
 
 def _tasks(groups: Iterable[tuple[str, int, int]], least: int) -> Iterator[Task]:

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 
 __all__ = ["SordinoDocumentStore", "SordinoEmbeddingRetriever"]
 
+# Numbers of an embedding, if nothing is said when the index is made.
+_DIM = 768
+
 
 class SordinoDocumentStore:
     """Documents in an index whose server learns neither the queries nor, in masked mode, the documents.
@@ -30,10 +33,11 @@ class SordinoDocumentStore:
     index: the directory of an index, made by the first `write_documents`; or the address of a server.
     key: the owner's key to change documents, a reader's to search them: the key, or the path of its file. A
         store is written into a pipeline's file (`to_dict`) only with paths, since keys are secret.
-    embedding_dim: the dimension of embeddings, fixed when the index is made.
-    max_results: the most that a search returns, fixed when the index is made. Every search fetches as many
-        documents, whatever it asks for, so that the server does not learn `top_k`.
-    mode: the index's mode, as for `sordino.build`. Sealed mode's buckets and routed mode's clusters are made of
+    embedding_dim: the dimension of embeddings (768), fixed when the index is made.
+    max_results: the most that a search returns (20), fixed when the index is made. Every search fetches as many
+        documents, whatever it asks for, so that the server does not learn `top_k`. To an index that is there it need not be
+        said, and must be what it was made with; so must `mode` and `embedding_dim`.
+    mode: the index's mode ("masked"), as for `sordino.build`. Sealed mode's buckets and routed mode's clusters are made of
         the documents of the first `write_documents`, which should be many.
     client_key, token, roots: for a server's address, as for `sordino.Client`; the key or the path of its file, and the paths
         of the others.
@@ -51,9 +55,9 @@ class SordinoDocumentStore:
         index: Index | str | os.PathLike[str],
         *,
         key: OwnerKey | ReaderKey | str | os.PathLike[str],
-        embedding_dim: int = 768,
-        max_results: int = 20,
-        mode: Mode = "masked",
+        embedding_dim: int | None = None,
+        max_results: int | None = None,
+        mode: Mode | None = None,
         client_key: ClientKey | str | os.PathLike[str] | None = None,
         token: str | os.PathLike[str] | None = None,
         roots: str | os.PathLike[str] | None = None,
@@ -68,13 +72,12 @@ class SordinoDocumentStore:
             "token": token,
             "roots": roots,
         }
-        self._dim = embedding_dim
-        self._most = max_results
         self._documents = Documents(
             index,
             _loaded(key),
             most=max_results,
             mode=mode,
+            dim=embedding_dim,
             client_key=ClientKey.load(client_key) if isinstance(client_key, (str, os.PathLike)) else client_key,
             token=token,
             roots=roots,
@@ -128,7 +131,8 @@ class SordinoDocumentStore:
                 raise DuplicateDocumentError(f"document {document.id!r} is there already")
             chosen[document.id] = document
         if chosen:
-            vectors, stored = zip(*(self._record(document) for document in chosen.values()))
+            dim = self._documents.dim(_DIM)
+            vectors, stored = zip(*(self._record(document, dim) for document in chosen.values()))
             self._documents.add(list(chosen), np.stack(vectors), stored)
         return len(documents) if policy == DuplicatePolicy.OVERWRITE else len(chosen)
 
@@ -144,30 +148,30 @@ class SordinoDocumentStore:
         """Lets go of the index or the connection."""
         self._documents.close()
 
-    def _record(self, document: Document) -> tuple[np.ndarray, Any]:
+    def _record(self, document: Document, dim: int) -> tuple[np.ndarray, Any]:
         """A document's vector and what is stored of it."""
         stored = document.to_dict(flatten=False)
         stored.pop("embedding", None)
         stored.pop("score", None)
         # Zeros, and none, stand for no meaning.
-        vector = np.zeros(self._dim, np.float32)
+        vector = np.zeros(dim, np.float32)
         if document.embedding is not None:
             vector = np.asarray(document.embedding, dtype=np.float32)
-            if vector.shape != (self._dim,):
+            if vector.shape != (dim,):
                 raise DimensionError(
-                    f"document {document.id!r} has an embedding of {vector.size} numbers: expected {self._dim}"
+                    f"document {document.id!r} has an embedding of {vector.size} numbers: expected {dim}"
                 )
         found = bool(vector.any())
         if not found:
             # A record needs a vector: one of no meaning, and a note to leave it out of results.
-            vector = np.random.default_rng().standard_normal(self._dim, dtype=np.float32)
+            vector = np.random.default_rng().standard_normal(dim, dtype=np.float32)
         return vector, [stored, found]
 
     def _search(
         self, embedding: list[float], filters: dict[str, Any] | None, top_k: int
     ) -> list[Document]:
         passes = _passing(filters)
-        found = self._documents.search(embedding, self._most)
+        found = self._documents.search(embedding)
         documents = [_document(stored, score) for _, stored, score in found if stored[1]]
         return [document for document in documents if passes(document)][:top_k]
 
@@ -208,12 +212,13 @@ class SordinoEmbeddingRetriever:
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> SordinoEmbeddingRetriever:
         """The component of these settings."""
-        settings = data.get("init_parameters", {})
+        # The caller may use its dict once more.
+        settings = dict(data.get("init_parameters", {}))
         if isinstance(settings.get("document_store"), dict):
             settings["document_store"] = SordinoDocumentStore.from_dict(settings["document_store"])
-        if "filter_policy" in settings:
+        if isinstance(settings.get("filter_policy"), str):
             settings["filter_policy"] = FilterPolicy.from_str(settings["filter_policy"])
-        return default_from_dict(cls, data)
+        return default_from_dict(cls, {**data, "init_parameters": settings})
 
     @component.output_types(documents=list[Document])
     def run(
@@ -223,6 +228,8 @@ class SordinoEmbeddingRetriever:
         top_k: int | None = None,
     ) -> dict[str, list[Document]]:
         """The nearest documents, best first, each with its score and without its embedding."""
+        # The policy takes what is empty for none.
+        _passing(filters)
         chosen = apply_filter_policy(self.filter_policy, self.filters, filters)
         most = self.document_store._documents.wanted(self.top_k if top_k is None else _number(top_k), "top_k")
         return {"documents": self.document_store._search(query_embedding, chosen, most)}
@@ -249,8 +256,10 @@ def _document(stored: list[Any], score: float | None = None) -> Document:
 
 def _passing(filters: dict[str, Any] | None) -> Callable[[Document], bool]:
     """A function that says of a document if it passes. Filters that are none are a `FilterError`."""
-    if not filters:
+    if filters is None or filters == {}:
         return lambda document: True
+    if not isinstance(filters, dict):
+        raise FilterError(f"filters: a {type(filters).__name__}, expected a dict")
     if "operator" not in filters and "conditions" not in filters:
         raise FilterError("a filter without an operator: expected Haystack's comparison or logic form")
     return lambda document: document_matches_filter(filters=filters, document=document)

@@ -10,10 +10,10 @@ from langchain_core.documents import Document
 from langchain_core.vectorstores import VectorStore
 from langchain_core.vectorstores.utils import maximal_marginal_relevance
 
-from ._documents import Documents
+from ._documents import Documents, known, listed, name_of
 from ._errors import InputError
+from ._filters import condition
 from ._index import whole_number
-from ._sordino import keygen
 
 if TYPE_CHECKING:
     import os
@@ -35,22 +35,25 @@ class SordinoVectorStore(VectorStore):
     embedding: makes vectors of texts, here: a query is never sent in the clear.
     index: the directory of an index, made by the first `add_texts`; or the address of a server.
     key: the owner's key to change documents; a reader's to search them.
-    max_results: the most that a search returns, fixed when the index is made. Every search fetches as many
-        documents, whatever it asks for, so that the server does not learn `k`.
-    mode: the index's mode, as for `sordino.build`. Sealed mode's buckets and routed mode's clusters are made of
+    max_results: the most that a search returns (20), fixed when the index is made. Every search fetches as many
+        documents, whatever it asks for, so that the server does not learn `k`. To an index that is there it need not be said,
+        and must be what it was made with; so must `mode`.
+    mode: the index's mode ("masked"), as for `sordino.build`. Sealed mode's buckets and routed mode's clusters are made of
         the documents of the first `add_texts`, which should be many.
     client_key, token, roots: for a server's address, as for `sordino.Client`.
 
     What privacy changes:
 
-    - A `filter` (a dict of metadata that must be equal, or a function of a document) runs here, on the
-      `max_results` nearest: fewer than `k` may be left.
+    - A `filter` (a dict of metadata, or a function of a document) runs here, on the `max_results` nearest: fewer than `k` may
+      be left. A value of the dict must be equal; `{"year": {"$gte": 2020}}` compares, with `$eq`, `$ne`, `$gt`, `$gte`, `$lt`,
+      `$lte`, `$in`, `$nin`; `$and`, `$or` and `$not` join. A document without the name passes `$ne` and `$nin` alone.
     - `get_by_ids` is a private fetch: the server sees that documents were fetched and about how many.
     - `max_marginal_relevance_search` embeds the texts of the candidates again, since vectors do not come
       back.
-    - Ids are text of any form; metadata must be JSON.
+    - Ids are text of any form; metadata must be JSON: what would come back as something else is refused.
     - Async methods run the others in threads; the computing there lets Python's other threads go on.
-    - Scores are cosines, and are not to be sent to the server.
+    - Scores are cosines, and are not to be sent to the server. Relevance is (1 + cosine) / 2: texts that have nothing to do
+      with one another have about .5, and a `score_threshold` of .9 is a cosine of .8.
     """
 
     def __init__(
@@ -59,14 +62,13 @@ class SordinoVectorStore(VectorStore):
         index: Index | str | os.PathLike[str],
         *,
         key: OwnerKey | ReaderKey,
-        max_results: int = 20,
-        mode: Mode = "masked",
+        max_results: int | None = None,
+        mode: Mode | None = None,
         client_key: ClientKey | None = None,
         token: bytes | str | os.PathLike[str] | None = None,
         roots: bytes | str | os.PathLike[str] | None = None,
     ) -> None:
         self._embedding = embedding
-        self._most = max_results
         self._documents = Documents(
             index, key, most=max_results, mode=mode, client_key=client_key, token=token, roots=roots
         )
@@ -82,29 +84,37 @@ class SordinoVectorStore(VectorStore):
         metadatas: list[dict[str, Any]] | None = None,
         *,
         ids: list[str] | None = None,
+        batch_size: int | None = None,
         **kwargs: Any,
     ) -> list[str]:
-        """Embeds texts and adds them, or replaces those whose ids are there. Returns the ids."""
-        texts = list(texts)
+        """Embeds texts and adds them, or replaces those whose ids are there. Returns the ids.
+
+        metadatas: a dict for each, or None for one without.
+        batch_size: for LangChain's indexing, which says it; all are added in one change.
+        """
+        known(kwargs, "add_texts")
+        texts = listed(texts, "texts")
         for at, text in enumerate(texts):
             if not isinstance(text, str):
                 raise InputError(f"text {at} is a {type(text).__name__}: expected a str")
-        metadatas = metadatas or [{}] * len(texts)
-        given: Sequence[str | None] = ids or [None] * len(texts)
-        if len(metadatas) != len(texts) or len(given) != len(texts):
-            raise InputError(
-                f"{len(texts)} texts, {len(metadatas)} metadatas, {len(given)} ids: expected one for each"
-            )
-        names = [str(uuid.uuid4()) if id is None else str(id) for id in given]
+        own = [None] * len(texts) if metadatas is None else listed(metadatas, "metadatas")
+        given = [None] * len(texts) if ids is None else listed(ids, "ids")
+        if len(own) != len(texts) or len(given) != len(texts):
+            raise InputError(f"{len(texts)} texts, {len(own)} metadatas, {len(given)} ids: expected one for each")
+        for at, data in enumerate(own):
+            if not (data is None or isinstance(data, dict)):
+                raise InputError(f"metadata {at} is a {type(data).__name__}: expected a dict or None")
+        names = [str(uuid.uuid4()) if id is None else name_of(id, at) for at, id in enumerate(given)]
         if texts:
             vectors = self._embedding.embed_documents(texts)
-            self._documents.add(names, vectors, [[text, data] for text, data in zip(texts, metadatas)])
+            self._documents.add(names, vectors, [[text, data or {}] for text, data in zip(texts, own)])
         return names
 
     def delete(self, ids: list[str] | None = None, **kwargs: Any) -> bool | None:
-        """Deletes documents; ids that are not there are passed over."""
+        """Deletes documents; ids that are not there are passed over. Without ids, where some stores delete everything, it raises `InputError`."""
+        known(kwargs, "delete")
         if ids is None:
-            raise InputError("ids: expected the documents to delete")
+            raise InputError("ids: expected the documents to delete; all of them go with their index's directory")
         self._documents.delete(ids)
         return True
 
@@ -116,12 +126,14 @@ class SordinoVectorStore(VectorStore):
         self, query: str, k: int = 4, filter: Filter | None = None, **kwargs: Any
     ) -> list[Document]:
         """The `k` documents nearest to a text."""
+        known(kwargs, "similarity_search")
         return [document for document, _ in self.similarity_search_with_score(query, k, filter)]
 
     def similarity_search_with_score(
         self, query: str, k: int = 4, filter: Filter | None = None, **kwargs: Any
     ) -> list[tuple[Document, float]]:
         """The `k` documents nearest to a text, with cosines."""
+        known(kwargs, "similarity_search_with_score")
         k = self._documents.wanted(k, "k")
         return self._search(self._embedding.embed_query(query), k, filter)
 
@@ -129,6 +141,7 @@ class SordinoVectorStore(VectorStore):
         self, embedding: list[float], k: int = 4, filter: Filter | None = None, **kwargs: Any
     ) -> list[Document]:
         """The `k` documents nearest to a vector."""
+        known(kwargs, "similarity_search_by_vector")
         k = self._documents.wanted(k, "k")
         return [document for document, _ in self._search(embedding, k, filter)]
 
@@ -142,6 +155,7 @@ class SordinoVectorStore(VectorStore):
         **kwargs: Any,
     ) -> list[Document]:
         """The `k` of the `fetch_k` nearest documents that are near the text and far from one another."""
+        known(kwargs, "max_marginal_relevance_search")
         vector = self._embedding.embed_query(query)
         return self.max_marginal_relevance_search_by_vector(vector, k, fetch_k, lambda_mult, filter)
 
@@ -155,7 +169,8 @@ class SordinoVectorStore(VectorStore):
         **kwargs: Any,
     ) -> list[Document]:
         """The same for a vector."""
-        k, fetched = whole_number(k, "k"), min(whole_number(fetch_k, "fetch_k"), self._most)
+        known(kwargs, "max_marginal_relevance_search_by_vector")
+        k, fetched = self._documents.wanted(k, "k"), whole_number(fetch_k, "fetch_k")
         found = [document for document, _ in self._search(embedding, fetched, filter)]
         if not found:
             return []
@@ -175,11 +190,19 @@ class SordinoVectorStore(VectorStore):
         key: OwnerKey | None = None,
         **kwargs: Any,
     ) -> SordinoVectorStore:
-        """A new store with these texts. `index` is its directory; without a `key` a new one is made, which
-        `store.key` gives."""
+        """A store with these texts.
+
+        index: its directory.
+        key: the owner's key, without which nobody can read the documents again: `sordino.keygen()` makes one, and its `save` keeps it.
+        """
         if index is None:
-            raise InputError("index: expected the directory of the new index")
-        store = cls(embedding, index, key=key or keygen(), **kwargs)
+            raise InputError('index: expected the directory of the new index, for instance from_texts(texts, embedding, index="my.index", key=key)')
+        if key is None:
+            raise InputError(
+                'key: expected the owner\'s key, without which nobody can read these documents again: key = sordino.keygen(); '
+                'key.save("owner.key"), and the next time sordino.OwnerKey.load("owner.key")'
+            )
+        store = cls(embedding, index, key=key, **kwargs)
         store.add_texts(texts, metadatas, ids=ids)
         return store
 
@@ -203,22 +226,23 @@ class SordinoVectorStore(VectorStore):
     def _search(
         self, vector: list[float], k: int, filter: Filter | None
     ) -> list[tuple[Document, float]]:
-        if not (filter is None or isinstance(filter, dict) or callable(filter)):
-            raise InputError(f"filter is a {type(filter).__name__}: expected a dict or a function of a document")
-        wanted = k if filter is None else self._most
-        found = self._documents.search(vector, wanted)
-        documents = [(_document(id, stored), score) for id, stored, score in found]
-        return [pair for pair in documents if _passes(pair[0], filter)][:k]
+        passes = _passing(filter)
+        documents = [(_document(id, stored), score) for id, stored, score in self._documents.search(vector)]
+        return [pair for pair in documents if passes(pair[0])][:k]
 
 
 def _document(id: str, stored: list[Any]) -> Document:
     text, metadata = stored
+    # Stores of before kept None for a document without.
+    metadata = {} if metadata is None else metadata
     return Document(id=id, page_content=text, metadata=metadata)
 
 
-def _passes(document: Document, filter: Filter | None) -> bool:
+def _passing(filter: Filter | None) -> Callable[[Document], bool]:
+    """A function that says of a document if it passes."""
     if filter is None:
-        return True
+        return lambda document: True
     if callable(filter):
-        return filter(document)
-    return all(name in document.metadata and document.metadata[name] == value for name, value in filter.items())
+        return filter
+    test = condition(filter)
+    return lambda document: test(document.metadata)

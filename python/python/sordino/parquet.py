@@ -12,11 +12,13 @@ import os
 from collections import deque
 from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
+from ._arrays import ordered
 from ._errors import (
     AttributesError,
     DtypeError,
     FormatError,
     IdsError,
+    InputError,
     MissingFileError,
     PayloadError,
     ShapeError,
@@ -107,7 +109,6 @@ def build(
     recall: float = 0.95,
     k: int = 10,
     queries: int = 100,
-    norm: float | None = None,
     packing: Literal[4, 8, 16, 32, 64] | None = None,
     routing: Literal["downloaded", "encrypted"] | None = None,
     processes: int | None = None,
@@ -122,8 +123,7 @@ def build(
     path: the index's directory, as of `sordino.build`.
     files, vectors, ids, attributes: as of `batches`. Payloads are for `sordino.build`.
     key_file: the owner's key, as `OwnerKey.save` has written it: each process reads it from there.
-    mode, metric, recall, k, queries, norm, packing, routing: as of `sordino.build`; without a norm the longest vector of the first row group counts in masked
-        and open mode, and the longest of all in the others.
+    mode, metric, recall, k, queries, packing, routing: as of `sordino.build`.
     processes: so many, else as many as processors. Each takes some 28 bytes for every coordinate of its segment. Programs that call this are to guard their start by
         `if __name__ == "__main__":`, as `multiprocessing` asks for.
     segment: records of a task at least, else 131,072, and 16,384 in routed and sealed mode; row groups are not divided.
@@ -158,7 +158,7 @@ def build(
                 for one in waiting:
                     one.cancel()
 
-    settings = settings_of(mode, metric, k, queries, norm, packing, recall, routing)
+    settings = settings_of(mode, metric, k, queries, packing, recall, routing)
     return assembled(
         path, files, run, key_file=key_file, vectors=vectors, ids=ids, attributes=attributes, settings=settings, segment=segment
     )
@@ -245,6 +245,8 @@ def _files(paths: Any) -> Iterator[str]:
     import pyarrow as pa
     from pyarrow import fs
 
+    # Records without ids are numbered in the order of their files.
+    ordered(paths, "paths", InputError)
     for path in [paths] if isinstance(paths, (str, os.PathLike)) else paths:
         path = os.fspath(path)
         try:

@@ -7,6 +7,10 @@
     query = client.query(1)
     assert client.recover(query, server.answer(query.message)) == b"mute"
 
+Records come back as they went in, each with its own length: in the database they are filled up to one length, by the byte
+0x80 and zeros, so that the server's answers do not show it. A query begins with a digest of `params`, `seed` and `hint`: a server
+of other records, of a later version for instance, refuses it with `StaleHintError`, and the client downloads them again.
+
 At least 128 bits of security, from named parameter sets only. An answer is not checked: a server that lies
 gives a wrong record.
 """
@@ -28,8 +32,8 @@ __all__ = ["Client", "Query", "Server"]
 class Server:
     """Records, prepared for queries.
 
-    records: at least one, as bytes. A shorter one is followed by zeros.
-    record_len: the length of all; else that of the longest.
+    records: at least one, as bytes, of any lengths.
+    record_len: the most bytes of a record; else those of the longest. Clients learn it, and no record's own.
 
     Raises `InputError`.
     """
@@ -51,7 +55,10 @@ class Server:
     @overload
     def answer(self, message: Sequence[bytes]) -> list[bytes]: ...
     def answer(self, message: bytes | Sequence[bytes]) -> bytes | list[bytes]:
-        """Answers a query's message, or several in one pass. Raises `InputError` for any other bytes."""
+        """Answers a query's message, or several in one pass.
+
+        Raises `StaleHintError` for a query that was made with the hint of other records, `InputError` for any other bytes.
+        """
         if isinstance(message, (bytes, bytearray, memoryview)):
             return self._native.answer([bytes(message)])[0]
         return self._native.answer(_arrays.octets_each(message, "message"))
@@ -91,7 +98,7 @@ class Client:
         return Query(*self._native.query(whole_number(index, "index")))
 
     def recover(self, query: Query, answer: bytes) -> bytes:
-        """The record in the answer to `query`. Raises `InputError` a second time, or for other bytes."""
+        """The record in the answer to `query`, as the server got it. Raises `InputError` a second time, or for other bytes."""
         if not isinstance(query, Query):
             raise InputError(f"query is a {type(query).__name__}: expected what Client.query gives")
         return self._native.recover(query._secret, _arrays.octets(answer, "answer"))

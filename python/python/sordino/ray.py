@@ -254,7 +254,6 @@ def build(
     recall: float = 0.95,
     k: int = 10,
     queries: int = 100,
-    norm: float | None = None,
     packing: Literal[4, 8, 16, 32, 64] | None = None,
     routing: Literal["downloaded", "encrypted"] | None = None,
     segment: int | None = None,
@@ -299,7 +298,7 @@ def build(
             if waiting:
                 ray.wait(waiting, num_returns=len(waiting), timeout=CANCELLED)
 
-    settings = settings_of(mode, metric, k, queries, norm, packing, recall, routing)
+    settings = settings_of(mode, metric, k, queries, packing, recall, routing)
     return assembled(path, files, run, key_file=key_file, vectors=vectors, ids=ids, attributes=attributes, settings=settings, segment=segment)
 
 

@@ -26,7 +26,7 @@ pub(super) struct Open {
 
 pub(super) enum Server {
     Here(Here),
-    Remote(Remote),
+    Remote(Box<Remote>),
 }
 
 /// The sums over all calls.
@@ -92,13 +92,13 @@ impl Open {
     pub(super) fn doing<T: Send + 'static>(
         self: &Arc<Self>,
         py: Python<'_>,
-        work: impl FnOnce(&Self) -> Result<T, Failed> + Send + 'static,
+        work: impl FnOnce(&Self, &AtomicBool) -> Result<T, Failed> + Send + 'static,
     ) -> PyResult<T> {
         let done = match self.server {
-            Server::Here(_) => computing(py, || work(self))?,
+            Server::Here(_) => computing(py, || work(self, &AtomicBool::new(false)))?,
             Server::Remote(_) => {
                 let open = Arc::clone(self);
-                stoppable(py, move |_| work(&open))?
+                stoppable(py, move |stop| work(&open, stop))?
             }
         };
         done.map_err(|error| error.raise(py))
@@ -116,7 +116,9 @@ impl Open {
             return Ok(Vec::new());
         }
         if rows.len() == dim {
-            return self.doing(py, move |open| Ok(vec![open.search_one(&asked.of(&rows))?]));
+            return self.doing(py, move |open, stop| {
+                Ok(vec![open.search_one(&asked.of(&rows), stop)?])
+            });
         }
         let open = Arc::clone(self);
         let found = stoppable(py, move |stop| {
@@ -126,10 +128,10 @@ impl Open {
         found.map_err(|error| error.raise(py))
     }
 
-    fn search_one(&self, question: &Question<'_>) -> Searched {
+    fn search_one(&self, question: &Question<'_>, stop: &AtomicBool) -> Searched {
         match &self.server {
             Server::Here(here) => here.search(&self.reader, question),
-            Server::Remote(remote) => remote.search(&self.reader, question),
+            Server::Remote(remote) => remote.search(&self.reader, question, stop),
         }
     }
 
@@ -144,17 +146,21 @@ impl Open {
         }
     }
 
-    pub(super) fn payloads(&self, ids: &[Id]) -> Result<(Payloads, Moved), Failed> {
+    pub(super) fn payloads(
+        &self,
+        ids: &[Id],
+        stop: &AtomicBool,
+    ) -> Result<(Payloads, Moved), Failed> {
         match &self.server {
             Server::Here(here) => here.payloads(&self.reader, ids),
-            Server::Remote(remote) => remote.payloads(&self.reader, ids),
+            Server::Remote(remote) => remote.payloads(&self.reader, ids, stop),
         }
     }
 
-    pub(super) fn refresh(&self, keys: &ReaderKeys) -> Result<bool, Failed> {
+    pub(super) fn refresh(&self, keys: &ReaderKeys, stop: &AtomicBool) -> Result<bool, Failed> {
         match &self.server {
             Server::Here(here) => here.refresh(&self.reader, keys),
-            Server::Remote(remote) => remote.refresh(&self.reader),
+            Server::Remote(remote) => remote.refresh(&self.reader, stop),
         }
     }
 

@@ -9,6 +9,7 @@ use sordino_search::{Cache, Client, Error, Found, Id, Question, ReaderKeys};
 
 use super::failed::{Failed, Payloads, Searched, rng};
 use super::jobs::shared;
+use super::patience::{Patience, is_busy};
 use super::{Known, connect};
 use crate::transport::{Counted, Moved};
 
@@ -22,6 +23,7 @@ const ATTEMPTS: usize = 3;
 pub(super) struct Remote {
     endpoint: Endpoint,
     cache: Option<Cache>,
+    patience: Patience,
     idle: Mutex<Vec<Connection>>,
     /// Bytes over TCP of connections that are closed.
     closed: Mutex<(u64, u64)>,
@@ -33,13 +35,18 @@ impl Remote {
         keys: &ReaderKeys,
         known: Option<&Known>,
         cache: Option<Cache>,
+        patience: Patience,
+        stop: &AtomicBool,
     ) -> Result<(Self, Client), Failed> {
         let mut connection = Connection::open(endpoint.clone())?;
-        let client = connect(&mut connection, keys, known, cache.as_ref())?;
+        let client = patience.asking(stop, || {
+            connect(&mut connection, keys, known, cache.as_ref())
+        })?;
         trim(cache.as_ref());
         let remote = Self {
             endpoint,
             cache,
+            patience,
             idle: Mutex::new(vec![connection]),
             closed: Mutex::default(),
         };
@@ -55,13 +62,18 @@ impl Remote {
     ) -> Result<Vec<(Found, Moved)>, Failed> {
         let jobs = vec![(); questions.len().min(CONNECTIONS)];
         shared(jobs, questions.len(), stop, |(), at| {
-            self.search(client, &questions[at])
+            self.search(client, &questions[at], stop)
         })
     }
 
     /// One search.
-    pub(super) fn search(&self, client: &RwLock<Client>, question: &Question<'_>) -> Searched {
-        self.following(client, |client, rng, transport| {
+    pub(super) fn search(
+        &self,
+        client: &RwLock<Client>,
+        question: &Question<'_>,
+        stop: &AtomicBool,
+    ) -> Searched {
+        self.following(client, stop, |client, rng, transport| {
             client.ask(rng, transport, question)
         })
     }
@@ -71,25 +83,29 @@ impl Remote {
         &self,
         client: &RwLock<Client>,
         ids: &[Id],
+        stop: &AtomicBool,
     ) -> Result<(Payloads, Moved), Failed> {
-        self.following(client, |client, rng, transport| {
+        self.following(client, stop, |client, rng, transport| {
             client.payloads(rng, transport, ids)
         })
     }
 
-    /// Does `work` over a connection, and anew with fresh secrets if the index has changed meanwhile.
+    /// Does `work` over a connection, and anew with fresh secrets if the index has changed meanwhile, or the server has too
+    /// many requests.
     ///
     /// # Security
-    /// It is done anew for the index's version alone, never for the query.
+    /// It is done anew for the index's version and for refusals alone, never for the query.
     fn following<T>(
         &self,
         client: &RwLock<Client>,
+        stop: &AtomicBool,
         work: impl Fn(&Client, &mut StdRng, &mut Counted<'_, Connection>) -> Result<T, Error>,
     ) -> Result<(T, Moved), Failed> {
         let mut rng = rng()?;
         let mut connection = self.connection()?;
-        let (mut attempt, mut wrong) = (1, false);
+        let (mut attempt, mut wrong, mut refused) = (1, false, None);
         let done = loop {
+            self.patience.wait(stop);
             let mut counted = Counted::new(&mut connection);
             let (found, version) = {
                 let client = client.read().unwrap_or_else(PoisonError::into_inner);
@@ -99,7 +115,10 @@ impl Remote {
             wrong |= matches!(found, Err(Error::Wrong(_)));
             let error = match found {
                 Ok(_) if wrong => break Err(Error::Search.into()),
-                Ok(found) => break Ok((found, counted.moved)),
+                Ok(found) => {
+                    self.patience.answered();
+                    break Ok((found, counted.moved));
+                }
                 Err(error)
                     if matches!(error.seen(), Some(Error::Stale { .. })) && attempt < ATTEMPTS =>
                 {
@@ -111,6 +130,9 @@ impl Remote {
                 }
                 Err(error) => error,
             };
+            if error.seen().is_some_and(is_busy) && self.patience.refused(&mut refused, stop) {
+                continue;
+            }
             let error = Failed::from(error);
             break Err(match wrong {
                 true => error.after_wrong(),
@@ -121,14 +143,20 @@ impl Remote {
         done
     }
 
-    pub(super) fn refresh(&self, client: &RwLock<Client>) -> Result<bool, Failed> {
+    pub(super) fn refresh(
+        &self,
+        client: &RwLock<Client>,
+        stop: &AtomicBool,
+    ) -> Result<bool, Failed> {
         let mut connection = self.connection()?;
         let version = client
             .read()
             .unwrap_or_else(PoisonError::into_inner)
             .manifest()
             .version;
-        let followed = follow(client, &mut connection, version);
+        let followed = self
+            .patience
+            .asking(stop, || follow(client, &mut connection, version));
         self.give_back(connection);
         trim(self.cache.as_ref());
         Ok(followed?)

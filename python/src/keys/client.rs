@@ -1,12 +1,11 @@
 //! Keys of clients, which servers may ask for.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use pyo3::prelude::*;
 use sordino_net::KeyFile;
 
-use super::{digest, number, read, short, write};
+use super::{Place, digest, number, read, short, write};
 use crate::compute::random;
 use crate::errors;
 
@@ -32,16 +31,16 @@ impl ClientKey {
     /// Writes the key to a new file that you alone can read.
     ///
     /// Raises `KeyFileError` if the file exists.
-    fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
-        write(py, &KeyFile::of_client(&self.0), &path)
+    fn save(&self, py: Python<'_>, path: Place) -> PyResult<()> {
+        write(py, &KeyFile::of_client(&self.0), &path.0)
     }
 
     /// Reads a client's key.
     ///
     /// Raises `KeyFileError` for another or a damaged file, `KeyKindError` for another key.
     #[staticmethod]
-    fn load(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
-        let key = read(py, &path)?.client();
+    fn load(py: Python<'_>, path: Place) -> PyResult<Self> {
+        let key = read(py, &path.0)?.client();
         let key = key.map_err(|error| errors::net(py, &error))?;
         Ok(Self(Arc::new(key)))
     }
@@ -61,16 +60,16 @@ impl ClientPublicKey {
     /// Writes the key to a new file.
     ///
     /// Raises `KeyFileError` if the file exists.
-    fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
-        write(py, &KeyFile::of_client_public(&self.0), &path)
+    fn save(&self, py: Python<'_>, path: Place) -> PyResult<()> {
+        write(py, &KeyFile::of_client_public(&self.0), &path.0)
     }
 
     /// Reads a client's public key, of its own or the client's file.
     ///
     /// Raises `KeyFileError` for another or a damaged file, `KeyKindError` for another key.
     #[staticmethod]
-    fn load(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
-        let key = read(py, &path)?.client_public();
+    fn load(py: Python<'_>, path: Place) -> PyResult<Self> {
+        let key = read(py, &path.0)?.client_public();
         Ok(Self(key.map_err(|error| errors::net(py, &error))?))
     }
 

@@ -1,11 +1,9 @@
 //! Keys of those who issue tokens.
 
-use std::path::PathBuf;
-
 use pyo3::prelude::*;
 use sordino_net::{ClientPublicKey, KeyFile, KeyKind};
 
-use super::{digest, number, read, short, write};
+use super::{Place, digest, number, read, short, write};
 use crate::errors;
 
 /// The public key of an issuer of tokens, which a server trusts. No secret.
@@ -22,10 +20,10 @@ impl IssuerPublicKey {
     /// Writes the key to a new file.
     ///
     /// Raises `KeyFileError` if the file exists.
-    fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+    fn save(&self, py: Python<'_>, path: Place) -> PyResult<()> {
         let file = KeyFile::of_issuer_public(&self.0.for_tokens());
         let file = file.map_err(|error| errors::net(py, &error))?;
-        write(py, &file, &path)
+        write(py, &file, &path.0)
     }
 
     /// Reads an issuer's public key.
@@ -33,8 +31,8 @@ impl IssuerPublicKey {
     /// Raises `KeyFileError` for another or a damaged file, `KeyKindError` for another key, and for the issuer's own: that
     /// lets anybody in, and must not be where a server is.
     #[staticmethod]
-    fn load(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
-        let file = read(py, &path)?;
+    fn load(py: Python<'_>, path: Place) -> PyResult<Self> {
+        let file = read(py, &path.0)?;
         if file.kind() == KeyKind::Issuer {
             let text = "the issuer's key; expected its public key, since a server must have no secret: `sordino keys new \
                         issuer-public issuer.pub --from issuer.key` makes it";

@@ -1,4 +1,7 @@
 //! SimplePIR: a record from a server that does not learn which.
+//!
+//! Records of a database have one length, and here each keeps its own: an end mark follows it, then zeros (ISO/IEC 7816-4).
+//! A query begins with a digest of what its client has downloaded, so that a server of other records can refuse it.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -9,6 +12,25 @@ use sordino_pir::{Database, Error, Params, Seed};
 
 use super::{borrowed, wrong};
 use crate::compute::{computing, random};
+use crate::errors;
+
+/// The byte after a record's last.
+const END: u8 = 0x80;
+
+/// A digest of the parameters, the seed and the hint: of the records, and of how they are laid out.
+type Version = [u8; 16];
+
+const CONTEXT: &str = "sordino 2026 python pir version";
+
+fn version(params: &Params, seed: &Seed, hint: &[u8]) -> Version {
+    let mut hasher = blake3::Hasher::new_derive_key(CONTEXT);
+    hasher.update(&params.to_bytes());
+    hasher.update(&seed.0);
+    hasher.update(hint);
+    let mut version = [0; size_of::<Version>()];
+    hasher.finalize_xof().fill(&mut version);
+    version
+}
 
 /// A server of records of one length.
 #[pyclass(module = "sordino._sordino", frozen)]
@@ -17,6 +39,7 @@ pub(crate) struct PirServer {
     params: Params,
     seed: Seed,
     hint: Vec<u8>,
+    version: Version,
 }
 
 /// A client of one database.
@@ -24,6 +47,7 @@ pub(crate) struct PirServer {
 pub(crate) struct PirClient {
     client: Client,
     params: Params,
+    version: Version,
 }
 
 /// The secret that opens one answer, once.
@@ -36,7 +60,7 @@ fn check_memory(py: Python<'_>, params: &Params) -> PyResult<()> {
     let row = params.columns().next_multiple_of(64) + 8 * params.n();
     let bytes = params.rows().saturating_mul(row);
     Vec::<u8>::new().try_reserve_exact(bytes).map_err(|_| {
-        let (records, len) = (params.records(), params.record_len());
+        let (records, len) = (params.records(), params.record_len() - 1);
         let text =
             format!("{records} records of {len} bytes: {bytes} bytes of memory cannot be had");
         wrong(py, &text)
@@ -49,18 +73,27 @@ impl PirServer {
     fn new(py: Python<'_>, records: Vec<Bound<'_, PyBytes>>, record_len: usize) -> PyResult<Self> {
         let mut rng = random()?;
         let records = borrowed(&records);
-        let params = Params::for_database(records.len(), record_len);
+        let too_long = |record: &&[u8]| record.len() > record_len;
+        if let Some(at) = records.iter().position(too_long) {
+            let found = records[at].len();
+            let text = format!("record {at} of {found} bytes: expected at most {record_len}");
+            return Err(wrong(py, &text));
+        }
+        let params = Params::for_database(records.len(), record_len.saturating_add(1));
         let params = params.map_err(|error| wrong(py, &error))?;
         check_memory(py, &params)?;
         let made = computing(py, || {
             let seed = Seed::random(&mut rng);
-            let database = Database::from_records(&params, &records)?;
+            let ended = records.iter().map(|record| [record, &[END][..]].concat());
+            let database = Database::from_records(&params, ended)?;
             let (server, hint) = Server::setup(database, &params, &seed)?;
+            let hint = hint.to_bytes();
             Ok::<_, Error>(Self {
+                version: version(&params, &seed, &hint),
                 server,
                 params,
                 seed,
-                hint: hint.to_bytes(),
+                hint,
             })
         })?;
         made.map_err(|error| wrong(py, &error))
@@ -85,6 +118,24 @@ impl PirServer {
         queries: Vec<Bound<'py, PyBytes>>,
     ) -> PyResult<Vec<Bound<'py, PyBytes>>> {
         let queries = borrowed(&queries);
+        let mut own = Vec::with_capacity(queries.len());
+        for (at, message) in queries.into_iter().enumerate() {
+            let (theirs, query) = message.split_first_chunk().ok_or_else(|| {
+                let found = message.len();
+                wrong(
+                    py,
+                    &format!("query {at} of {found} bytes: it was cut short"),
+                )
+            })?;
+            if *theirs != self.version {
+                let text = format!(
+                    "query {at} was made with the hint of other records: its client is to download params, seed and hint again"
+                );
+                return Err(errors::raise(py, "StaleHintError", text));
+            }
+            own.push(query);
+        }
+        let queries = own;
         let answers = computing(py, || {
             let read = |query: &&[u8]| Query::from_bytes(&self.params, query);
             let queries: Vec<Query> = queries.iter().map(read).collect::<Result<_, _>>()?;
@@ -110,9 +161,14 @@ impl PirClient {
         let (params, hint) = (params.as_bytes(), hint.as_bytes());
         let made = computing(py, || {
             let params = Params::from_bytes(params)?;
+            let version = version(&params, &Seed(seed), hint);
             let hint = Hint::from_bytes(&params, hint)?;
             let client = Client::new(&params, &Seed(seed), &hint)?;
-            Ok::<_, Error>(Self { client, params })
+            Ok::<_, Error>(Self {
+                client,
+                params,
+                version,
+            })
         })?;
         made.map_err(|error| wrong(py, &error))
     }
@@ -132,7 +188,8 @@ impl PirClient {
         let mut rng = random()?;
         let made = computing(py, || self.client.query(&mut rng, index))?;
         let (secret, query) = made.map_err(|error| wrong(py, &error))?;
-        let query = PyBytes::new(py, &query.to_bytes());
+        let query = [&self.version[..], &query.to_bytes()].concat();
+        let query = PyBytes::new(py, &query);
         Ok((PirSecret(Mutex::new(Some(secret))), query))
     }
 
@@ -157,6 +214,14 @@ impl PirClient {
         };
         let record = computing(py, || self.client.recover(secret, &answer))?;
         let record = record.map_err(|error| wrong(py, &error))?;
-        Ok(PyBytes::new(py, &record))
+        // An answer of other records than the hint's opens to anything.
+        let end = record.iter().rposition(|&byte| byte != 0);
+        let Some(end) = end.filter(|&end| record[end] == END) else {
+            return Err(wrong(
+                py,
+                &"the answer holds no record: it is not this server's",
+            ));
+        };
+        Ok(PyBytes::new(py, &record[..end]))
     }
 }

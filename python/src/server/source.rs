@@ -1,14 +1,16 @@
 //! The place that an index's versions come from.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use sordino_net::Service;
-use sordino_search::OwnerPublicKey;
+use sordino_search::{Bytes, Disk, Files, OwnerPublicKey};
 
 /// The pause before a version that could not be put in place is tried again.
 const RETRY: Duration = Duration::from_secs(1);
+
+/// Bytes of the file that names the newest version, at most.
+const CURRENT_LEN: u64 = 1 << 10;
 
 /// The place that an index's versions come from.
 pub(super) enum Source {
@@ -21,7 +23,7 @@ pub(super) enum Source {
 pub(super) struct Folder {
     path: PathBuf,
     owner: OwnerPublicKey,
-    seen: Option<Vec<u8>>,
+    seen: Option<Bytes>,
     failed: Option<Instant>,
 }
 
@@ -39,8 +41,8 @@ impl Folder {
     }
 
     /// The directory's word for its newest version.
-    fn current(&self) -> Option<Vec<u8>> {
-        fs::read(self.path.join("CURRENT")).ok()
+    fn current(&self) -> Option<Bytes> {
+        Files.read(&self.path.join("CURRENT"), CURRENT_LEN).ok()
     }
 
     fn follow(&mut self, service: &Service) -> bool {
