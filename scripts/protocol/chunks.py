@@ -4,7 +4,7 @@ import struct
 
 import numpy as np
 
-from metric import normalise
+from metric import exponents, lengths, normalise
 
 INT8, RESIDUAL6, RESIDUAL4, INT12 = range(4)
 BITS = {INT8: 8, RESIDUAL6: 6, RESIDUAL4: 4, INT12: 12}
@@ -42,38 +42,62 @@ class Layout:
     def __init__(self, dim, slots, codec):
         self.dim, self.slots, self.codec = dim, slots, codec
         self.vector_len = -(-dim * BITS[codec] // 8)
-        self.frame_len = dim + 4 if codec in (RESIDUAL6, RESIDUAL4) else 0
-        self.plain_len = 4 + self.frame_len + slots * (4 + self.vector_len)
+        # Codes of scalar codecs have base and scale in front, and the head says which scales.
+        self.scaled = codec in (INT8, INT12)
+        self.head_len, self.front = (3, 2) if self.scaled else (dim + 4, 0)
+        self.plain_len = 4 + self.head_len + slots * (4 + self.front + self.vector_len)
         self.sealed_len = self.plain_len + TAG
         self.shape = struct.pack(">IIB", dim, slots, BITS[codec])
 
-    def read(self, plain):
-        """The rows and the unit vectors of a bucket's content."""
+    def read(self, plain, frame):
+        """Of a bucket's content the rows, the bases and the residuals to them."""
         count = int.from_bytes(plain[:4], "little")
         if len(plain) != self.plain_len or count > self.slots:
             raise ValueError("a bucket of another form")
-        frame, entries = plain[4 : 4 + self.frame_len], plain[4 + self.frame_len :]
-        entries = np.frombuffer(entries, np.uint8).reshape(self.slots, 4 + self.vector_len)[:count]
-        rows = entries[:, :4].copy().view("<u4").reshape(-1)
-        return rows, self._decode(frame, entries[:, 4:])
+        head, entries = plain[4 : 4 + self.head_len], plain[4 + self.head_len :]
+        entries = np.frombuffer(entries, np.uint8).reshape(self.slots, -1)[:count]
+        rows, front, codes = np.split(entries, (4, 4 + self.front), axis=1)
+        rows = rows.copy().view("<u4").reshape(-1).astype(np.int64)
+        levels = self._levels(codes)
+        if self.scaled:
+            scales = exponents(*struct.unpack("<hB", head), front[:, 1])
+            most = (1 << (BITS[self.codec] - 1)) - 1
+            return rows, frame.known(front[:, 0].astype(np.int64)), levels * (scales / most)[:, None]
+        left = self._units(head, levels) - frame.mean
+        bases = np.array([frame.nearest(one) for one in left], np.int64)
+        return rows, bases, left - frame.bases[bases]
 
-    def _decode(self, frame, codes):
-        if self.codec == INT8:
-            vectors = codes.view(np.int8).astype(np.float32)
-        else:
-            bits = np.unpackbits(codes, axis=1, bitorder="little")[:, : self.dim * BITS[self.codec]]
-            bits = bits.reshape(len(codes), self.dim, BITS[self.codec]).astype(np.int32)
-            levels = (bits << np.arange(BITS[self.codec])).sum(axis=2)
-            if self.codec == INT12:
-                vectors = np.where(levels >= 2048, levels - 4096, levels).astype(np.float32)
-            else:
-                centroid = unit_of_int8(frame[:-4])
-                step = np.frombuffer(frame[-4:], "<f4")[0]
-                middle = np.float32(((1 << BITS[self.codec]) - 1) / 2)
-                vectors = centroid + (levels.astype(np.float32) - middle) * step
+    def _levels(self, codes):
+        """The integers of codes: signed ones of scalar codecs."""
+        bits = np.unpackbits(codes, axis=1, bitorder="little")[:, : self.dim * BITS[self.codec]]
+        bits = bits.reshape(len(codes), self.dim, BITS[self.codec]).astype(np.int32)
+        levels = (bits << np.arange(BITS[self.codec])).sum(axis=2)
+        half = 1 << (BITS[self.codec] - 1)
+        return np.where(levels >= half, levels - 2 * half, levels) if self.scaled else levels
+
+    def _units(self, head, levels):
+        """The unit vectors that codes relative to a bucket's centroid stand for."""
+        step = np.frombuffer(head[-4:], "<f4")[0]
+        middle = np.float32(((1 << BITS[self.codec]) - 1) / 2)
+        vectors = unit_of_int8(head[:-4]) + (levels.astype(np.float32) - middle) * step
         norms = np.sqrt(np.concatenate([dots(row[None], row) for row in vectors] or [np.zeros(0, np.float32)]))
         scales = np.divide(np.float32(1), norms, out=np.zeros_like(norms), where=norms > 0)
         return vectors * scales[:, None]
+
+
+class Residuals:
+    """What is left of vectors when their bases are taken away, as directions, scales and constants."""
+
+    def __init__(self, frame, bases, residuals):
+        self.bases, self.scales = bases, lengths(residuals)
+        # A row that is its base has no direction: its scale of 0 is all that counts.
+        inverse = np.divide(1, self.scales, out=np.zeros_like(self.scales), where=self.scales > 0)
+        self.units = fixed(residuals * inverse[:, None])
+        self.constants = self.scales + 2 * (residuals * frame.bases[bases]).sum(axis=1) * inverse
+
+    def keys(self, asked):
+        scores = score(self.units @ fixed(asked.unit))
+        return asked.keys(scores, self.bases, self.scales, self.constants)
 
 
 def unit_of_int8(codes):

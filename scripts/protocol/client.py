@@ -24,10 +24,11 @@ import metric
 import pir
 from keys import ReaderKeys, digest
 from manifest import (
-    DOWNLOADED, EXACT, FORMAT, HASHED, LOCAL, MASKED, NONE, NUMBER, OPEN, SEALED, SUMS, Manifest, ids, numbers,
+    DOWNLOADED, EXACT, HASHED, LOCAL, MASKED, NONE, NUMBER, OPEN, SEALED, SUMS, Manifest, ids, numbers,
 )
 from transport import Connection, Refused
 
+FORMAT = 4
 GET_MANIFEST, GET_PARTS, SCORE, FETCH, FETCH_PAYLOADS = 101, 103, 105, 107, 109
 MAX_MANIFEST = 8 + (1 << 18) + 4627
 TOGETHER = 8 << 20
@@ -59,8 +60,10 @@ class Client:
         self.session, self.left, self.known = None, 0, False
         reply = call(message(GET_MANIFEST, b""), 16 + MAX_MANIFEST)
         self.manifest = m = Manifest(body_of(reply, 102), keys)
-        self.rotation = metric.Rotation(m.width, m.rotation)
         self.parts = self._download(m.given())
+        f = m.frame
+        frame = self.keys.open("frame", f.id, f.version, 0, b"", self.parts[f.sealed.digest])
+        self.frame = metric.Frame(m.metric, m.dim, metric.Rotation(m.width, m.rotation), frame)
         self._records()
         if m.mode == SEALED:
             self._open_sealed()
@@ -120,6 +123,8 @@ class Client:
         identity = lambda s: np.arange(s.n)
         order = lambda s: self.keys.order("row order", s.id, s.n)
         self.orders = [(order if m.mode == MASKED else identity)(s) for s in m.segments]
+        scales = lambda s: self.keys.open("scales", s.id, s.version, 0, b"", self.parts[s.scales])
+        self.scales = [metric.scales(m.metric, s.n, scales(s)) for s in m.segments]
         if m.checking == EXACT:
             c = m.combined
             opened = self.keys.open("combination", c.id, c.version, 0, b"", self.parts[c.part])
@@ -132,19 +137,17 @@ class Client:
             self.held = [seal(s) for s in m.segments]
 
     def _open_chunks(self, at, sealed=None, layout=None, purpose="chunk"):
-        """The rows and unit vectors of a segment's chunks, deleted ones left out."""
+        """The rows of a segment's chunks and what is kept of their vectors, deleted ones left out."""
         m, s = self.manifest, self.manifest.segments[at]
         layout = layout or m.chunk_layout(s)
         sealed = sealed or dict(enumerate(split(self.parts[s.rows], layout.sealed_len)))
-        rows, vectors = [], []
+        read = []
         for number, one in sealed.items():
             plain = self.keys.open(purpose, s.id, s.version, number, layout.shape, one)
-            here, units = layout.read(plain)
-            rows.append(here)
-            vectors.append(units)
-        rows = np.concatenate(rows).astype(np.int64)
-        alive = np.array([row not in self.dead[at] for row in rows], bool)
-        return rows[alive], chunks.fixed(np.concatenate(vectors)[alive])
+            read.append(layout.read(plain, self.frame))
+        rows, bases, residuals = (np.concatenate(some) for some in zip(*read))
+        alive = np.array([int(row) not in self.dead[at] for row in rows], bool)
+        return rows[alive], chunks.Residuals(self.frame, bases[alive], residuals[alive])
 
     def _open_sealed(self):
         m, base = self.manifest, self.manifest.segments[0]
@@ -184,18 +187,14 @@ class Client:
     def search(self, vector):
         """The hits, best first: id, score, payload."""
         m = self.manifest
-        vector = np.asarray(vector, np.float32)
-        if len(vector) != m.dim or not np.isfinite(vector).all():
-            raise ValueError(f"expected {m.dim} finite coordinates")
-        unit, scale = metric.query(m.metric, m.bound, vector)
-        unit = self.rotation.apply(unit)
+        asked = metric.Asked(self.frame, vector)
         steps = {SEALED: self._search_sealed, LOCAL: self._search_local}
         wrong = None
         try:
-            hits = steps.get(m.mode, self._search_columns)(unit)
+            hits = steps.get(m.mode, self._search_columns)(asked)
         except Wrong as error:
             wrong, hits = error, []
-        hits = [(scale(s), place) for s, place in hits]
+        hits = [(asked.score(key), place) for key, place in hits]
         sign = 1 if m.metric == metric.EUCLIDEAN else -1
         hits.sort(key=lambda hit: (sign * float(hit[0]), self.rank[hit[1]]))
         try:
@@ -220,11 +219,11 @@ class Client:
     def _best(self, scored, k):
         return sorted(scored, key=lambda hit: (-float(hit[0]), self.rank[hit[1]]))[:k]
 
-    def _search_columns(self, unit):
+    def _search_columns(self, asked):
         m = self.manifest
-        query = unit
+        query = asked.unit
         if m.mode == MASKED:
-            query = np.rint(unit.astype(np.float64) * (2**26 / 2.05) ** 0.5).astype(np.int64)
+            query = np.rint(query.astype(np.float64) * (2**26 / 2.05) ** 0.5).astype(np.int64)
         secret, sent = self.column.encrypt(query, self.random(32))
         length = 32 + -(-(self.column.count * m.params.reply_bits) // 8)
         reply = self.call(self._request(SCORE, sent), 16 + length)
@@ -253,13 +252,14 @@ class Client:
                 mine = scores[first : first + s.n]
             possible &= bool((np.abs(mine) <= LARGEST).all())
             rows = self.orders[at]
-            scored += [(s_, self._place(at, row)) for s_, row in zip(mine, rows) if int(row) not in self.dead[at]]
+            keys = asked.keys(mine, *(values[rows] for values in self.scales[at]))
+            scored += [(key, self._place(at, row)) for key, row in zip(keys, rows) if int(row) not in self.dead[at]]
         if m.checking == NONE and not possible:
             raise Wrong("a score that no two unit vectors have")
         if m.mode == OPEN and m.checking == SUMS:
             steps, _ = self.column.steps(secret, body)
             most = checks.held_tolerances(m.params, m.width, [s.n for s in m.segments])
-            messages = self.column.messages(unit)
+            messages = self.column.messages(query)
             for first, s, sums, tolerances in zip(self.at, m.segments, self.held, most):
                 key = self.keys.subkey("checks", s.id)
                 found = checks.held_off(key, sums, steps[first : first + s.n], messages, m.params.q)
@@ -269,13 +269,13 @@ class Client:
             raise Wrong("a check row that is not the sum of its group")
         return self._best(scored, m.k)
 
-    def _search_here(self, unit, at):
-        rows, vectors = self.here[at]
-        scores = chunks.score(vectors @ chunks.fixed(unit))
-        return self._best([(s, self._place(at, row)) for s, row in zip(scores, rows)], self.manifest.k)
+    def _search_here(self, asked, at):
+        rows, residuals = self.here[at]
+        keys = residuals.keys(asked)
+        return self._best([(key, self._place(at, row)) for key, row in zip(keys, rows)], self.manifest.k)
 
-    def _search_local(self, unit):
-        hits = [hit for at in range(len(self.here)) for hit in self._search_here(unit, at)]
+    def _search_local(self, asked):
+        hits = [hit for at in range(len(self.here)) for hit in self._search_here(asked, at)]
         return self._best(hits, self.manifest.k)
 
     def _routed(self, unit):
@@ -292,10 +292,10 @@ class Client:
         reply = self.call(self._request(SCORE, sent), 16 + length)
         return dot.decrypt(secret, m.width, m.clusters, body_of(reply, 106, length))
 
-    def _search_sealed(self, unit):
+    def _search_sealed(self, asked):
         m, wrong = self.manifest, None
         try:
-            scores = self._routed(unit)
+            scores = self._routed(asked.lifted())
         except ValueError as error:
             # The buckets are fetched all the same, any of them.
             wrong, scores = error, np.zeros(m.clusters, np.float32)
@@ -303,20 +303,19 @@ class Client:
         try:
             fetched = self._fetch(self.pir, FETCH, buckets)
             good = wrong is None and all(digest(x) == self.digests[b] for b, x in zip(buckets, fetched))
-            rows, vectors = self._open_chunks(0, dict(zip(buckets, fetched)), m.layout, "bucket")
+            rows, residuals = self._open_chunks(0, dict(zip(buckets, fetched)), m.layout, "bucket")
         except Refused:
             raise
         except Exception as error:
             raise Wrong(error) from None
         if not good:
             raise Wrong("a bucket of another digest")
-        scores = chunks.score(vectors @ chunks.fixed(unit))
-        best, seen = [], set()
-        for score, place in self._best([(s, self._place(0, r)) for s, r in zip(scores, rows)], 4 * m.k):
+        keys, best, seen = residuals.keys(asked), [], set()
+        for key, place in self._best([(key, self._place(0, r)) for key, r in zip(keys, rows)], 4 * m.k):
             if place not in seen and len(best) < m.k:
-                best.append((score, place))
+                best.append((key, place))
             seen.add(place)
-        tail = [hit for at in range(1, len(self.here)) for hit in self._search_here(unit, at)]
+        tail = [hit for at in range(1, len(self.here)) for hit in self._search_here(asked, at)]
         return self._best(best + tail, m.k)
 
     def _fetch(self, client, kind, indices):

@@ -9,10 +9,11 @@ import hintless
 import pir
 from column import SETS
 from keys import digest
+from metric import scales_len
 
-FORMAT = 4
-# The format of manifests of indexes with readers of their own (sections 3.6 and 4.1), which this client cannot read.
-WITH_READERS = 5
+# The form of manifests; the other is that of indexes with readers of their own (sections 3.6 and 4.1), which this
+# client cannot read.
+FORM, WITH_READERS = 6, 7
 SIGNATURE_LEN = 4627
 METRIC_ADDS = (0, 1, 2)
 SEALED, LOCAL, OPEN, MASKED = "sealed", "local", "open", "masked"
@@ -67,8 +68,8 @@ class Manifest:
         head = lambda form: struct.pack("<4sHH", b"SRDN", form, 1)
         if signed[:8] == head(WITH_READERS):
             raise ValueError("an index with readers of its own: this client has no pair of keys for it")
-        if signed[:8] != head(FORMAT):
-            raise ValueError(f"not a manifest of form {FORMAT}")
+        if signed[:8] != head(FORM):
+            raise ValueError(f"not a manifest of form {FORM}")
         keys.verify(signed[:-SIGNATURE_LEN], signed[-SIGNATURE_LEN:])
         self.digest = digest(signed)
         self._read(Reader(signed[8:-SIGNATURE_LEN]))
@@ -79,15 +80,16 @@ class Manifest:
         self.index, self.version, self.previous = r.bytes(16), r.u64(), r.bytes(32)
         self.n, self.dim, self.k = r.u32(), r.u32(), r.u32()
         self.ids = r.tag(3)
-        self.metric, self.bound, self.rotation = r.tag(3), r.number("h"), r.bytes(32)
+        self.metric, self.rotation = r.tag(3), r.bytes(32)
         coded = lambda: SimpleNamespace(len=r.u64(), digest=r.bytes(32))
+        self.frame = SimpleNamespace(id=r.bytes(16), version=r.u64(), key=r.u32(), sealed=coded())
         self.deleted = SimpleNamespace(id=r.bytes(16), version=r.u64(), rows=coded())
 
         def payloads():
             made = SimpleNamespace(id=r.bytes(16), version=r.u64(), slots=r.u32())
             made.log2 = r.option(lambda: r.number("B"))
             made.look = r.option(lambda: SimpleNamespace(candidates=r.u32(), width=r.u32()))
-            made.len = 16 + (2 * made.look.width if made.look else 0) + (1 << made.log2 if made.log2 else 0)
+            made.len = 16 + (5 + 2 * made.look.width if made.look else 0) + (1 << made.log2 if made.log2 else 0)
             pir_ = lambda: SimpleNamespace(per_column=r.u32(), seed=r.bytes(32), hint=r.bytes(32))
             hintless_ = lambda: SimpleNamespace(per_column=None, seed=r.bytes(32), hint=None)
             made.fetch = (lambda: None, pir_, hintless_)[r.tag(3)]()
@@ -96,7 +98,7 @@ class Manifest:
 
         def segment():
             made = SimpleNamespace(id=r.bytes(16), version=r.u64(), n=r.u32(), rows=r.bytes(32), ids=coded())
-            made.attributes = r.option(coded)
+            made.attributes, made.scales = r.option(coded), r.option(lambda: r.bytes(32))
             return made
 
         def column():
@@ -138,7 +140,7 @@ class Manifest:
 
     def given(self):
         """Digest and length of each part that clients download, in the order in which they are numbered."""
-        parts = [(self.deleted.rows.digest, self.deleted.rows.len)]
+        parts = [(part.digest, part.len) for part in (self.frame.sealed, self.deleted.rows)]
         if self.payloads:
             p = self.payloads
             slots = (p.records, p.slots * p.len)
@@ -176,8 +178,9 @@ class Manifest:
             for s in self.segments:
                 stored = self.stored(s)
                 hint = (s.hint, 32 + self.params.blocks(stored) * -(-(2048 * self.params.hint_eighths // 8) // 8))
+                scales = (s.scales, scales_len(s.n, self.metric) + 16)
                 sums = [(s.sums, checks.held_len(s.n, self.width) + 16)] if s.sums else []
-                parts += [hint, *sums, *about(s)]
+                parts += [hint, scales, *sums, *about(s)]
         return parts
 
     def stored(self, segment):

@@ -1,6 +1,7 @@
-"""Metrics and the public rotation: sections 5 and 6 of docs/protocol.md."""
+"""Frames, metrics and the public rotation: sections 5 and 6 of docs/protocol.md."""
 
 import math
+import struct
 
 import numpy as np
 
@@ -24,24 +25,142 @@ def normalise(vector):
     return (np.asarray(vector, np.float64) / norm).astype(np.float32)
 
 
-def query(metric, bound, vector):
-    """The unit vector that stands for a query, and the map from its scores to the metric's."""
-    vector = np.asarray(vector, np.float32)
-    if metric == EUCLIDEAN:
-        longest = 2.0**bound
-        square = (length(vector) / longest) ** 2
-        weight = math.sqrt(square + 0.5)
-        lifted = (vector.astype(np.float64) / longest / weight).astype(np.float32)
-        unit = np.concatenate([lifted, np.array([-math.sqrt(0.5) / weight, 0.0], np.float32)])
-        distance = lambda s: np.float32(longest * math.sqrt(max(square - math.sqrt(6) * weight * float(s), 0.0)))
-        return unit, distance
-    unit = normalise(vector)
-    if unit is None:
-        raise ValueError("the zero vector has no direction")
+def lengths(vectors):
+    """The lengths of the rows of a matrix."""
+    return np.sqrt((np.asarray(vectors, np.float64) ** 2).sum(axis=1))
+
+
+class Frame:
+    """What vectors are stored relative to: a centre, and bases in the rotated space relative to that centre."""
+
+    def __init__(self, metric, dim, rotation, content):
+        self.metric, self.dim, self.rotation = metric, dim, rotation
+        self.bound, _, count = struct.unpack_from("<hIH", content)
+        numbers = np.frombuffer(content, "<f4", offset=8)
+        if not 1 <= count <= (1 if metric == COSINE else 256) or len(numbers) != dim + count * rotation.dim:
+            raise ValueError("a frame of another length")
+        # Written so that what is no number is refused too.
+        if not (-140 <= self.bound <= 81 and (np.abs(numbers) <= np.float32(2.0**82)).all()):
+            raise ValueError("a frame beyond its bounds")
+        numbers = numbers.astype(np.float64)
+        self.centre, self.bases = numbers[:dim], numbers[dim:].reshape(count, rotation.dim)
+        self.mean = self.rotated(self.centre)
+
+    def rotated(self, vector):
+        """The image of a vector of `dim` coordinates, those that the metric adds being zero."""
+        padded = np.zeros(self.rotation.dim, np.float32)
+        padded[: self.dim] = vector
+        return self.rotation.apply(padded).astype(np.float64)
+
+    def known(self, bases):
+        """Numbers of bases; one that is not there is the first."""
+        return np.where(bases < len(self.bases), bases, 0)
+
+    def nearest(self, vector):
+        return int(np.argmin(lengths(self.bases - vector)))
+
+
+class Asked:
+    """A query: what is asked for, and what the scores that come back say about records."""
+
+    def __init__(self, frame, vector):
+        vector = np.asarray(vector, np.float32)
+        if len(vector) != frame.dim or not np.isfinite(vector).all():
+            raise ValueError(f"expected {frame.dim} finite coordinates")
+        norm = length(vector)
+        if frame.metric != COSINE and norm > (2.0**46 if frame.metric == INNER_PRODUCT else 2.0**80):
+            raise ValueError("a vector that is too long")
+        if norm == 0.0 and frame.metric != EUCLIDEAN:
+            raise ValueError("the zero vector has no direction")
+        self.frame, self.norm, wide = frame, norm, vector.astype(np.float64)
+        if frame.metric != INNER_PRODUCT:
+            whole = norm if frame.metric == COSINE else 1.0
+            self.p = frame.rotated(wide / whole - frame.centre)
+            self.far, self.squares = length(self.p), lengths(self.p - frame.bases) ** 2
+            unit = normalise(self.p)
+            self.unit = np.eye(1, len(self.p), dtype=np.float32)[0] if unit is None else unit
+        else:
+            self.p = frame.rotated(wide / norm)
+            self.products = frame.bases @ self.p
+            self.top, self.middle = self.products.max(), frame.centre @ wide / norm
+            self.unit = self.p.astype(np.float32)
+
+    def lifted(self):
+        """What lifted unit vectors, those of centroids, are scored with."""
+        if self.frame.metric == INNER_PRODUCT:
+            return self.unit
+        if self.frame.metric == COSINE:
+            return normalise((self.p + self.frame.mean).astype(np.float32))
+        longest, rotation = 2.0**self.frame.bound, self.frame.rotation
+        weight = math.sqrt((self.far / longest) ** 2 + 0.5)
+        added = rotation.apply(np.eye(1, rotation.dim, self.frame.dim, dtype=np.float32)[0])
+        return (self.p / (longest * weight) - added * (math.sqrt(0.5) / weight)).astype(np.float32)
+
+    def keys(self, scores, bases, scales, constants):
+        """What records are ranked by, the larger the nearer, from the scores of their residuals' directions."""
+        scores, bases = np.asarray(scores, np.float64), self.frame.known(bases)
+        if self.frame.metric != INNER_PRODUCT:
+            squares = scales * (constants - 2 * self.far * scores) + self.squares[bases]
+            return (-np.sign(squares) * np.sqrt(np.abs(squares))).astype(np.float32)
+        return (scales * scores + self.products[bases] - self.top).astype(np.float32)
+
+    def score(self, key):
+        """A key in the metric."""
+        key = float(key)
+        if self.frame.metric == EUCLIDEAN:
+            return np.float32(-key) if key <= 0 else np.finfo(np.float32).tiny
+        if self.frame.metric == COSINE:
+            return np.float32(max(1.0 - min(key, 0.0) ** 2 / 2, -1.0))
+        return np.float32(self.norm * (key + self.top + self.middle))
+
+
+def exponents(least, step, codes):
+    """The scales that codes of a byte stand for."""
+    if step == 0 or not -1000 <= least <= 720:
+        raise ValueError("scales beyond their bounds")
+    e = np.minimum(least + (codes.astype(np.int64) - 1) * step, 728)
+    eighths = np.array([2.0 ** (eighth / 8) for eighth in range(8)])
+    scales = np.ldexp(eighths[e % 8], e // 8).astype(np.float32)
+    return np.where(codes == 0, np.float32(0), scales).astype(np.float64)
+
+
+def numbers(least, bits, codes):
+    """The lengths that codes of two bytes stand for."""
+    if bits not in (8, 10, 12, 14) or not -120 <= least <= 120:
+        raise ValueError("lengths beyond their bounds")
+    steps = np.maximum(codes.astype(np.int64) - 1, 0)
+    parts = 1.0 + (steps % (1 << bits)) / (1 << bits)
+    found = np.ldexp(parts, least + steps // (1 << bits))
+    return np.where(codes == 0, 0.0, found)
+
+
+def entry(metric):
+    """What the scales of a segment have of each row."""
     if metric == COSINE:
-        return unit, lambda s: np.float32(float(s))
-    scale = 2.0**bound * length(vector)
-    return np.append(unit, np.float32(0)), lambda s: np.float32(scale * float(s))
+        return np.dtype([("code", "<u2")])
+    return np.dtype([("base", "u1"), ("code", "u1")] + [("constant", "<f4")] * (metric == EUCLIDEAN))
+
+
+def scales_len(n, metric):
+    return 3 + n * entry(metric).itemsize
+
+
+def scales(metric, n, content):
+    """Base, scale and constant of each row."""
+    if len(content) != scales_len(n, metric):
+        raise ValueError("the scales of other rows")
+    rows = np.frombuffer(content, entry(metric), offset=3)
+    if metric == COSINE:
+        head, codes = struct.unpack_from("<hB", content), rows["code"].astype(np.int64)
+        found = numbers(*head, codes)
+        before = np.where(codes == 1, found, numbers(*head, np.maximum(codes - 1, 0)))
+        middle = (found + before) / 2
+        constants = np.divide(middle * middle, found, out=np.zeros(n), where=found > 0)
+        return np.zeros(n, np.int64), found, constants.astype(np.float32).astype(np.float64)
+    constants = rows["constant"].astype(np.float64) if metric == EUCLIDEAN else np.zeros(n)
+    if not np.isfinite(constants).all():
+        raise ValueError("a constant that is no number")
+    return rows["base"].astype(np.int64), exponents(*struct.unpack_from("<hB", content), rows["code"]), constants
 
 
 def hadamard(x):
@@ -58,7 +177,7 @@ class Rotation:
     """Three rounds of signs, Hadamard blocks and a permutation, drawn from a public seed."""
 
     def __init__(self, dim, seed):
-        words, self.rounds = ChaCha(seed), []
+        self.dim, words, self.rounds = dim, ChaCha(seed), []
         for _ in range(3):
             signs = np.array([1.0 if words.u32() & 1 == 0 else -1.0 for _ in range(dim)], np.float32)
             order = list(range(dim))
