@@ -212,8 +212,8 @@ def test_a_task_that_is_done_twice_or_killed_is_taken_once(lake, tmp_path, key):
     columns = {"vectors": "embedding", "ids": "id"}
     index = _tasks.build(tmp_path / "index", folder, run, key_file=tmp_path / "owner.key", settings=settings, segment=300, **columns)
     assert len(index) == N and index.verify()["full"]
-    # Four segments of two parts, and the list of deletions: nothing of the other attempts is left.
-    assert len(list((tmp_path / "index" / "parts").iterdir())) == 9
+    # Four segments of three parts, the list of deletions and the frame: nothing of the other attempts is left.
+    assert len(list((tmp_path / "index" / "parts").iterdir())) == 4 * 3 + 2
     with sordino.Client(index, key=key.reader()) as client:
         assert (client.search(vectors[::100]).ids[:, 0] == ids[::100]).all()
 
