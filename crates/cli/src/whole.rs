@@ -11,7 +11,7 @@ use std::{
 };
 use tempfile::NamedTempFile;
 
-/// The most links that are followed: as many as Linux follows.
+/// The most links that are followed: the number that Linux follows.
 const LINKS: usize = 40;
 
 /// The file that a name leads to over symbolic links, which need not be there yet. One file has one lock then, whatever it is called, and a

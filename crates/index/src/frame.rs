@@ -340,7 +340,7 @@ mod tests {
         if metric == Metric::Cosine { 1 } else { 3 }
     }
 
-    /// A frame with a centre far off and three bases, if there may be as many.
+    /// A frame with a centre far off and three bases, if there may be three.
     fn frame(metric: Metric, dim: usize) -> Frame {
         let width = dim + metric.added() as usize;
         let centre = synthetic::uniform(1, dim, 1);

@@ -1,4 +1,4 @@
-//! The memory of an owner: the newest version of each of its indexes that it has made or seen. Whoever keeps an index can put an older
+//! The memory of an owner: the newest version of each of its indexes that it has made or seen. The keeper of an index can put an older
 //! version back, which the owner has signed; so the owner keeps this memory where they cannot write, beside its key.
 //!
 //! ```text

@@ -228,7 +228,7 @@ fn a_folder_without_current_is_not_emptied_and_is_mended() {
     let current = fs::read(place.path("local/CURRENT")).unwrap();
     fs::remove_file(place.path("local/CURRENT")).unwrap();
     let before = files(&place.path("local"));
-    // Whoever would make, change, copy, send or serve it is told, and nothing is touched.
+    // A command that would make, change, copy, send or serve it says so, and nothing is touched.
     for line in [
         "index build @base.npy @local --key @owner.key",
         "index build @base.npy @local --key @owner.key --mode routed",

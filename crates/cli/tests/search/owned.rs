@@ -81,7 +81,7 @@ fn a_deletion_that_is_taken_back_and_another_index_are_refused() {
         show(&place, name);
         failed(&place.line(NEW[0]), 3);
     }
-    // Who builds one anew in that place means it.
+    // Who builds one again in that place means it.
     fs::remove_dir_all(place.path("local")).unwrap();
     place.build_mode("local");
     done(&place.line(NEW[0]));

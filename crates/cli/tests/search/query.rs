@@ -144,7 +144,7 @@ fn results_before_an_error_are_kept() {
         .lines()
         .map(|line| serde_json::from_str(line).unwrap())
         .collect();
-    // Whoever waits for a line for each query gets one, and the others'.
+    // A program that waits for a line for each query gets one, and the others'.
     assert_eq!(lines.len(), 4);
     for at in [1, 3] {
         assert_eq!(

@@ -77,7 +77,7 @@ impl<D: Disk> Folder<D> {
     /// of another index.
     fn is_new(&self) -> Result<bool, Error> {
         match self.current() {
-            // Whoever writes a manifest here has made the lock before.
+            // The writer of a manifest here has made the lock before.
             Err(Error::Lost { path, versions }) if !self.disk.exists(&self.root.join(LOCK)) => {
                 Err(Error::Lost { path, versions })
             }

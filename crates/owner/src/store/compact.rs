@@ -30,7 +30,7 @@ impl<D: Disk> Store<D> {
     /// returns the new version; or the old one, if there is nothing to do.
     ///
     /// Open, masked and local mode keep what they store of a vector exactly (open mode but for the last bit of single precision), under new pads and keys.
-    /// Where all records are written anew and lie clearly nearer to a centre and bases that are trained on them now, they are stored relative to those, which
+    /// Where all records are written again and lie clearly nearer to a centre and bases that are trained on them now, they are stored relative to those, which
     /// rounds them once more.
     /// All that is under an older content key than its label's newest is written under that: from then on nobody who was
     /// revoked can read it, and older keys are given to nobody. A label that a record has left for another one gets a new
