@@ -42,7 +42,7 @@ pub(crate) fn reader_keygen(owner: &Bound<'_, PublicKey>) -> PyResult<ReaderKey>
 ///
 /// With it goes the memory of the versions of its indexes: in a file beside the key's, or, of a key that has no file yet, in this object.
 /// An index that is older than what is known of it, or of another history, is refused with `RollbackError`, `ForkError`,
-/// `OtherIndexError` or `GapError`: whoever keeps its folder cannot take back a revocation or a deletion.
+/// `OtherIndexError` or `GapError`: the keeper of its folder cannot take back a revocation or a deletion.
 #[pyclass(module = "sordino", frozen)]
 pub(crate) struct OwnerKey(pub(crate) OwnerKeys, pub(crate) Arc<Pins>);
 

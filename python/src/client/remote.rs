@@ -90,11 +90,11 @@ impl Remote {
         })
     }
 
-    /// Does `work` over a connection, and anew with fresh secrets if the index has changed meanwhile, or the server has too
+    /// Does `work` over a connection, and again with fresh secrets if the index has changed meanwhile, or the server has too
     /// many requests.
     ///
     /// # Security
-    /// It is done anew for the index's version and for refusals alone, never for the query.
+    /// It is done again for the index's version and for refusals alone, never for the query.
     fn following<T>(
         &self,
         client: &RwLock<Client>,

@@ -215,7 +215,7 @@ fn a_ring_shows_its_readers_no_bytes_of_the_generator() {
     assert_eq!(learned(&shown, &reader, stream), [72_usize]);
 }
 
-/// Whoever sees 32 bytes of a generator has no key that a copy of it makes.
+/// A person who sees 32 bytes of a generator has no key that a copy of it makes.
 #[test]
 fn keys_are_no_bytes_of_the_generator() {
     let stream = stream();

@@ -1,4 +1,4 @@
-//! Whoever keeps an index shows its owner an older version, which the owner has signed, or another history: the next change would
+//! The keeper of an index shows its owner an older version, which the owner has signed, or another history: the next change would
 //! give a reader that was revoked all that is written from then on, and bring back what was deleted.
 
 use std::path::{Path, PathBuf};
