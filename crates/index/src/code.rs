@@ -14,7 +14,7 @@ pub(crate) const SCALES_HEAD_LEN: usize = 3;
 /// descriptors of 128 dimensions: `Int8` .991, `Residual6` .980, `Residual4` .93.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Codec {
-    /// 8 bits a coordinate of the residual to a base of the index's [frame](crate::frame), in steps of a 127th of the row's scale, which is no less
+    /// 8 bits a coordinate of the residual to a base of the index's frame, in steps of a 127th of the row's scale, which is no less
     /// than its largest coordinate.
     Int8,
     /// 6 bits a coordinate of the difference to the bucket's centroid.

@@ -13,7 +13,7 @@
 //! opening removes. Manifests stay, named or not: a number that one of them has is not given again.
 //!
 //! Without `CURRENT`, manifests say that an index is here, or is about to be. Nobody makes another one over it, and
-//! [`recover`](Folder::recover) names the newest whole version again.
+//! [`recover`](crate::folder::Folder::recover) names the newest whole version again.
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io;

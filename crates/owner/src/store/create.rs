@@ -35,7 +35,7 @@ pub(super) struct Given {
 
 impl Store {
     /// Makes a new index in a directory, which is created if need be, of a stream of records:
-    /// [`Batch`]es of any size, each [`Vectors`](sordino_vectors::Vectors) or vectors with ids. It is read once and, except in
+    /// [`Batch`]es of any size, each [`Vectors`] or vectors with ids. It is read once and, except in
     /// sealed mode, never held as a whole. `progress` is told of each step of each segment; it may stop the
     /// build by unwinding ([`std::panic::resume_unwind`]), and the directory is then as it was before.
     ///
