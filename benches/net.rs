@@ -87,7 +87,7 @@ struct Capture(Vec<(Vec<u8>, usize)>);
 impl Transport for Capture {
     fn call(&mut self, request: &[u8], limit: usize) -> Result<Vec<u8>, Error> {
         self.0.push((request.to_vec(), limit));
-        Err(Error::Search)
+        Err(Error::BadReply)
     }
 }
 

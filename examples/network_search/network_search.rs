@@ -217,6 +217,6 @@ pub(crate) struct Capture(pub(crate) Vec<(Vec<u8>, usize)>);
 impl Transport for Capture {
     fn call(&mut self, request: &[u8], limit: usize) -> Result<Vec<u8>, sordino_search::Error> {
         self.0.push((request.to_vec(), limit));
-        Err(sordino_search::Error::Search)
+        Err(sordino_search::Error::BadReply)
     }
 }

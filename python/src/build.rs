@@ -8,7 +8,9 @@ use numpy::PyReadonlyArray2;
 use pyo3::prelude::*;
 use sordino_search::manifest::{Checking, Packing};
 use sordino_search::plan::{Plan, Wish};
-use sordino_search::{Batch, Disk, Error, Form, IdKind, Metric, Pins, Routing, Spec, Step, Store};
+use sordino_search::{
+    Batch, Disk, Error, Form, IdKind, Kind, Metric, Pins, Routing, Spec, Step, Store,
+};
 
 use crate::attributes;
 use crate::compute::{computing, random};
@@ -174,7 +176,7 @@ struct Stopped;
 
 /// Stands for Python's exception until the build is over.
 fn stopped() -> Error {
-    Error::Transport("the build was stopped".into())
+    Error::transport(Kind::Local, "the build was stopped")
 }
 
 impl Stop {

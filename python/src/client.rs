@@ -8,7 +8,7 @@ use numpy::{PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use sordino_net::Endpoint;
-use sordino_search::{Cache, Client as Reader, Error, Pin, ReaderKeys, Transport};
+use sordino_search::{Cache, Error, Found, Pin, ReaderKeys};
 
 use crate::attributes;
 use crate::compute::{computing, forked, stoppable};
@@ -20,26 +20,24 @@ use crate::vectors::metric_name;
 
 mod answer;
 mod asked;
-mod failed;
 mod here;
-mod jobs;
 mod open;
-mod patience;
 mod remote;
 
 use answer::{Answer, answer};
 use asked::Asked;
-use failed::Failed;
 use here::Here;
 use open::{Open, Server, check};
-use patience::Patience;
 use remote::Remote;
 
 /// The most bytes of downloads that a cache keeps.
 const CACHE: u64 = 4 << 30;
 
-/// Attempts at connecting while the index changes.
-const ATTEMPTS: usize = 5;
+/// One search: what was found, and what moved.
+type Searched = Result<(Found, Moved), Error>;
+
+/// Payloads of records, none for one that is not there.
+type Payloads = Vec<Option<Vec<u8>>>;
 
 /// A client of one index. It may be used by several threads.
 #[pyclass(module = "sordino._sordino", frozen)]
@@ -62,10 +60,13 @@ impl Client {
         let keys = keys::reader_of(key)?;
         let known = known.map(Known::from);
         let opened = computing(py, || {
-            let (here, reader) = Here::open(path, &keys, known.as_ref())?;
-            Ok::<_, Failed>(Open::new(Server::Here(here), reader))
+            let here = Here::open(path, &keys, known.as_ref())?;
+            Ok(Open::new(Server::Here(here)))
         })?;
-        Ok(Self::of(keys, opened.map_err(|error| error.raise(py))?))
+        Ok(Self::of(
+            keys,
+            opened.map_err(|error: Error| errors::search(py, &error))?,
+        ))
     }
 
     /// A client of a server.
@@ -98,13 +99,14 @@ impl Client {
         let cache = cache.map(|folder| Cache::new(folder, CACHE));
         let theirs = keys.clone();
         let wait = Duration::try_from_secs_f64(wait).unwrap_or(Duration::MAX);
-        let patience = Patience::new(wait);
         let opened = stoppable(py, move |stop| {
-            let known = known.as_ref();
-            let (remote, reader) = Remote::open(endpoint, &theirs, known, cache, patience, stop)?;
-            Ok::<_, Failed>(Open::new(Server::Remote(Box::new(remote)), reader))
+            let remote = Remote::open(endpoint, &theirs, known.as_ref(), cache, wait, stop)?;
+            Ok(Open::new(Server::Remote(Box::new(remote))))
         })?;
-        Ok(Self::of(keys, opened.map_err(|error| error.raise(py))?))
+        Ok(Self::of(
+            keys,
+            opened.map_err(|error: Error| errors::search(py, &error))?,
+        ))
     }
 
     /// Searches for every row of an array: for records that pass a filter, and are not further than a threshold.
@@ -270,28 +272,6 @@ impl From<KnownParts> for Known {
         };
         Self { pin, over_gap }
     }
-}
-
-/// Connects, and begins anew if the index changes meanwhile.
-fn connect(
-    transport: &mut impl Transport,
-    keys: &ReaderKeys,
-    known: Option<&Known>,
-    cache: Option<&Cache>,
-) -> Result<Reader, Error> {
-    let mut connect = || match known {
-        Some(known) if known.over_gap => {
-            Reader::connect_over_gap(transport, keys, &known.pin, cache)
-        }
-        known => Reader::connect_cached(transport, keys, known.map(|known| &known.pin), cache),
-    };
-    for _ in 1..ATTEMPTS {
-        match connect() {
-            Err(Error::Stale { .. }) => (),
-            connected => return connected,
-        }
-    }
-    connect()
 }
 
 impl Client {

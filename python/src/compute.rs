@@ -51,7 +51,7 @@ const TICK: Duration = Duration::from_millis(50);
 /// thread alone. Then this returns, and `work`, whose flag is set, ends when it can; nobody gets what it returns.
 pub(crate) fn stoppable<T: Send + 'static>(
     py: Python<'_>,
-    work: impl FnOnce(&AtomicBool) -> T + Send + 'static,
+    work: impl FnOnce(&Arc<AtomicBool>) -> T + Send + 'static,
 ) -> PyResult<T> {
     check_process(py)?;
     let stop = Arc::new(AtomicBool::new(false));

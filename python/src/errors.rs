@@ -37,7 +37,7 @@ fn words(payload: &(dyn Any + Send)) -> &str {
 
 /// An error of a search or an index as an exception.
 pub(crate) fn search(py: Python<'_>, error: &Search) -> PyErr {
-    if let Search::Wrong(then) = error {
+    if let Search::AfterBadReply(then) = error {
         let then = search(py, then).get_type(py);
         let made = py
             .import("sordino._errors")
@@ -45,11 +45,9 @@ pub(crate) fn search(py: Python<'_>, error: &Search) -> PyErr {
             .and_then(|class| class.call1((error.to_string(),)));
         return made.map_or_else(|error| error, PyErr::from_value);
     }
-    if let Search::Transport(inner) = error {
-        // The network's own kinds say more than that asking failed.
-        if let Some(inner) = inner.downcast_ref::<Net>() {
-            return net(py, inner);
-        }
+    // The network's own kinds say more than that asking failed.
+    if let Some(error) = Net::of(error) {
+        return net(py, error);
     }
     let raised = raise(py, search_class(error), error.to_string());
     match error {
@@ -139,10 +137,10 @@ fn search_class(error: &Search) -> &'static str {
         Search::Attribute { .. } | Search::AttributeCount { .. } => "AttributesError",
         Search::Filter(_) => "FilterError",
         Search::Log(_) => "IntegrityError",
-        Search::Transport(_) => "NetworkError",
+        Search::Transport { .. } => "NetworkError",
         // The words of a server that has forgotten a session, as a refusal.
         Search::Session => "RefusedError",
-        Search::Search => "SearchError",
+        Search::BadReply => "SearchError",
         _ => "Error",
     }
 }

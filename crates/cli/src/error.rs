@@ -1,8 +1,6 @@
 //! The reasons why a command stopped, and the exit codes that say so to scripts.
 
-mod code;
 pub(crate) mod fpe;
-mod wrong;
 
 use std::{
     io,
@@ -10,7 +8,8 @@ use std::{
 };
 
 use sordino_net::Error as Net;
-use sordino_search::{Error as Search, OwnerFault, vectors};
+use sordino_search::{Error as Search, Kind, OwnerFault, vectors};
+use sordino_token::Error as Token;
 
 /// A command did what it was told.
 pub const SUCCESS: u8 = 0;
@@ -282,6 +281,19 @@ impl Error {
         }
     }
 
+    /// The same for an error of a session. One of connecting is told without the words for a request, for none was made.
+    pub(crate) fn session(files: &[&Path]) -> impl Fn(Search) -> Self + Clone + use<> {
+        let named = Self::certificate(files);
+        move |error| match error {
+            Search::Transport { kind, source } => match source.downcast::<Net>() {
+                Ok(source) if source.is_of_connecting() => named(*source),
+                Ok(source) => Search::Transport { kind, source }.into(),
+                Err(source) => Search::Transport { kind, source }.into(),
+            },
+            error => error.into(),
+        }
+    }
+
     /// Whoever read the output has closed it.
     #[must_use]
     pub fn is_closed_output(&self) -> bool {
@@ -307,11 +319,26 @@ impl Error {
             Self::Gone { .. } => INTEGRITY,
             Self::Lapsed { code, .. } => *code,
             Self::Changing { .. } => SERVER,
-            Self::Search(error) | Self::Index { source: error, .. } => code::search(error),
-            Self::Net(error) => code::net(error),
-            Self::Token { source, .. } => code::token(source),
+            Self::Search(error) | Self::Index { source: error, .. } if error.is_bad_reply() => {
+                INTEGRITY
+            }
+            Self::Search(error) | Self::Index { source: error, .. } => code(error.kind()),
+            Self::Net(error) => code(error.kind()),
+            Self::Token { source, .. } => match source {
+                Token::Claim { .. } | Token::Depth { .. } | Token::Raised { .. } => FAILURE,
+                _ => INTEGRITY,
+            },
             _ => FAILURE,
         }
+    }
+}
+
+/// The exit code of errors of the crates below.
+fn code(kind: Kind) -> u8 {
+    match kind {
+        Kind::Untrusted => INTEGRITY,
+        Kind::Busy | Kind::Away | Kind::Refused | Kind::Stale => SERVER,
+        _ => FAILURE,
     }
 }
 

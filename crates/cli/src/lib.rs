@@ -23,14 +23,12 @@ mod door;
 mod endpoint;
 mod error;
 mod files; // read, written, held
-mod following;
 mod host;
 mod mode;
 mod notify;
 mod numbers;
 mod output;
 mod owned; // an index that is changed
-mod patience;
 mod pin;
 mod place; // of an index
 mod random;

@@ -5,10 +5,9 @@
 
 use crate::Error;
 use crate::files::{hold, read, target, write_private};
-use crate::patience::while_it_changes;
 use clap::Args as ClapArgs;
 use serde::{Deserialize, Serialize};
-use sordino_search::{Cache, Client, Error as Search, Pin, ReaderKeys, Transport};
+use sordino_search::{Cache, Error as Search, Kind, Pin, PinStore, Retry, SessionOptions};
 use std::{
     io,
     path::{Path, PathBuf},
@@ -30,28 +29,23 @@ pub(crate) struct PinArgs {
 }
 
 impl PinArgs {
-    /// The pin file, if there is to be one.
-    pub(crate) fn read(&self) -> Result<Option<PinFile>, Error> {
-        let mut file = self.pin.as_deref().map(PinFile::read).transpose()?;
-        if let Some(file) = &mut file {
-            file.over_gap = self.over_gap;
+    /// A session that remembers its versions in the pin file, if there is to be one.
+    pub(crate) fn session(
+        &self,
+        cache: Option<Cache>,
+        retry: Retry,
+    ) -> Result<SessionOptions, Error> {
+        let mut options = SessionOptions {
+            over_gap: self.over_gap,
+            cache,
+            retry,
+            ..SessionOptions::default()
+        };
+        if let Some(path) = &self.pin {
+            options.pins = Box::new(PinFile::read(path)?);
         }
-        Ok(file)
+        Ok(options)
     }
-}
-
-/// Connects from the version in a pin file, if there is one, and begins anew if the index changes meanwhile.
-pub(crate) fn connect<T: Transport>(
-    transport: &mut T,
-    keys: &ReaderKeys,
-    pin: Option<&PinFile>,
-    cache: Option<&Cache>,
-) -> Result<Client, Search> {
-    let over_gap = pin.is_some_and(|pin| pin.over_gap);
-    while_it_changes(|| match pin.and_then(PinFile::seen) {
-        Some(seen) if over_gap => Client::connect_over_gap(transport, keys, seen, cache),
-        seen => Client::connect_cached(transport, keys, seen, cache),
-    })
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -87,8 +81,6 @@ impl Line {
 pub(crate) struct PinFile {
     path: PathBuf,
     seen: Option<Pin>,
-    /// The next version need not be shown to follow from it.
-    over_gap: bool,
 }
 
 impl PinFile {
@@ -96,67 +88,33 @@ impl PinFile {
     pub(crate) fn read(path: &Path) -> Result<Self, Error> {
         let path = target(path);
         let seen = Self::stored(&path)?;
-        let over_gap = false;
-        Ok(Self {
-            path,
-            seen,
-            over_gap,
-        })
+        Ok(Self { path, seen })
     }
 
     /// The content of a pin file, if there is one.
-    fn stored(path: &Path) -> Result<Option<Pin>, Error> {
+    fn stored(path: &Path) -> Result<Option<Pin>, Search> {
+        let at = |source| Search::File {
+            path: path.to_owned(),
+            source,
+        };
         match read(path, MAX_FILE) {
             Ok(text) => {
                 let line: Option<Line> = serde_json::from_slice(&text).ok();
                 let pin = line.and_then(|line| line.pin());
                 // It is a promise to the user, so it is not guessed at.
-                pin.map(Some).ok_or_else(|| Error::Memory {
-                    path: path.to_owned(),
-                    why: "not a pin file: look at it, and remove it to trust the server anew",
-                })
+                let why = "not a pin file: look at it, and remove it to trust the server anew";
+                let unread = || at(io::Error::new(io::ErrorKind::InvalidData, why));
+                pin.map(Some).ok_or_else(unread)
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(Error::at(path)(error)),
+            Err(error) => Err(at(error)),
         }
-    }
-
-    /// The newest version seen, if any.
-    pub(crate) fn seen(&self) -> Option<&Pin> {
-        self.seen.as_ref()
-    }
-
-    /// Remembers the version that a client has followed the index to from the one that was [`seen`](Self::seen), unless a newer
-    /// one is stored by now.
-    ///
-    /// If another process has stored a version meanwhile, this client has not followed from it: `check` is asked to refuse it
-    /// unless both are of one history. It is asked while nothing is held, since it may take a server's time.
-    ///
-    /// # Errors
-    /// [`Search::OtherIndex`]; [`Search::Fork`] for two contents of one version; those of `check`; [`Error::File`].
-    pub(crate) fn remember(
-        &mut self,
-        new: Pin,
-        mut check: impl FnMut(&Pin) -> Result<(), Error>,
-    ) -> Result<(), Error> {
-        // Once stored, it is in the history of all that was stored after it.
-        if self.seen == Some(new) {
-            return Ok(());
-        }
-        let mut checked = self.seen;
-        while let Some(stored) = self.put(new, checked)? {
-            self.agrees(&new, &stored)?;
-            check(&stored)?;
-            checked = Some(stored);
-        }
-        self.seen = Some(new);
-        Ok(())
     }
 
     /// Stores a version in the place of an older one that was checked, or of none. The one that is stored, if it has yet to
     /// be checked.
-    fn put(&self, new: Pin, checked: Option<Pin>) -> Result<Option<Pin>, Error> {
-        let _held = hold(&self.path)?;
+    fn put(&self, new: Pin, checked: Option<Pin>) -> Result<Option<Pin>, Search> {
+        let _held = hold(&self.path).map_err(of_file)?;
         let stored = Self::stored(&self.path)?;
         match stored {
             Some(stored) if stored == new => return Ok(None),
@@ -164,23 +122,57 @@ impl PinFile {
             Some(stored) if stored.version > new.version => return Ok(None),
             _ => {}
         }
-        let mut line = serde_json::to_vec(&Line::of(&new)).map_err(io::Error::from)?;
+        let line = serde_json::to_vec(&Line::of(&new));
+        let mut line = line.map_err(|error| of_file(io::Error::from(error).into()))?;
         line.push(b'\n');
-        write_private(&self.path, &line)?;
+        write_private(&self.path, &line).map_err(of_file)?;
         Ok(None)
     }
+}
 
-    /// Refuses two pins that no server can show to be of one history.
-    fn agrees(&self, new: &Pin, stored: &Pin) -> Result<(), Error> {
-        let (found, pinned, version) = (new.index, stored.index, new.version);
-        let refused = if found != pinned {
-            Search::OtherIndex { found, pinned }
-        } else if version == stored.version {
-            Search::Fork { version }
-        } else {
+/// All that the file ever holds is of one history. The server is asked while nothing is held.
+impl PinStore for PinFile {
+    fn newest(&self) -> Option<Pin> {
+        self.seen
+    }
+
+    fn remember(
+        &mut self,
+        new: Pin,
+        check: &mut dyn FnMut(&Pin) -> Result<(), Search>,
+    ) -> Result<(), Search> {
+        // Once stored, it is in the history of all that was stored after it.
+        if self.seen == Some(new) {
             return Ok(());
-        };
-        Err(Error::index(&self.path)(refused))
+        }
+        let mut checked = self.seen;
+        while let Some(stored) = self.put(new, checked)? {
+            agrees(&new, &stored)?;
+            check(&stored)?;
+            checked = Some(stored);
+        }
+        self.seen = Some(new);
+        Ok(())
+    }
+}
+
+/// An error of the file, to the session.
+fn of_file(error: Error) -> Search {
+    match error {
+        Error::File { path, source } => Search::File { path, source },
+        error => Search::transport(Kind::Local, error),
+    }
+}
+
+/// Refuses two pins that no server can show to be of one history.
+fn agrees(new: &Pin, stored: &Pin) -> Result<(), Search> {
+    let (found, pinned, version) = (new.index, stored.index, new.version);
+    if found != pinned {
+        Err(Search::OtherIndex { found, pinned })
+    } else if version == stored.version {
+        Err(Search::Fork { version })
+    } else {
+        Ok(())
     }
 }
 
@@ -197,12 +189,12 @@ mod tests {
     }
 
     /// Nobody else has stored anything.
-    fn alone(stored: &Pin) -> Result<(), Error> {
+    fn alone(stored: &Pin) -> Result<(), Search> {
         panic!("{stored:?}")
     }
 
     fn stored(path: &Path) -> Option<Pin> {
-        PinFile::read(path).unwrap().seen().copied()
+        PinFile::read(path).unwrap().newest()
     }
 
     #[test]
@@ -210,11 +202,11 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("pin");
         let mut file = PinFile::read(&path).unwrap();
-        assert_eq!(file.seen(), None);
+        assert_eq!(file.newest(), None);
         for version in [3, 4] {
-            file.remember(pin(version, 7), alone).unwrap();
+            file.remember(pin(version, 7), &mut alone).unwrap();
             file = PinFile::read(&path).unwrap();
-            assert_eq!(file.seen(), Some(&pin(version, 7)));
+            assert_eq!(file.newest(), Some(pin(version, 7)));
         }
     }
 
@@ -223,9 +215,9 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("pin");
         let file = || PinFile::read(&path).unwrap();
-        file().remember(pin(3, 7), alone).unwrap();
+        file().remember(pin(3, 7), &mut alone).unwrap();
         let (mut early, mut late) = (file(), file());
-        late.remember(pin(6, 7), alone).unwrap();
+        late.remember(pin(6, 7), &mut alone).unwrap();
         // Each version that another has stored is checked, once.
         let mut asked = Vec::new();
         let mut check = |other: &Pin| {
@@ -250,28 +242,28 @@ mod tests {
             if let Some(first) = first {
                 PinFile::read(&path)
                     .unwrap()
-                    .remember(first, alone)
+                    .remember(first, &mut alone)
                     .unwrap();
             }
             let (mut one, mut two) = (PinFile::read(&path).unwrap(), PinFile::read(&path).unwrap());
-            one.remember(pin(7, 1), alone).unwrap();
-            let refused = two.remember(pin(7, 2), alone).unwrap_err();
-            assert_eq!(refused.exit_code(), crate::INTEGRITY);
+            one.remember(pin(7, 1), &mut alone).unwrap();
+            let refused = two.remember(pin(7, 2), &mut alone).unwrap_err();
+            assert_eq!(refused.kind(), Kind::Untrusted);
             assert!(refused.to_string().contains("does not follow"), "{refused}");
             let other = Pin {
                 index: [1; 16],
                 ..pin(8, 1)
             };
-            let refused = two.remember(other, alone).unwrap_err().to_string();
+            let refused = two.remember(other, &mut alone).unwrap_err().to_string();
             assert!(refused.contains("index abab"), "{refused}");
             // An older or a newer one is another history if the server says so.
             for version in [6, 8] {
-                let refused = two.remember(pin(version, 2), |other| {
+                let refused = two.remember(pin(version, 2), &mut |other| {
                     assert_eq!(*other, pin(7, 1));
-                    Err(Search::Fork { version: 9 }.into())
+                    Err(Search::Fork { version: 9 })
                 });
-                assert_eq!(refused.unwrap_err().exit_code(), crate::INTEGRITY);
-                assert_ne!(two.seen(), Some(&pin(version, 2)));
+                assert_eq!(refused.unwrap_err().kind(), Kind::Untrusted);
+                assert_ne!(two.newest(), Some(pin(version, 2)));
             }
             assert_eq!(stored(&path), Some(pin(7, 1)));
         }
@@ -288,8 +280,8 @@ mod tests {
             std::os::unix::fs::symlink("pin", name).unwrap();
         }
         let [mut one, mut two] = names.clone().map(|name| PinFile::read(&name).unwrap());
-        one.remember(pin(7, 1), alone).unwrap();
-        assert!(two.remember(pin(7, 2), alone).is_err());
+        one.remember(pin(7, 1), &mut alone).unwrap();
+        assert!(two.remember(pin(7, 2), &mut alone).is_err());
         assert_eq!(stored(&path), Some(pin(7, 1)));
         assert!(names.iter().all(|name| name.is_symlink()));
     }
@@ -302,17 +294,19 @@ mod tests {
         let mut file = PinFile::read(&path).unwrap();
         PinFile::read(&path)
             .unwrap()
-            .remember(pin(4, 7), alone)
+            .remember(pin(4, 7), &mut alone)
             .unwrap();
         let mut asked = Vec::new();
-        let check = |other: &Pin| {
+        let mut check = |other: &Pin| {
             asked.push(other.version);
             if other.version == 4 {
-                PinFile::read(&path)?.remember(pin(5, 7), alone)?;
+                PinFile::read(&path)
+                    .unwrap()
+                    .remember(pin(5, 7), &mut alone)?;
             }
             Ok(())
         };
-        file.remember(pin(9, 7), check).unwrap();
+        file.remember(pin(9, 7), &mut check).unwrap();
         assert_eq!((asked, stored(&path)), (vec![4, 5], Some(pin(9, 7))));
     }
 

@@ -4,8 +4,9 @@
 //! post a vector and get ids and scores.
 
 mod asked;
+mod follow;
+mod health;
 mod http;
-mod looking;
 mod places;
 mod problem;
 mod request;
@@ -23,10 +24,11 @@ use crate::pin::PinArgs;
 use crate::{Error, Output, keys, log, notify};
 use clap::Args as ClapArgs;
 use http::Server;
-use searcher::{Searcher, Start};
+use searcher::{Failed, Searcher};
 use serde::Serialize;
 use signal_hook::consts::TERM_SIGNALS;
 use signal_hook::iterator::Signals;
+use sordino_search::Retry;
 use std::{net::SocketAddr, path::PathBuf, sync::mpsc, time::Duration};
 
 /// Arguments of `sordino proxy`.
@@ -102,23 +104,17 @@ pub fn run(args: &Args, output: Output) -> Result<(), Error> {
     let time = Duration::from_secs(args.timeout.into());
     let keys = keys::reader(&args.key)?;
     let endpoint = args.endpoint.at(&args.connect)?;
-    let pin = args.pin.read()?;
+    let options = args.pin.session(args.cache.open(), Retry::all(time))?;
     let server = Server::listen(args.listen.first(), token, time)?;
-    let roots = args.endpoint.roots();
-    let start = Start {
-        keys,
-        endpoint,
-        pin,
-        cache: args.cache.open(),
-        time,
-        named: Error::certificate(roots.as_slice()),
-    };
+    let named = Error::session(args.endpoint.roots().as_slice());
     // It may take long, and may be told to stop meanwhile.
     let (done, started) = mpsc::channel();
-    std::thread::spawn(move || done.send(Searcher::start(start)));
+    std::thread::spawn(move || done.send(Searcher::start(endpoint, &keys, options)));
     let searcher = loop {
         match started.recv_timeout(TICK) {
-            Ok(searcher) => break searcher?,
+            Ok(Ok(searcher)) => break searcher,
+            Ok(Err(Failed::Search(error))) => return Err(named(error)),
+            Ok(Err(Failed::Thread(error))) => return Err(error.into()),
             Err(mpsc::RecvTimeoutError::Timeout) => (),
             Err(mpsc::RecvTimeoutError::Disconnected) => {
                 return Err(std::io::Error::other("the start has failed").into());

@@ -6,15 +6,13 @@ mod work;
 
 use crate::cache::CacheArgs;
 use crate::endpoint::EndpointArgs;
-use crate::patience::Patience;
 use crate::pin::PinArgs;
 use crate::place::Place;
 use crate::{Error, Output, keys, numbers};
 use clap::Args as ClapArgs;
 use input::Queries;
 use report::Form;
-use sordino_net::Connection;
-use sordino_search::{Filter, InProcess, Server};
+use sordino_search::{Filter, InProcess, Retry, Server, SessionOptions};
 use std::{path::PathBuf, time::Duration};
 use work::{Wanted, Work};
 
@@ -116,10 +114,8 @@ pub fn run(args: &Args, output: Output) -> Result<(), Error> {
             threshold: args.min_score,
             filter: args.filter.as_ref(),
         },
-        pin: &args.pin,
-        cache: None,
+        options: SessionOptions::default(),
         jobs: usize::from(args.jobs),
-        patience: Patience::new(Duration::ZERO),
         form,
         output,
     };
@@ -129,15 +125,15 @@ pub fn run(args: &Args, output: Output) -> Result<(), Error> {
                 .index(keys.owner())
                 .map_err(Error::index(dir))?;
             let server = Server::new(index).map_err(Error::index(dir))?;
-            work.run(|| Ok(InProcess::new(&server)))
+            work.options = args.pin.session(None, Retry::default())?;
+            work.run(|| Ok(InProcess::new(&server)), Error::from)
         }
         (None, address) => {
             let endpoint = args.endpoint.at(address.as_deref().unwrap_or_default())?;
-            work.patience = Patience::new(Duration::from_secs(args.wait.into()));
-            work.cache = args.cache.open();
-            let roots = args.endpoint.roots();
-            let named = Error::certificate(roots.as_slice());
-            work.run(|| Connection::open(endpoint.clone()).map_err(&named))
+            let retry = Retry::all(Duration::from_secs(args.wait.into()));
+            work.options = args.pin.session(args.cache.open(), retry)?;
+            let named = Error::session(args.endpoint.roots().as_slice());
+            work.run(endpoint, named)
         }
     }
 }

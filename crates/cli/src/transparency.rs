@@ -9,7 +9,7 @@ use crate::{Error, Output, keys, pin::PinFile, place::Place};
 use clap::{Args as ClapArgs, Subcommand};
 use serde::Serialize;
 use sordino_search::log::Head;
-use sordino_search::{Pin, digest};
+use sordino_search::{Pin, PinStore, digest};
 use std::path::{Path, PathBuf};
 
 /// The longest log that is read and written, of 760,000 versions.
@@ -88,7 +88,7 @@ impl Version {
 
 /// The version that a pin file remembers.
 fn pinned(path: &Path) -> Result<Pin, Error> {
-    let seen = PinFile::read(path)?.seen().copied();
+    let seen = PinFile::read(path)?.newest();
     seen.ok_or_else(|| Error::Memory {
         path: path.to_owned(),
         why: "there is no such pin file: a search with --pin makes it",

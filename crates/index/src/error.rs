@@ -2,10 +2,10 @@
 
 mod access;
 mod filter;
+mod kind;
 mod log;
 mod not_next;
 mod owner;
-mod seen;
 mod words;
 
 use sordino_vectors::id::{Id, IdKind};
@@ -14,7 +14,8 @@ use words::{
     NO_READER, WRONG, fork, form, gap, lost, memory, most_results, occupied, other, rollback,
 };
 pub use {
-    access::AccessFault, filter::FilterFault, log::LogFault, not_next::NotNext, owner::OwnerFault,
+    access::AccessFault, filter::FilterFault, kind::Kind, log::LogFault, not_next::NotNext,
+    owner::OwnerFault,
 };
 
 /// An input, a file or a message that is not as it should be, with the numbers found and expected.
@@ -324,14 +325,19 @@ pub enum Error {
     #[error(transparent)]
     Access(#[from] AccessFault),
     /// A message did not reach the server, or no acceptable reply came back.
-    #[error("asking failed: {0}")]
-    Transport(#[source] Box<dyn std::error::Error + Send + Sync>),
+    #[error("asking failed: {source}")]
+    Transport {
+        /// What follows from it.
+        kind: Kind,
+        /// The transport's own error.
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
     /// A search failed. It does not say how: a reason that reached the server would tell it about the query.
     #[error("the search failed: the server's answers do not belong to this index. {WRONG}")]
-    Search,
+    BadReply,
     /// A reply did not belong to this index, and a message after it failed. [`seen`](Self::seen) has the failure.
     #[error("the server's answers do not belong to this index, and the next failed: {0}. {WRONG}")]
-    Wrong(Box<Self>),
+    AfterBadReply(Box<Self>),
     /// A query names keys that the server does not hold, or no longer. A client sends them again, with a fresh query.
     #[error("the server does not hold the keys that the query names: send them with it")]
     Session,

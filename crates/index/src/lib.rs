@@ -130,7 +130,7 @@ mod walk;
 
 pub use bytes::Bytes;
 pub use disk::{AnyDisk, Disk, Files, Memory};
-pub use error::{AccessFault, Error, FilterFault, LogFault, NotNext, OwnerFault};
+pub use error::{AccessFault, Error, FilterFault, Kind, LogFault, NotNext, OwnerFault};
 pub use index::Index;
 #[cfg(feature = "secret")]
 pub use key_wrap::{KeyWrap, KeyWrapError, WrappingKey};

@@ -55,7 +55,7 @@ impl Layout {
         let (Some((count, rest)), true) =
             (plain.split_first_chunk(), plain.len() == self.plain_len())
         else {
-            return Err(Error::Search);
+            return Err(Error::BadReply);
         };
         let count = u32::from_le_bytes(*count);
         let dim = self.dim as usize;
@@ -63,12 +63,14 @@ impl Layout {
         let quantiser = Quantiser::read(self.codec, head)?;
         let mut residual = vec![0.0; dim];
         for entry in entries.chunks_exact(self.entry_len()).take(count as usize) {
-            let (row, code) = entry.split_first_chunk::<ROW_LEN>().ok_or(Error::Search)?;
+            let (row, code) = entry
+                .split_first_chunk::<ROW_LEN>()
+                .ok_or(Error::BadReply)?;
             let (base, scale) = quantiser.decode(frame, code, &mut residual);
             take(u32::from_le_bytes(*row), base, scale, &residual);
         }
         if count > self.slots {
-            return Err(Error::Search);
+            return Err(Error::BadReply);
         }
         Ok(())
     }
@@ -82,7 +84,7 @@ impl Layout {
     /// Opens bucket number `number` and decodes its vectors onto the end of `opened`.
     ///
     /// # Errors
-    /// [`Error::Search`] if it is not what the owner sealed in this place.
+    /// [`Error::BadReply`] if it is not what the owner sealed in this place.
     pub fn open(
         &self,
         seal: &Seal,
@@ -91,13 +93,13 @@ impl Layout {
         opened: &mut Opened,
     ) -> Result<(), Error> {
         let plain = seal.open(number, &self.shape(), sealed);
-        self.read(&plain.ok_or(Error::Search)?, frame, opened)
+        self.read(&plain.ok_or(Error::BadReply)?, frame, opened)
     }
 
     /// Opens bucket number `number` and appends the residuals in it, with the bases and the scales of all.
     ///
     /// # Errors
-    /// [`Error::Search`] if it is not what the owner sealed in this place.
+    /// [`Error::BadReply`] if it is not what the owner sealed in this place.
     pub fn open_residuals(
         &self,
         seal: &Seal,
@@ -107,7 +109,7 @@ impl Layout {
     ) -> Result<(), Error> {
         let plain = seal.open(number, &self.shape(), sealed);
         self.each(
-            &plain.ok_or(Error::Search)?,
+            &plain.ok_or(Error::BadReply)?,
             frame,
             |_, base, scale, residual| {
                 marks.push((base, scale));

@@ -75,7 +75,7 @@ impl Quantiser {
         if let (Codec::Int8 | Codec::Int12, Ok(scales)) = (codec, bytes.try_into()) {
             return Ok(Self::Scaled(codec, Scales::from_bytes(scales)?));
         }
-        let (centroid, step) = bytes.split_last_chunk::<4>().ok_or(Error::Search)?;
+        let (centroid, step) = bytes.split_last_chunk::<4>().ok_or(Error::BadReply)?;
         Ok(Self::Centred {
             codec,
             centroid: unit_from_int8(centroid),

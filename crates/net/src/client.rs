@@ -4,12 +4,10 @@ mod connection;
 mod key_file;
 mod login;
 mod named;
-mod patience;
 mod push;
 
 pub use connection::{Connection, Traffic};
 pub use key_file::{KeyFile, KeyKind};
 #[cfg(feature = "server")]
 pub(crate) use login::Login;
-pub use patience::{Attempted, Patience};
 pub use push::Pushed;

@@ -4,6 +4,8 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use sordino_index::Kind;
+
 use crate::Refusal;
 
 /// The reason why something between a client and a server did not work.
@@ -180,25 +182,59 @@ pub enum Error {
 }
 
 impl Error {
-    /// A search that is made anew, with fresh secrets, may well be answered a little later: the
-    /// server was busy, could not be reached, or was started anew.
+    /// The kind of this error, by which the index's errors know it too.
     #[must_use]
-    pub fn is_passing(&self) -> bool {
+    pub fn kind(&self) -> Kind {
         match self {
-            Self::Unreachable(_) | Self::Broken(_) => true,
-            // The server draws a new run when it starts, for which the next request is signed, or tagged.
-            Self::Refused(Refusal::Signature | Refusal::Instance | Refusal::Login) => true,
-            Self::Refused(refusal) => refusal.is_passing(),
+            Self::Unreachable(_) | Self::Broken(_) => Kind::Away,
+            Self::Refused(Refusal::Rate | Refusal::Busy) => Kind::Busy,
+            // A server draws a new run when it starts, for which the next request is signed, or tagged.
+            Self::Refused(Refusal::Signature | Refusal::Instance | Refusal::Login) => Kind::Away,
+            Self::Refused(refusal) if refusal.is_passing() => Kind::Away,
+            Self::Refused(_) => Kind::Refused,
+            Self::Stale { .. } => Kind::Stale,
+            Self::Connect(_) | Self::Status { .. } | Self::Deadline { .. } | Self::Overtaken => {
+                Kind::Refused
+            }
+            Self::Reply(_) => Kind::Untrusted,
             Self::Shard { source, .. } => match &**source {
                 // A version is being put in place: not all shards have it yet.
-                sordino_index::Error::Stale { .. } => true,
-                sordino_index::Error::Transport(error) => match error.downcast_ref::<Self>() {
-                    Some(Self::Deadline { .. }) => true,
-                    error => error.is_some_and(Self::is_passing),
-                },
-                _ => false,
+                sordino_index::Error::Stale { .. } => Kind::Busy,
+                source if matches!(Self::of(source), Some(Self::Deadline { .. })) => Kind::Away,
+                source => source.kind(),
             },
-            _ => false,
+            _ => Kind::Local,
+        }
+    }
+
+    /// The same work, done again with fresh secrets, may succeed a little later: the server was busy, could not be reached, or
+    /// was started again.
+    #[must_use]
+    pub fn is_passing(&self) -> bool {
+        self.kind().is_passing()
+    }
+
+    /// True of an error of connecting: no request was made.
+    #[must_use]
+    pub fn is_of_connecting(&self) -> bool {
+        matches!(
+            self,
+            Self::Connect(_)
+                | Self::Unreachable(_)
+                | Self::Certificate(_)
+                | Self::Roots
+                | Self::Address { .. }
+                | Self::IndexName
+                | Self::Start(_)
+        )
+    }
+
+    /// The network's error in one of an index or a search, if it is one.
+    #[must_use]
+    pub fn of(error: &sordino_index::Error) -> Option<&Self> {
+        match error.seen()? {
+            sordino_index::Error::Transport { source, .. } => source.downcast_ref(),
+            _ => None,
         }
     }
 }

@@ -30,7 +30,7 @@ mod signing;
 #[cfg(any(feature = "client", feature = "server"))]
 pub use caller::{Deadlines, Endpoint};
 #[cfg(feature = "client")]
-pub use client::{Attempted, Connection, KeyFile, KeyKind, Patience, Pushed, Traffic};
+pub use client::{Connection, KeyFile, KeyKind, Pushed, Traffic};
 pub use error::Error;
 pub use index_name::IndexName;
 pub use public_key::ClientPublicKey;

@@ -78,7 +78,7 @@ pub(crate) fn check<D: Disk>(
     let key = keys.get(SHARED).ok_or(Error::NoReader)?;
     let mut all = empty(of)?;
     add(folder, key, manifest, 0, &mut all)?;
-    let combined = manifest.combined().ok_or(Error::Search)?;
+    let combined = manifest.combined().ok_or(Error::BadReply)?;
     let part = folder.part(&manifest.part(PartKind::Combination, None)?)?;
     let held = key.open_combined(combined, of, &part)?;
     let same = all

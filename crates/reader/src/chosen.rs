@@ -85,7 +85,7 @@ mod tests {
     #[test]
     fn what_fails_is_not_kept() {
         let chosen = Chosen::default();
-        let failed = chosen.by(&filter(1), || Err(Error::Search));
+        let failed = chosen.by(&filter(1), || Err(Error::BadReply));
         assert!(failed.is_err());
         assert!(chosen.by(&filter(1), || Ok(vec![])).is_ok());
     }

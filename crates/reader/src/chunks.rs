@@ -147,7 +147,7 @@ impl Decoded {
         chunks?.into_iter().for_each(|chunk| vectors.append(chunk));
         // A row that is none would be a record that is none.
         if vectors.rows.iter().any(|&row| row >= segment.n) {
-            return Err(Error::Search);
+            return Err(Error::BadReply);
         }
         Ok(Self {
             n: segment.n,

@@ -11,19 +11,37 @@ use sordino_index::frame::Frame;
 use sordino_index::{Error, Pin, ReaderKeys, SignedManifest};
 
 use crate::cache::Cache;
+use crate::checked::Wrong;
 use crate::chosen::Chosen;
 use crate::download::{Download, Kept};
 use crate::filter::Filter;
 use crate::kind::Kind;
+use crate::latch::Latch;
+use crate::pir_session::Sessions;
 use crate::question::{Found, Hit, Passing, Question, Wanted};
 use crate::ranking::Ranking;
 use crate::records::{Fresh, Records};
 use crate::round::Round;
-use crate::session::Sessions;
 use crate::stages::Stages;
 use crate::transport::Transport;
 use crate::update::Update;
 use crate::{history, payload};
+
+/// How a client connects.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ConnectOptions<'a> {
+    /// The version that was seen last; none at the first time.
+    pub pin: Option<&'a Pin>,
+    /// Connects also where the server does not show that its version follows from that one: it is of the same index and not older.
+    /// Where the server shows the way, all of it is checked.
+    ///
+    /// # Security
+    /// A server that hides another history shows a gap. Ask the owner first, by another way than that server.
+    pub over_gap: bool,
+    /// A folder of parts that were downloaded before: only those that it lacks are asked for, now and at each
+    /// [`refresh`](Client::refresh), and are kept in it.
+    pub cache: Option<&'a Cache>,
+}
 
 /// A client of one version of an index: what it downloaded, verified.
 pub struct Client {
@@ -55,55 +73,38 @@ impl Client {
     /// # Errors
     /// If a message is malformed, or a signature or digest is wrong; [`Error::OtherIndex`],
     /// [`Error::Rollback`], [`Error::Fork`]; [`Error::Gap`] if the server does not keep manifests that far
-    /// back: a caller who accepts that calls [`connect_over_gap`](Self::connect_over_gap).
+    /// back: a caller who accepts that sets [`over_gap`](ConnectOptions::over_gap).
     /// [`Error::Stale`] if the server changed to another version in between: connect again.
     pub fn connect(
         transport: &mut impl Transport,
         keys: &ReaderKeys,
         pin: Option<&Pin>,
     ) -> Result<Self, Error> {
-        Self::connect_cached(transport, keys, pin, None)
+        let options = ConnectOptions {
+            pin,
+            ..ConnectOptions::default()
+        };
+        Self::connect_with(transport, keys, options)
     }
 
-    /// [`connect`](Self::connect) with a folder of parts that were downloaded before: only those that it
-    /// lacks are asked for, now and at each [`refresh`](Self::refresh), and are kept in it.
+    /// [`connect`](Self::connect), with all that there is to choose.
     ///
     /// # Errors
-    /// Those of [`connect`](Self::connect).
-    pub fn connect_cached(
+    /// Those of [`connect`](Self::connect); over a gap not [`Error::Gap`].
+    pub fn connect_with(
         transport: &mut impl Transport,
         keys: &ReaderKeys,
-        pin: Option<&Pin>,
-        cache: Option<&Cache>,
+        options: ConnectOptions<'_>,
     ) -> Result<Self, Error> {
         let (manifest, received) = history::offered(transport, keys)?;
-        let shown = match pin {
-            Some(pin) => history::follow(pin, &manifest, transport, keys)?,
+        let shown = match options.pin {
             None => 0,
+            Some(pin) => match history::follow(pin, &manifest, transport, keys) {
+                Err(Error::Gap { .. }) if options.over_gap => 0,
+                shown => shown?,
+            },
         };
-        Self::download(transport, keys, manifest, received + shown, cache)
-    }
-
-    /// [`connect_cached`](Self::connect_cached), also where the server does not show that its version follows from the pinned one: it
-    /// is of the same index and not older. Where the server shows the way, all of it is checked.
-    ///
-    /// # Security
-    /// A server that hides another history shows a gap. Ask the owner first, by another way than that server.
-    ///
-    /// # Errors
-    /// Those of [`connect`](Self::connect), but for [`Error::Gap`].
-    pub fn connect_over_gap(
-        transport: &mut impl Transport,
-        keys: &ReaderKeys,
-        pin: &Pin,
-        cache: Option<&Cache>,
-    ) -> Result<Self, Error> {
-        let (manifest, received) = history::offered(transport, keys)?;
-        let shown = match history::follow(pin, &manifest, transport, keys) {
-            Err(Error::Gap { .. }) => 0,
-            shown => shown?,
-        };
-        Self::download(transport, keys, manifest, received + shown, cache)
+        Self::download(transport, keys, manifest, received + shown, options.cache)
     }
 
     /// A client of this version, after `received` bytes.
@@ -263,8 +264,8 @@ impl Client {
     /// If the vector has another dimension than the index, is zero or not finite, more results are wanted than
     /// the manifest's `k`, or the filter does not fit the attributes: before any
     /// message. [`Error::Stale`] if the server has another version by now;
-    /// [`refresh`](Self::refresh) and search anew. [`Error::Search`] if what the server sent does not belong to this index: after
-    /// all messages, which are the same in number, order and size as those of any other search; [`Error::Wrong`] if one of them
+    /// [`refresh`](Self::refresh) and search anew. [`Error::BadReply`] if what the server sent does not belong to this index: after
+    /// all messages, which are the same in number, order and size as those of any other search; [`Error::AfterBadReply`] if one of them
     /// failed after that.
     pub fn ask<R: CryptoRng + ?Sized>(
         &self,
@@ -290,7 +291,7 @@ impl Client {
         let mut stages = Stages::default();
         let round = &mut self.round(rng, transport);
         let found = round.step(|round| self.kind.search(round, &asked, wanted, &mut stages))?;
-        round.wrong |= !found.right;
+        round.latch.ranked(&found);
         let ranking = Ranking {
             records: &self.records,
             question,
@@ -301,12 +302,11 @@ impl Client {
         };
         let slots = self.payloads.as_ref();
         let results = round.step(|round| ranking.results(round, slots, found.hits, &mut stages))?;
-        let Ok((hits, payloads)) = round.noted(results) else {
-            return Err(Error::Search);
-        };
-        if round.wrong {
-            return Err(Error::Search);
-        }
+        let results = round
+            .latch
+            .checked(results)
+            .map_err(|Wrong| Error::BadReply);
+        let (hits, payloads) = round.latch.outcome(results)?;
         let named = hits.iter().map(|hit| Hit {
             id: self.records.id(hit.id),
             score: hit.score,
@@ -323,7 +323,7 @@ impl Client {
             rng,
             transport,
             edition: self.manifest.edition(),
-            wrong: false,
+            latch: Latch::default(),
         }
     }
 

@@ -83,7 +83,7 @@ impl ScoredSegments {
             let segment = &column.segment;
             let scales = fresh_scales(metric, segment, keys, download)?;
             match scales.is_none() && at >= kept && keys.of(segment).is_some() {
-                true => Err(Error::Search),
+                true => Err(Error::BadReply),
                 false => Ok(scales),
             }
         });
@@ -214,7 +214,7 @@ fn fresh_scales(
     keys: &ContentKeys,
     download: &mut Download,
 ) -> Result<Option<Vec<RowScale>>, Error> {
-    let digest = segment.scales.ok_or(Error::Search)?;
+    let digest = segment.scales.ok_or(Error::BadReply)?;
     if !download.has(&digest) {
         return Ok(None);
     }
@@ -252,6 +252,7 @@ pub(crate) fn score<R: ?Sized>(
 mod tests {
     use super::*;
     use crate::checked::Wrong;
+    use crate::latch::Latch;
     use rand::SeedableRng;
     use rand::rngs::StdRng;
     use sordino_ckks::column::Segments;
@@ -275,7 +276,7 @@ mod tests {
 
     impl Transport for Replies {
         fn call(&mut self, _: &[u8], _: usize) -> Result<Vec<u8>, Error> {
-            self.0.clone().ok_or(Error::Search)
+            self.0.clone().ok_or(Error::BadReply)
         }
     }
 
@@ -300,7 +301,7 @@ mod tests {
                 rng: &mut (),
                 transport: &mut Replies(reply),
                 edition: Edition::new(1, &[0; 32]),
-                wrong: false,
+                latch: Latch::default(),
             };
             score(&mut round, &rows, &query, &mut Stages::default())
         };
@@ -322,7 +323,7 @@ mod tests {
             assert!(matches!(changed(change), Ok(Err(Wrong))), "case {case}");
         }
         // No reply at all is the transport's error, which ends a search.
-        assert!(matches!(read(None), Err(Error::Search)));
+        assert!(matches!(read(None), Err(Error::BadReply)));
     }
 
     #[test]

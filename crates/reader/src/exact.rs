@@ -50,7 +50,7 @@ impl ExactCheck {
         (keys, kept): (&ContentKeys, usize),
         download: &mut Download,
     ) -> Result<FreshCheck, Error> {
-        let combined = mode.combined.as_ref().ok_or(Error::Search)?;
+        let combined = mode.combined.as_ref().ok_or(Error::BadReply)?;
         let key = keys.get(SHARED).ok_or(Error::NoReader)?;
         let fresh = mode.segments.iter().skip(kept);
         let exact = match self.combined.as_ref() == Some(combined) {

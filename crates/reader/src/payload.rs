@@ -16,9 +16,9 @@ use sordino_vectors::recall::Scored;
 
 use crate::checked::{Checked, Wrong};
 use crate::download::Download;
+use crate::pir_session::Sessions;
 use crate::retrieval::Retrieval;
 use crate::round::Round;
-use crate::session::Sessions;
 use crate::transport::Transport;
 
 /// The slots of one version, or the way to them.

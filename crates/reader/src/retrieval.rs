@@ -8,8 +8,8 @@ use sordino_index::wire::Message;
 use sordino_pir::{hintless, simple};
 
 use crate::checked::{Checked, Wrong};
+use crate::pir_session::{Sessions, Turn};
 use crate::round::Round;
-use crate::session::{Sessions, Turn};
 use crate::transport::Transport;
 
 /// A way to fetch items from the server without telling which.

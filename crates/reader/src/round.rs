@@ -4,6 +4,7 @@ use sordino_index::Error;
 use sordino_index::wire::{Edition, Message, message_len};
 
 use crate::checked::{Checked, Wrong};
+use crate::latch::Latch;
 use crate::transport::Transport;
 
 /// A search on its way: its randomness, the server, and the version of the index that it is about.
@@ -11,8 +12,7 @@ pub(crate) struct Round<'a, R: ?Sized, T> {
     pub(crate) rng: &'a mut R,
     pub(crate) transport: &'a mut T,
     pub(crate) edition: Edition,
-    /// A reply was wrong.
-    pub(crate) wrong: bool,
+    pub(crate) latch: Latch,
 }
 
 impl<R: ?Sized, T: Transport> Round<'_, R, T> {
@@ -30,25 +30,18 @@ impl<R: ?Sized, T: Transport> Round<'_, R, T> {
         let message = request.about(self.edition, body);
         let reply = self.transport.call(&message, message_len(len))?;
         let answer = request.reply().expect(&reply, Some(len)).and_then(read);
-        Ok(self.noted(answer.map_err(|_| Wrong)))
+        Ok(self.latch.checked(answer.map_err(|_| Wrong)))
     }
 
-    /// Remembers that something is wrong: such a search has no results, however it ends.
-    pub(crate) fn noted<A>(&mut self, answer: Checked<A>) -> Checked<A> {
-        self.wrong |= answer.is_err();
-        answer
-    }
-
-    /// The outcome of a step. An error after a wrong reply tells of both: whoever searched learns of the reply, and tries
-    /// again or not by the error alone, which is all that the server knows of. If it saw that a refusal is taken another way after
-    /// a wrong reply, it would see that it was wrong.
+    /// The outcome of a step. An error after a bad reply tells of both.
     pub(crate) fn step<A>(
         &mut self,
         step: impl FnOnce(&mut Self) -> Result<A, Error>,
     ) -> Result<A, Error> {
-        step(self).map_err(|error| match self.wrong {
-            true => Error::Wrong(Box::new(error)),
-            false => error,
-        })
+        match step(self) {
+            // The messages that are left are sent first.
+            Ok(done) => Ok(done),
+            Err(error) => self.latch.outcome(Err(error)),
+        }
     }
 }

@@ -73,7 +73,7 @@ impl Scorer {
             hint.extend(&Hint::from_bytes(group)?)?;
         }
         if hint.len() != mode.grid.scores() {
-            return Err(Error::Search);
+            return Err(Error::BadReply);
         }
         let shape = mode.grid.shape(width)?;
         let order = key.row_order(&mode.base.id, mode.grid.slots);

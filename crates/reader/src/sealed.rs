@@ -27,10 +27,10 @@ use crate::checked::{Checked, Ranked, Wrong};
 use crate::choice;
 use crate::chunks::Chunks;
 use crate::download::Download;
+use crate::pir_session::Sessions;
 use crate::question::Wanted;
 use crate::retrieval::Retrieval;
 use crate::round::Round;
-use crate::session::Sessions;
 use crate::stages::{Stages, time};
 use crate::stand_in::StandIn;
 use crate::transport::Transport;
@@ -73,7 +73,7 @@ impl Fetcher {
         let mut opened = |purpose| {
             let sealed = download.take(&mode.centroids)?;
             let seal = key.seal(purpose, id, version);
-            seal.open(0, &[], &sealed).ok_or(Error::Search)
+            seal.open(0, &[], &sealed).ok_or(Error::BadReply)
         };
         let route = match mode.routing {
             Routing::Downloaded => {
@@ -83,7 +83,7 @@ impl Fetcher {
             }
             Routing::Encrypted => Route::Server,
             Routing::Hashed => {
-                let mean = Mean::from_bytes(&opened(Purpose::Mean)?).ok_or(Error::Search)?;
+                let mean = Mean::from_bytes(&opened(Purpose::Mean)?).ok_or(Error::BadReply)?;
                 let seed = key.router_seed(&mode.router_salt());
                 Route::Vertices(mean, router::vertices(seed, width, mode.clusters as usize)?)
             }
@@ -137,7 +137,7 @@ impl Fetcher {
             }
             Route::Server => {
                 let scores = self.encrypted_scores(round, query, stages)?;
-                round.noted(scores)
+                round.latch.checked(scores)
             }
         };
         // Where a wrong reply left no scores any buckets are as good.

@@ -1,124 +1,343 @@
-//! Sessions of retrieval without a hint: a secret and its keys for a number of requests.
-//!
-//! Keys go up with the first request; later ones name them. A server forgets keys when it has no room for them, and says
-//! so: then they go up once more, with a fresh query. So the messages follow from what the server says of its memory, and
-//! from nothing that is asked for.
+//! A session with a server: what a client keeps between searches, and when it asks again.
 
-use std::sync::{Arc, Mutex, PoisonError};
+mod dial;
+mod pin_store;
+mod retry;
+mod search_batch;
 
-use rand_core::CryptoRng;
-use sordino_pir::hintless::{Digest, Keys, Session};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard};
 
-/// Requests of a session: as many can be linked to each other by the name of its keys, and share their 589 KB.
+use rand::rngs::StdRng;
+use sordino_index::{Error, Kind, Pin, ReaderKeys};
+
+use crate::cache::Cache;
+use crate::client::{Client, ConnectOptions};
+use crate::latch::{Latch, graver};
+use crate::question::{Found, Question};
+use crate::transport::Transport;
+pub use dial::Dial;
+use dial::{Line, Pool};
+pub use pin_store::PinStore;
+pub use retry::Retry;
+use retry::{Attempts, Pauses};
+pub use search_batch::SearchBatch;
+
+/// What a session begins with. [`SessionOptions::default`] remembers nothing, caches nothing and makes no second attempt.
+pub struct SessionOptions {
+    /// The memory of versions.
+    pub pins: Box<dyn PinStore>,
+    /// Connects also where the server does not show that its version follows from the one that is remembered.
+    pub over_gap: bool,
+    /// The folder of downloads.
+    pub cache: Option<Cache>,
+    /// The time for which calls are made again.
+    pub retry: Retry,
+    /// The most transports that wait for the next call.
+    pub transports: usize,
+}
+
+impl std::fmt::Debug for SessionOptions {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("SessionOptions")
+            .field("newest", &self.pins.newest())
+            .field("over_gap", &self.over_gap)
+            .field("cache", &self.cache)
+            .field("retry", &self.retry)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Default for SessionOptions {
+    fn default() -> Self {
+        Self {
+            pins: Box::new(None::<Pin>),
+            over_gap: false,
+            cache: None,
+            retry: Retry::default(),
+            transports: 8,
+        }
+    }
+}
+
+/// A client of one index with its server, for several threads: it follows the index, makes calls again that may succeed, and
+/// remembers the versions that it has seen.
 ///
-/// A server that answers wrongly, and notices how the client reacts, learns about half a coefficient of the session's
-/// secret from each reaction, of 2,048: 64 of them leave the other queries of the session as safe as they were but for
-/// 3 bits. To end a session after a wrong reply would show the server, by the next keys, that it was refused.
-pub(crate) const REQUESTS: usize = 64;
-
-/// Bytes that a request without a hint is longer where it brings the keys of a session: the first of 64, and the next one
-/// after a server has forgotten them.
-pub const KEYS_LEN: usize = Keys::LEN;
-
-/// A client's session, the next one when it is used up.
-#[derive(Default)]
-pub(crate) struct Sessions(Mutex<Option<Current>>);
-
-struct Current {
-    session: Arc<Session>,
-    keys: Arc<[u8]>,
-    /// Requests that it is still good for.
-    left: usize,
-    /// True when a request that brought the keys was answered.
-    known: bool,
+/// # Security
+/// No message tells that a reply was bad: `latch.rs` has the rule and its proof. After a batch in which one was bad the
+/// session begins no other.
+///
+/// ```
+/// use sordino_reader::{Error, SessionOptions, Question, ReaderKeys, Session, Transport};
+///
+/// fn nearest<T: Transport>(
+///     dial: impl Fn() -> Result<T, Error>,
+///     keys: &ReaderKeys,
+///     vector: &[f32],
+/// ) -> Result<(), Error> {
+///     let session = Session::open(dial, keys, SessionOptions::default())?;
+///     for hit in session.ask(&Question::new(vector))?.hits {
+///         println!("{} {}", hit.id, hit.score);
+///     }
+///     Ok(())
+/// }
+/// ```
+pub struct Session<D: Dial> {
+    client: RwLock<Client>,
+    link: Link<D>,
+    cache: Option<Cache>,
+    /// Held while a version is remembered, which may take a server's time.
+    memory: Mutex<Memory>,
+    /// A reply of a batch that has ended was bad.
+    distrusted: Arc<AtomicBool>,
 }
 
-/// A request's session.
-pub(crate) struct Turn {
-    pub(crate) session: Arc<Session>,
-    /// The message of its keys, if the server has them not.
-    pub(crate) keys: Option<Arc<[u8]>>,
+struct Memory {
+    pins: Box<dyn PinStore>,
+    newest: Pin,
 }
 
-impl Sessions {
-    /// The session of the next request.
-    pub(crate) fn next<R: CryptoRng + ?Sized>(&self, rng: &mut R) -> Turn {
-        turn(&mut self.lock(), rng)
-    }
+/// The way to the server.
+struct Link<D: Dial> {
+    pool: Pool<D>,
+    pauses: Pauses,
+}
 
-    /// The session of a request that is asked once more, since the server has forgotten keys. It brings its own, whatever the
-    /// answers to other requests say meanwhile: those may be older, and a server that forgot one session may have forgotten all.
-    pub(crate) fn again<R: CryptoRng + ?Sized>(&self, rng: &mut R) -> Turn {
-        let mut held = self.lock();
-        if let Some(current) = &mut *held {
-            current.known = false;
+impl<D: Dial> Link<D> {
+    /// Makes attempts until one succeeds or none may.
+    fn call<T>(
+        &self,
+        batch: &SearchBatch,
+        mut attempt: impl FnMut(&mut Line<D::Transport>) -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        let is_stopped = || batch.is_stopped();
+        let (mut latch, mut attempts) = (Latch::default(), Attempts::new());
+        loop {
+            self.pauses.wait(is_stopped);
+            let done = self.pool.take().and_then(|mut line| {
+                let done = attempt(&mut line);
+                self.pool.give_back(line);
+                done
+            });
+            latch.ended(&done);
+            match &done {
+                Ok(_) => self.pauses.answered(),
+                Err(error) => {
+                    let kind = error.kind();
+                    if self
+                        .pauses
+                        .again(kind, &mut attempts, batch.end, is_stopped)
+                    {
+                        continue;
+                    }
+                }
+            }
+            return latch.outcome(done);
         }
-        turn(&mut held, rng)
-    }
-
-    /// The server has the keys of this session.
-    pub(crate) fn learn(&self, session: &Digest) {
-        let mut held = self.lock();
-        let current = held.as_mut();
-        if let Some(current) = current.filter(|current| current.session.digest() == session) {
-            current.known = true;
-        }
-    }
-
-    fn lock(&self) -> std::sync::MutexGuard<'_, Option<Current>> {
-        // Whatever was being done, a session is whole.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// One request of the session that is held, or of a new one.
-fn turn<R: CryptoRng + ?Sized>(held: &mut Option<Current>, rng: &mut R) -> Turn {
-    let current = held.take().filter(|current| current.left > 0);
-    let mut current = current.unwrap_or_else(|| {
-        let (session, keys) = Session::new(rng);
-        Current {
-            session: Arc::new(session),
-            keys: keys.to_bytes().into(),
-            left: REQUESTS,
-            known: false,
+impl<D: Dial> Session<D> {
+    /// Connects, downloads what searching needs, and remembers the version.
+    ///
+    /// # Errors
+    /// Those of [`Client::connect`], of the [`Dial`] and of the [`PinStore`].
+    pub fn open(dial: D, keys: &ReaderKeys, options: SessionOptions) -> Result<Self, Error> {
+        Self::open_in(&SearchBatch::default(), dial, keys, options)
+    }
+
+    /// [`open`](Self::open) in the time of a batch, or until it is stopped.
+    ///
+    /// # Errors
+    /// Those of [`open`](Self::open).
+    pub fn open_in(
+        batch: &SearchBatch,
+        dial: D,
+        keys: &ReaderKeys,
+        options: SessionOptions,
+    ) -> Result<Self, Error> {
+        let SessionOptions {
+            pins,
+            over_gap,
+            cache,
+            retry,
+            transports,
+        } = options;
+        let link = Link {
+            pool: Pool::new(dial, transports),
+            pauses: Pauses::new(retry),
+        };
+        let known = pins.newest();
+        let connect = ConnectOptions {
+            pin: known.as_ref(),
+            over_gap,
+            cache: cache.as_ref(),
+        };
+        let client = link.call(batch, |line| {
+            Client::connect_with(&mut line.transport, keys, connect)
+        })?;
+        let unknown = || Pin {
+            version: 0,
+            ..client.pin()
+        };
+        let newest = known.unwrap_or_else(unknown);
+        let session = Self {
+            client: RwLock::new(client),
+            link,
+            cache,
+            memory: Mutex::new(Memory { pins, newest }),
+            distrusted: Arc::default(),
+        };
+        session.remember(batch)?;
+        session.trim();
+        Ok(session)
+    }
+
+    /// The client as it is now. The index is not followed while it is held.
+    pub fn client(&self) -> RwLockReadGuard<'_, Client> {
+        self.client.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Begins searches that belong together.
+    ///
+    /// # Errors
+    /// [`Error::BadReply`] if a reply to an earlier batch was bad: the server is not to be asked again.
+    pub fn batch(&self) -> Result<SearchBatch, Error> {
+        match self.distrusted.load(Ordering::Relaxed) {
+            true => Err(Error::BadReply),
+            false => Ok(SearchBatch::of(&self.distrusted)),
         }
-    });
-    current.left -= 1;
-    let turn = Turn {
-        session: Arc::clone(&current.session),
-        keys: (!current.known).then(|| Arc::clone(&current.keys)),
-    };
-    *held = Some(current);
-    turn
+    }
+
+    /// One search, which is a batch of its own.
+    ///
+    /// # Errors
+    /// Those of [`Client::ask`] and of [`batch`](Self::batch).
+    pub fn ask(&self, question: &Question<'_>) -> Result<Found, Error> {
+        let batch = self.batch()?;
+        self.call(&batch, |client, rng, transport| {
+            client.ask(rng, transport, question)
+        })
+    }
+
+    /// A call of a batch: `work` with the client and, with fresh secrets, again if the index has changed meanwhile, and for as long as
+    /// the server is busy or away. Then the client's version is remembered, whatever became of the call: by the version that
+    /// a client knows when it comes again it tells which one it remembers.
+    ///
+    /// # Security
+    /// `work` asks the server by one of the client's own calls, and nothing else.
+    ///
+    /// # Errors
+    /// Those of `work`, of following the index and of remembering its version.
+    pub fn call<T>(
+        &self,
+        batch: &SearchBatch,
+        mut work: impl FnMut(&Client, &mut StdRng, &mut D::Transport) -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        let done = self.link.call(batch, |line| {
+            let Line { transport, rng } = line;
+            let client = self.client();
+            let version = client.manifest().version;
+            let done = work(&client, rng, transport);
+            drop(client);
+            match done {
+                Err(error) if error.kind() == Kind::Stale => {
+                    match self.follow(transport, version) {
+                        Ok(_) => Err(error),
+                        Err(then) if error.is_bad_reply() => Err(then.after_bad_reply()),
+                        Err(then) => Err(then),
+                    }
+                }
+                done => done,
+            }
+        });
+        self.remembered(batch, done)
+    }
+
+    /// Follows the index to the version that the server has now; true if that is another. Searches go on while the server is asked
+    /// for it. Clients that hold all of an index ask a server nothing else.
+    ///
+    /// # Errors
+    /// Those of [`Client::refresh`] and of [`batch`](Self::batch).
+    pub fn refresh(&self) -> Result<bool, Error> {
+        self.refresh_in(&self.batch()?)
+    }
+
+    /// [`refresh`](Self::refresh), as a call of a batch.
+    ///
+    /// # Errors
+    /// Those of [`Client::refresh`].
+    pub fn refresh_in(&self, batch: &SearchBatch) -> Result<bool, Error> {
+        let done = self.link.call(batch, |line| {
+            let client = self.client();
+            let version = client.manifest().version;
+            let outdated = client.is_outdated(&mut line.transport)?;
+            drop(client);
+            Ok(outdated && self.follow(&mut line.transport, version)?)
+        });
+        self.remembered(batch, done)
+    }
+
+    /// Follows the index to its version now. True if that is another than `version`.
+    fn follow(&self, transport: &mut impl Transport, version: u64) -> Result<bool, Error> {
+        let mut client = self.client.write().unwrap_or_else(PoisonError::into_inner);
+        // Another thread may have followed the index already.
+        if client.manifest().version != version {
+            return Ok(true);
+        }
+        client.refresh(transport).map_err(|error| match error {
+            // It is no search that failed: others would fetch it again, and fail.
+            Error::BadReply => Error::Malformed {
+                what: "new version",
+                why: "what is sealed in it does not open with this key".to_owned(),
+            },
+            error => error,
+        })
+    }
+
+    /// Remembers the client's version after a call, and notes how both ended.
+    fn remembered<T>(&self, batch: &SearchBatch, done: Result<T, Error>) -> Result<T, Error> {
+        let done = match (done, self.remember(batch)) {
+            (done, Ok(())) => done,
+            (Ok(_), Err(then)) => Err(then),
+            (Err(error), Err(then)) => Err(graver(error, then)),
+        };
+        batch.note(&done);
+        done
+    }
+
+    /// Remembers the client's version, if it is newer than what is remembered.
+    fn remember(&self, batch: &SearchBatch) -> Result<(), Error> {
+        let new = self.client().pin();
+        let mut memory = self.memory.lock().unwrap_or_else(PoisonError::into_inner);
+        let Memory { pins, newest } = &mut *memory;
+        if *newest == new || newest.version > new.version {
+            return Ok(());
+        }
+        pins.remember(new, &mut |other| {
+            self.link.call(batch, |line| {
+                self.client().check_pin(&mut line.transport, other)
+            })
+        })?;
+        *newest = new;
+        drop(memory);
+        self.trim();
+        Ok(())
+    }
+
+    /// Removes what exceeds the cache's limit.
+    fn trim(&self) {
+        if let Some(cache) = &self.cache {
+            // A folder that cannot be tidied up is no reason to fail.
+            drop(cache.trim());
+        }
+    }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use rand::SeedableRng;
-    use rand::rngs::StdRng;
-
-    #[test]
-    fn keys_go_up_until_they_are_known_and_sessions_end() {
-        let (rng, sessions) = (&mut StdRng::seed_from_u64(1), Sessions::default());
-        let first = sessions.next(rng);
-        let name = *first.session.digest();
-        assert!(first.keys.is_some() && sessions.next(rng).keys.is_some());
-        sessions.learn(&name);
-        assert!(sessions.next(rng).keys.is_none());
-        assert!(sessions.again(rng).keys.is_some());
-        sessions.learn(&name);
-        for _ in 4..REQUESTS {
-            let turn = sessions.next(rng);
-            assert!(*turn.session.digest() == name && turn.keys.is_none());
-        }
-        let second = sessions.next(rng);
-        assert!(*second.session.digest() != name && second.keys.is_some());
-        // An answer to a request of the one before says nothing about this one.
-        sessions.learn(&name);
-        assert!(sessions.next(rng).keys.is_some());
-        // Whichever session a server has forgotten, the next request brings the keys of its own.
-        sessions.learn(second.session.digest());
-        assert!(sessions.again(rng).keys.is_some());
+impl<D: Dial> std::fmt::Debug for Session<D> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Session")
+            .field("client", &*self.client())
+            .finish_non_exhaustive()
     }
 }

@@ -36,7 +36,7 @@ impl SumCheck {
         download: &mut Download,
     ) -> Result<FreshSums, Error> {
         let fresh = mode.segments.iter().map(|column| {
-            let digest = column.sums.ok_or(Error::Search)?;
+            let digest = column.sums.ok_or(Error::BadReply)?;
             if !download.has(&digest) {
                 return Ok(None);
             }
@@ -77,7 +77,7 @@ impl SumCheck {
                 (Some(held), Some(fresh)) => *held = fresh,
                 (Some(_), None) => {}
                 (None, Some(fresh)) => self.segments.push(fresh),
-                (None, None) => return Err(Error::Search),
+                (None, None) => return Err(Error::BadReply),
             }
         }
         Ok(())

@@ -23,9 +23,9 @@ impl<'a> Update<'a> {
     /// The deleted rows of the base, and the update of the segments that were added to it.
     ///
     /// # Errors
-    /// [`Error::Search`] if there is no base.
+    /// [`Error::BadReply`] if there is no base.
     pub(crate) fn split_base(self) -> Result<(&'a Numbers, Self), Error> {
-        let (base, dead) = self.dead.split_first().ok_or(Error::Search)?;
+        let (base, dead) = self.dead.split_first().ok_or(Error::BadReply)?;
         let kept = self.kept.saturating_sub(1);
         Ok((base, Self { kept, dead, ..self }))
     }

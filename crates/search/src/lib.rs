@@ -17,7 +17,8 @@ pub use sordino_owner::{
     Store, Stored, Verified, Wish, build, plan,
 };
 pub use sordino_reader::{
-    Cache, Client, Filter, Found, Hit, KEYS_LEN, Question, Stages, Transport,
+    Cache, Client, ConnectOptions, Dial, Filter, Found, Hit, KEYS_LEN, Kind, PinStore, Question,
+    Retry, SearchBatch, Session, SessionOptions, Stages, Transport, graver,
 };
 pub use sordino_server::{Ask, Asked, Encodings, Prepared, Server, Shard};
 

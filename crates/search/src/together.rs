@@ -5,7 +5,7 @@ use std::sync::mpsc::{self, Sender};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use sordino_index::Error;
+use sordino_index::{Error, Kind};
 use sordino_reader::Transport;
 use sordino_server::Server;
 
@@ -101,7 +101,8 @@ impl Transport for Member<'_> {
         });
         self.together.pass(gathered);
         let (reply, share) = reply.recv().map_err(|_| {
-            Error::Transport("a thread of this batch of searches has panicked".into())
+            let why = "a thread of this batch of searches has panicked";
+            Error::transport(Kind::Local, why)
         })?;
         self.server_time += share;
         reply

@@ -186,7 +186,7 @@ fn whatever_the_server_answers_the_messages_are_the_same_and_the_error_says_noth
                 let (found, seen) = tampered(&server, &client, kind, change);
                 assert_eq!(seen, messages, "kind {kind}, case {case}");
                 match found {
-                    Err(Error::Search) => {}
+                    Err(Error::BadReply) => {}
                     Err(other) => panic!("kind {kind}, case {case}: {other}"),
                     // A changed score may route elsewhere, and the lowest bits of an answer are
                     // noise: nothing but the owner's vectors can come of it.
@@ -226,7 +226,7 @@ fn a_changed_scored_reply_is_refused_by_its_form_or_moves_scores() {
         for (case, change) in refused {
             let (found, seen) = tampered(&server, &client, SCORE, change);
             assert_eq!(seen, messages, "{case}");
-            assert!(matches!(found, Err(Error::Search)), "{case}: {found:?}");
+            assert!(matches!(found, Err(Error::BadReply)), "{case}: {found:?}");
         }
         for at in (0..1100usize).step_by(13) {
             let change = |reply: &mut Vec<u8>| {
@@ -236,7 +236,7 @@ fn a_changed_scored_reply_is_refused_by_its_form_or_moves_scores() {
             let (found, seen) = tampered(&server, &client, SCORE, change);
             assert_eq!(seen, messages, "byte {at}");
             match found {
-                Err(Error::Search) => {}
+                Err(Error::BadReply) => {}
                 Err(other) => panic!("byte {at}: {other}"),
                 Ok(hits) => {
                     assert!(hits.iter().all(|hit| hit.id.number() < Some(600)));
@@ -298,7 +298,7 @@ fn a_changed_routed_reply_is_refused_by_its_form_or_moves_scores() {
         for (case, change) in refused {
             let (found, seen) = tampered(&server, &client, SCORE, change);
             assert_eq!(seen, messages, "{case}");
-            assert!(matches!(found, Err(Error::Search)), "{case}: {found:?}");
+            assert!(matches!(found, Err(Error::BadReply)), "{case}: {found:?}");
         }
         for at in (0..3000usize).step_by(37) {
             let change = |reply: &mut Vec<u8>| {
@@ -308,7 +308,7 @@ fn a_changed_routed_reply_is_refused_by_its_form_or_moves_scores() {
             let (found, seen) = tampered(&server, &client, SCORE, change);
             assert_eq!(seen, messages, "byte {at}");
             match found {
-                Err(Error::Search) => {}
+                Err(Error::BadReply) => {}
                 Err(other) => panic!("byte {at}: {other}"),
                 Ok(hits) => assert!(hits.iter().all(|hit| hit.id.number() < Some(607))),
             }

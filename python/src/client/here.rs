@@ -3,15 +3,16 @@
 use std::fs;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 
+use rand::SeedableRng;
+use rand::rngs::{StdRng, SysRng};
 use sordino_search::{
-    Client, Error, Found, Id, InProcess, Index, Question, ReaderKeys, Server, Together,
+    Client, ConnectOptions, Error, Found, Id, InProcess, Index, Kind, Question, ReaderKeys,
+    SearchBatch, Server, Together,
 };
 
-use super::failed::{Failed, Payloads, Searched, rng};
-use super::jobs::shared;
-use super::{Known, connect};
+use super::{Known, Payloads, Searched};
 use crate::transport::{Counted, Moved};
 
 /// Searches that share a pass over the index. There are two such groups or more, so that processors have work
@@ -21,6 +22,7 @@ const AT_ONCE: usize = 8;
 /// An index of a directory, as a server has it.
 pub(super) struct Here {
     path: PathBuf,
+    client: RwLock<Client>,
     loaded: RwLock<Loaded>,
 }
 
@@ -46,11 +48,24 @@ impl Here {
         path: PathBuf,
         keys: &ReaderKeys,
         known: Option<&Known>,
-    ) -> Result<(Self, Client), Error> {
+    ) -> Result<Self, Error> {
         let loaded = Loaded::read(&path, keys)?;
-        let client = connect(&mut InProcess::new(&loaded.server), keys, known, None)?;
-        let loaded = RwLock::new(loaded);
-        Ok((Self { path, loaded }, client))
+        let options = ConnectOptions {
+            pin: known.map(|known| &known.pin),
+            over_gap: known.is_some_and(|known| known.over_gap),
+            cache: None,
+        };
+        let transport = &mut InProcess::new(&loaded.server);
+        let client = Client::connect_with(transport, keys, options)?;
+        Ok(Self {
+            path,
+            client: RwLock::new(client),
+            loaded: RwLock::new(loaded),
+        })
+    }
+
+    pub(super) fn client(&self) -> RwLockReadGuard<'_, Client> {
+        self.client.read().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn server(&self) -> Arc<Server> {
@@ -60,8 +75,8 @@ impl Here {
 
     /// Answers one question. The client's lock is held for as long, so that it and the server stay at one
     /// version.
-    pub(super) fn search(&self, client: &RwLock<Client>, question: &Question<'_>) -> Searched {
-        let client = client.read().unwrap_or_else(PoisonError::into_inner);
+    pub(super) fn search(&self, question: &Question<'_>) -> Searched {
+        let client = self.client();
         let server = self.server();
         let mut rng = rng()?;
         let mut transport = InProcess::new(&server);
@@ -73,12 +88,10 @@ impl Here {
     /// Answers several questions on all processors; those that wait together share a pass.
     pub(super) fn search_all(
         &self,
-        client: &RwLock<Client>,
         questions: &[Question<'_>],
-        stop: &AtomicBool,
-    ) -> Result<Vec<(Found, Moved)>, Failed> {
-        let client = client.read().unwrap_or_else(PoisonError::into_inner);
-        let client = &*client;
+        stop: &Arc<AtomicBool>,
+    ) -> Result<Vec<(Found, Moved)>, Error> {
+        let client = &*self.client();
         let server = self.server();
         let jobs = rayon::current_num_threads()
             .max(2 * AT_ONCE)
@@ -88,7 +101,8 @@ impl Here {
         let members = (0..jobs)
             .map(|job| groups[job / AT_ONCE].member())
             .collect();
-        shared(members, questions.len(), stop, |member, at| {
+        let batch = SearchBatch::default().stopped_by(stop);
+        batch.all(members, questions.len(), |member, at| {
             let mut rng = rng()?;
             let mut counted = Counted::new(&mut *member);
             let found = client.ask(&mut rng, &mut counted, &questions[at])?;
@@ -100,12 +114,8 @@ impl Here {
     }
 
     /// The payloads of records, and what moved.
-    pub(super) fn payloads(
-        &self,
-        client: &RwLock<Client>,
-        ids: &[Id],
-    ) -> Result<(Payloads, Moved), Failed> {
-        let client = client.read().unwrap_or_else(PoisonError::into_inner);
+    pub(super) fn payloads(&self, ids: &[Id]) -> Result<(Payloads, Moved), Error> {
+        let client = self.client();
         let server = self.server();
         let mut rng = rng()?;
         let mut transport = InProcess::new(&server);
@@ -115,11 +125,7 @@ impl Here {
     }
 
     /// Loads the directory's newest version, if it is another.
-    pub(super) fn refresh(
-        &self,
-        client: &RwLock<Client>,
-        keys: &ReaderKeys,
-    ) -> Result<bool, Failed> {
+    pub(super) fn refresh(&self, keys: &ReaderKeys) -> Result<bool, Error> {
         let now = fs::read(self.path.join("CURRENT")).ok();
         {
             let loaded = self.loaded.read().unwrap_or_else(PoisonError::into_inner);
@@ -128,9 +134,15 @@ impl Here {
             }
         }
         let fresh = Loaded::read(&self.path, keys)?;
-        let mut client = client.write().unwrap_or_else(PoisonError::into_inner);
+        let mut client = self.client.write().unwrap_or_else(PoisonError::into_inner);
         let newer = client.refresh(&mut InProcess::new(&fresh.server))?;
         *self.loaded.write().unwrap_or_else(PoisonError::into_inner) = fresh;
         Ok(newer)
     }
+}
+
+/// A generator seeded by the system.
+fn rng() -> Result<StdRng, Error> {
+    let seeded = StdRng::try_from_rng(&mut SysRng);
+    seeded.map_err(|error| Error::transport(Kind::Local, error))
 }

@@ -5,12 +5,12 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 
 use pyo3::prelude::*;
 use sordino_search::vectors::Error as Wrong;
-use sordino_search::{Client as Reader, Found, Id, IdKind, Metric, Question, ReaderKeys};
+use sordino_search::{Client as Reader, Error, Found, Id, IdKind, Metric, Question, ReaderKeys};
 
 use super::asked::Asked;
-use super::failed::{Failed, Payloads, Searched};
 use super::here::Here;
 use super::remote::Remote;
+use super::{Payloads, Searched};
 use crate::compute::{computing, stoppable};
 use crate::errors;
 use crate::transport::Moved;
@@ -19,7 +19,6 @@ use crate::transport::Moved;
 ///
 /// Its locks are waited for without Python's: another thread may hold one for as long as a server takes to answer.
 pub(super) struct Open {
-    reader: RwLock<Reader>,
     server: Server,
     total: RwLock<Total>,
 }
@@ -50,16 +49,18 @@ pub(super) struct Facts {
 }
 
 impl Open {
-    pub(super) fn new(server: Server, reader: Reader) -> Self {
+    pub(super) fn new(server: Server) -> Self {
         Self {
-            reader: RwLock::new(reader),
             server,
             total: RwLock::default(),
         }
     }
 
     fn reader(&self) -> RwLockReadGuard<'_, Reader> {
-        self.reader.read().unwrap_or_else(PoisonError::into_inner)
+        match &self.server {
+            Server::Here(here) => here.client(),
+            Server::Remote(remote) => remote.session.client(),
+        }
     }
 
     /// Does `work` with the client, of which no call is under way.
@@ -92,16 +93,16 @@ impl Open {
     pub(super) fn doing<T: Send + 'static>(
         self: &Arc<Self>,
         py: Python<'_>,
-        work: impl FnOnce(&Self, &AtomicBool) -> Result<T, Failed> + Send + 'static,
+        work: impl FnOnce(&Self, &Arc<AtomicBool>) -> Result<T, Error> + Send + 'static,
     ) -> PyResult<T> {
         let done = match self.server {
-            Server::Here(_) => computing(py, || work(self, &AtomicBool::new(false)))?,
+            Server::Here(_) => computing(py, || work(self, &Arc::default()))?,
             Server::Remote(_) => {
                 let open = Arc::clone(self);
                 stoppable(py, move |stop| work(&open, stop))?
             }
         };
-        done.map_err(|error| error.raise(py))
+        done.map_err(|error| errors::search(py, &error))
     }
 
     /// Searches for each of some rows of `dim` numbers, which were checked.
@@ -125,42 +126,42 @@ impl Open {
             let questions = rows.chunks_exact(dim).map(|row| asked.of(row));
             open.search_all(&questions.collect::<Vec<_>>(), stop)
         })?;
-        found.map_err(|error| error.raise(py))
+        found.map_err(|error| errors::search(py, &error))
     }
 
-    fn search_one(&self, question: &Question<'_>, stop: &AtomicBool) -> Searched {
+    fn search_one(&self, question: &Question<'_>, stop: &Arc<AtomicBool>) -> Searched {
         match &self.server {
-            Server::Here(here) => here.search(&self.reader, question),
-            Server::Remote(remote) => remote.search(&self.reader, question, stop),
+            Server::Here(here) => here.search(question),
+            Server::Remote(remote) => remote.search(question, stop),
         }
     }
 
     fn search_all(
         &self,
         questions: &[Question<'_>],
-        stop: &AtomicBool,
-    ) -> Result<Vec<(Found, Moved)>, Failed> {
+        stop: &Arc<AtomicBool>,
+    ) -> Result<Vec<(Found, Moved)>, Error> {
         match &self.server {
-            Server::Here(here) => here.search_all(&self.reader, questions, stop),
-            Server::Remote(remote) => remote.search_all(&self.reader, questions, stop),
+            Server::Here(here) => here.search_all(questions, stop),
+            Server::Remote(remote) => remote.search_all(questions, stop),
         }
     }
 
     pub(super) fn payloads(
         &self,
         ids: &[Id],
-        stop: &AtomicBool,
-    ) -> Result<(Payloads, Moved), Failed> {
+        stop: &Arc<AtomicBool>,
+    ) -> Result<(Payloads, Moved), Error> {
         match &self.server {
-            Server::Here(here) => here.payloads(&self.reader, ids),
-            Server::Remote(remote) => remote.payloads(&self.reader, ids, stop),
+            Server::Here(here) => here.payloads(ids),
+            Server::Remote(remote) => remote.payloads(ids, stop),
         }
     }
 
-    pub(super) fn refresh(&self, keys: &ReaderKeys, stop: &AtomicBool) -> Result<bool, Failed> {
+    pub(super) fn refresh(&self, keys: &ReaderKeys, stop: &Arc<AtomicBool>) -> Result<bool, Error> {
         match &self.server {
-            Server::Here(here) => here.refresh(&self.reader, keys),
-            Server::Remote(remote) => remote.refresh(&self.reader, stop),
+            Server::Here(here) => here.refresh(keys),
+            Server::Remote(remote) => remote.refresh(stop),
         }
     }
 

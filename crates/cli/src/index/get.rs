@@ -6,14 +6,11 @@ use super::list::{List, Part, QUOTING};
 use super::values::attributes;
 use crate::cache::CacheArgs;
 use crate::endpoint::EndpointArgs;
-use crate::following::Following;
-use crate::patience::Patience;
-use crate::pin::{PinArgs, connect};
+use crate::pin::PinArgs;
 use crate::place::Place;
 use crate::stdio::stdout;
-use crate::{Error, keys, random};
-use sordino_net::Connection;
-use sordino_search::{Error as Search, Id, IdKind, ReaderKeys};
+use crate::{Error, keys};
+use sordino_search::{Error as Search, Id, IdKind, ReaderKeys, Retry, Session};
 use std::collections::HashMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -115,38 +112,25 @@ impl Args {
 
     fn on_server(&self, address: &str, keys: &ReaderKeys) -> Result<(), Error> {
         let endpoint = self.endpoint.at(address)?;
-        let named = Error::certificate(self.endpoint.roots().as_slice());
-        let patience = Patience::new(Duration::from_secs(self.wait.into()));
-        let (mut pin, cache) = (self.pin.read()?, self.cache.open());
-        let (mut connection, client) = patience.with(|| {
-            let mut connection = Connection::open(endpoint.clone()).map_err(&named)?;
-            let client = connect(&mut connection, keys, pin.as_ref(), cache.as_ref())?;
-            Ok((connection, client))
-        })?;
-        let ids = self.ids(client.manifest().ids, |id| client.attributes(id).is_some())?;
-        let client = Following::new(client);
-        let mut rng = random()?;
-        let records = patience.with(|| {
-            client.ask(&mut connection, |client, connection| {
-                let payloads = client.payloads(&mut rng, connection, &ids)?;
-                let records = ids.iter().zip(payloads).map(|(id, payload)| {
-                    let known = client.attributes(id)?;
-                    let attributes = attributes(&known, 0);
-                    Some(line(id, payload.as_deref(), attributes, (None, None)))
-                });
-                Ok(records.collect::<Vec<_>>())
-            })
+        let named = Error::session(self.endpoint.roots().as_slice());
+        let retry = Retry::all(Duration::from_secs(self.wait.into()));
+        let options = self.pin.session(self.cache.open(), retry)?;
+        let session = Session::open(endpoint, keys, options).map_err(&named)?;
+        let ids = {
+            let client = session.client();
+            self.ids(client.manifest().ids, |id| client.attributes(id).is_some())?
+        };
+        let batch = session.batch()?;
+        let records = session.call(&batch, |client, rng, connection| {
+            let payloads = client.payloads(rng, connection, &ids)?;
+            let records = ids.iter().zip(payloads).map(|(id, payload)| {
+                let known = client.attributes(id)?;
+                let attributes = attributes(&known, 0);
+                Some(line(id, payload.as_deref(), attributes, (None, None)))
+            });
+            Ok(records.collect::<Vec<_>>())
         });
-        if let Some(cache) = &cache {
-            // A folder that cannot be tidied up is no reason to lose results.
-            drop(cache.trim());
-        }
-        // Also after a wrong reply: by the version that a client knows when it comes again it tells which it remembers.
-        let remembered = pin.as_mut().map_or(Ok(()), |pin| {
-            let new = client.client().pin();
-            pin.remember(new, |other| client.check_pin(&mut connection, other))
-        });
-        let records = Error::followed(records, remembered)?;
+        let records = records.map_err(named)?;
         print(&ids, |at, _| records[at].clone(), Error::from)
     }
 }

@@ -1,13 +1,12 @@
 //! `sordino index push`.
 
 use crate::endpoint::endpoint;
-use crate::patience::Patience;
 use crate::place::Place;
 use crate::{Error, Output, keys};
 use clap::Args as ClapArgs;
 use serde::Serialize;
-use sordino_net::{Connection, Pushed};
-use sordino_search::plan::Bytes;
+use sordino_net::{Connection, Error as Net, Pushed};
+use sordino_search::{Retry, plan::Bytes};
 use std::{
     path::{Path, PathBuf},
     time::Duration,
@@ -61,7 +60,7 @@ pub(super) fn run(args: &Args, output: Output) -> Result<(), Error> {
     let keys = keys::owner(&args.key)?;
     let (roots, name) = (args.roots.as_deref(), args.server_name.as_deref());
     let endpoint = endpoint(&args.url, None, roots, name)?;
-    let certificate = Error::certificate(roots.as_slice());
+    let certificate = Error::session(roots.as_slice());
     let named = Error::index(&args.index);
     // Before anybody is asked.
     let place = Place::of(&args.index)?;
@@ -72,23 +71,22 @@ pub(super) fn run(args: &Args, output: Output) -> Result<(), Error> {
         return Err(Error::Arguments(why));
     }
     place.check_index().map_err(&named)?;
-    let patience = Patience::new(Duration::from_secs(args.wait.into()));
+    let retry = Retry::all(Duration::from_secs(args.wait.into()));
     let bar = output.progress(None, "pushing");
     let mut sent = 0;
     let pushed = loop {
         let before = sent;
-        let pushed = patience.with(|| {
-            let mut connection = Connection::open(endpoint.clone()).map_err(&certificate)?;
+        let pushed = retry.call(|| {
+            let mut connection = Connection::open(endpoint.clone())?;
             let mut watch = |len| {
                 sent += len;
                 bar.inc(len);
             };
-            let pushed = connection.push_watched(place.root(), &keys, &mut watch);
-            pushed.map_err(&named)
+            connection.push_watched(place.root(), &keys, &mut watch)
         });
         // Where something has arrived the waiting begins anew.
         match pushed {
-            Err(error) if error.is_passing() && sent > before && args.wait > 0 => (),
+            Err(error) if error.kind().is_passing() && sent > before && args.wait > 0 => (),
             pushed => break pushed,
         }
     };
@@ -99,7 +97,10 @@ pub(super) fn run(args: &Args, output: Output) -> Result<(), Error> {
         parts,
         bytes,
         ..
-    } = pushed?;
+    } = pushed.map_err(|error| match Net::of(&error) {
+        Some(net) if net.is_of_connecting() => certificate(error),
+        _ => named(error),
+    })?;
     let report = Report {
         index: &args.index,
         server: &args.url,

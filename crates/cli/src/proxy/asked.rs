@@ -3,9 +3,8 @@
 use super::request::Wanted;
 use super::results::Hit;
 use crate::Error;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
+use sordino_search::{Error as Search, SearchBatch};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use tokio::sync::oneshot;
 
 /// The results for each vector of a request, and the oldest version that any of them is of.
@@ -16,7 +15,7 @@ pub(super) struct Answer {
 
 pub(super) type Reply = Result<Answer, Error>;
 
-/// There are too many requests, a reply was wrong, or there is no thread any more.
+/// There are too many requests, a reply was bad, or there is no thread any more.
 pub(super) enum Refused {
     Busy,
     Wrong,
@@ -26,44 +25,34 @@ pub(super) enum Refused {
 /// A request, some of whose vectors may be searched for already.
 pub(super) struct Asked {
     pub(super) wanted: Wanted,
-    pub(super) end: Instant,
+    pub(super) batch: SearchBatch,
     state: Mutex<State>,
-    /// Set when it ends after a reply that was wrong, and not before: a server would see of which vector it was.
-    refused: Arc<AtomicBool>,
 }
 
-/// The results for a vector, and the version that they are of; or that what the server sent was wrong.
-type Found = Result<(Vec<Hit>, u64), Error>;
+/// The results for a vector, and the version that they are of.
+type Found = Result<(Vec<Hit>, u64), Search>;
 
 struct State {
     /// The vector that is searched for next.
     next: usize,
     found: Vec<Option<Found>>,
-    /// A reply was wrong.
-    wrong: bool,
     /// None when it is answered.
     reply: Option<oneshot::Sender<Reply>>,
 }
 
 impl Asked {
     /// A request for which nothing was searched yet, and where its answer comes.
-    pub(super) fn new(
-        wanted: Wanted,
-        end: Instant,
-        refused: Arc<AtomicBool>,
-    ) -> (Self, oneshot::Receiver<Reply>) {
+    pub(super) fn new(wanted: Wanted, batch: SearchBatch) -> (Self, oneshot::Receiver<Reply>) {
         let (reply, answer) = oneshot::channel();
         let state = State {
             next: 0,
             found: wanted.vectors.iter().map(|_| None).collect(),
-            wrong: false,
             reply: Some(reply),
         };
         let asked = Self {
             wanted,
-            end,
+            batch,
             state: Mutex::new(state),
-            refused,
         };
         (asked, answer)
     }
@@ -85,50 +74,41 @@ impl Asked {
         state.reply.as_ref().is_none_or(oneshot::Sender::is_closed)
     }
 
-    /// Keeps what was found for a vector, and answers if it was the last, or failed. Where the server does not know that it
-    /// failed the other vectors are searched for all the same, or it would see which one it was.
+    /// Keeps what was found for a vector, and answers if it was the last, or failed in a way that the server knows of. For any other
+    /// failure the other vectors are searched for all the same.
     pub(super) fn put(&self, at: usize, found: Found) {
         let mut state = self.state();
-        state.wrong |= found.as_ref().is_err_and(Error::is_wrong);
-        let answer = match found {
-            Err(error) if !error.is_unseen() => Err(match state.wrong {
-                true => error.after_wrong(),
-                false => error,
-            }),
-            found => {
-                state.found[at] = Some(found);
-                if !state.found.iter().all(Option::is_some) {
-                    return;
-                }
-                let found = state.found.drain(..).flatten();
-                found.collect::<Result<Vec<_>, _>>().map(|found| {
-                    let (found, versions): (Vec<_>, Vec<_>) = found.into_iter().unzip();
-                    let version = versions.into_iter().min().unwrap_or_default();
-                    Answer { version, found }
-                })
-            }
-        };
-        self.ended(&state);
+        let failed = found
+            .as_ref()
+            .err()
+            .is_some_and(|error| error.seen().is_some());
+        state.found[at] = Some(found);
+        if !failed && !state.found.iter().all(Option::is_some) {
+            return;
+        }
+        let found: Vec<_> = state.found.iter_mut().map(Option::take).collect();
+        let answer = self.batch.outcome(found.into_iter().flatten());
+        let answer = answer.map(|found| {
+            let (found, versions): (Vec<_>, Vec<_>) = found.into_iter().unzip();
+            let version = versions.into_iter().min().unwrap_or_default();
+            Answer { version, found }
+        });
+        let answer = answer.map_err(|error| self.wanted.named(at, error.into()));
+        self.answer(&mut state, answer);
+    }
+
+    /// Answers without a search.
+    pub(super) fn end(&self, error: Error) {
+        self.answer(&mut self.state(), Err(error));
+    }
+
+    fn answer(&self, state: &mut State, answer: Reply) {
+        // Before anybody can ask for more.
+        self.batch.close();
         if let Some(reply) = state.reply.take() {
-            // Whoever waited may be gone.
+            // The one who waited may be gone.
             drop(reply.send(answer));
         }
-    }
-
-    /// Remembers a wrong reply when there is nothing more to be sent.
-    fn ended(&self, state: &State) {
-        if state.wrong && !self.refused.swap(true, Ordering::Relaxed) {
-            tracing::error!(
-                "a reply was refused: nothing is searched any more until the proxy is started anew"
-            );
-        }
-    }
-}
-
-impl Drop for Asked {
-    /// Whoever asked may have gone before the last vector was searched for.
-    fn drop(&mut self) {
-        self.ended(&self.state());
     }
 }
 
@@ -136,61 +116,44 @@ impl Drop for Asked {
 mod tests {
     use super::*;
     use crate::proxy::request::Shape;
-    use sordino_search::Error as Search;
+    use sordino_search::Kind;
+
+    fn busy() -> Search {
+        Search::transport(Kind::Busy, "busy")
+    }
 
     fn asked() -> (Asked, oneshot::Receiver<Reply>) {
         let body = br#"{"vectors": [[1.0], [2.0], [3.0]]}"#;
         let wanted = Wanted::read(body, Shape { dim: 1, k: 1 });
-        Asked::new(wanted.unwrap(), Instant::now(), Arc::default())
+        Asked::new(wanted.unwrap(), SearchBatch::default())
     }
 
     #[test]
-    fn a_wrong_reply_ends_a_request_when_all_its_vectors_were_searched_for() {
+    fn a_bad_reply_ends_a_request_when_all_its_vectors_were_searched_for() {
         let (asked, mut answer) = asked();
-        asked.put(1, Err(Error::Search(Search::Search)));
+        asked.put(1, Err(Search::BadReply));
         assert!(!asked.is_over());
         asked.put(0, Ok((Vec::new(), 3)));
         assert!(!asked.is_over() && answer.try_recv().is_err());
-        assert!(!asked.refused.load(Ordering::Relaxed));
         asked.put(2, Ok((Vec::new(), 3)));
-        assert!(asked.is_over() && asked.refused.load(Ordering::Relaxed));
+        assert!(asked.is_over());
         let error = answer.try_recv().unwrap().err();
-        assert!(matches!(error, Some(Error::Search(Search::Search))));
+        assert!(matches!(error, Some(Error::Search(Search::BadReply))));
     }
 
     #[test]
-    fn a_refusal_ends_it_at_once() {
-        let refused = || Search::Transport("busy".into());
-        for error in [refused(), Search::Wrong(Box::new(refused()))] {
+    fn a_refusal_ends_it_at_once_and_a_bad_reply_before_it_is_told() {
+        for bad in [false, true] {
             let (asked, mut answer) = asked();
-            asked.put(1, Err(Error::Search(error)));
-            assert!(asked.is_over());
-            assert!(answer.try_recv().unwrap().is_err());
-        }
-    }
-
-    #[test]
-    fn a_wrong_reply_is_remembered_when_its_request_has_ended_in_any_way() {
-        let busy = || Error::Search(Search::Transport("busy".into()));
-        for (then, wrong) in [
-            (None, false),
-            (None, true),
-            (Some(busy()), false),
-            (Some(busy()), true),
-        ] {
-            let (asked, answer) = asked();
-            let refused = Arc::clone(&asked.refused);
-            let reply = match wrong {
-                true => Err(Error::Search(Search::Search)),
-                false => Ok((Vec::new(), 3)),
-            };
-            asked.put(0, reply);
-            match then {
-                Some(error) => asked.put(1, Err(error)),
-                None => drop(answer),
+            if bad {
+                asked.put(0, Err(Search::BadReply));
             }
-            drop(asked);
-            assert_eq!(refused.load(Ordering::Relaxed), wrong);
+            asked.put(1, Err(busy()));
+            assert!(asked.is_over());
+            let Err(Error::Search(error)) = answer.try_recv().unwrap() else {
+                panic!("expected an error of the search");
+            };
+            assert_eq!((error.kind(), error.is_bad_reply()), (Kind::Busy, bad));
         }
     }
 }

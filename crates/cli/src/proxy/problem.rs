@@ -2,7 +2,7 @@
 
 use hyper::StatusCode;
 use serde_json::{Value, json};
-use sordino_search::Error as Search;
+use sordino_search::{Error as Search, Kind};
 
 /// Said of a server that is not to be trusted. Gateways and libraries repeat requests after statuses of 500 and more, and some after
 /// 409: a server that lies would be asked again at once, which is what it wants.
@@ -77,7 +77,7 @@ impl Problem {
         }
         // Questions that were wrong are the affair of whoever asked them, and not for a log.
         tracing::warn!(%error, "a search failed");
-        if error.is_wrong() {
+        if matches!(error, crate::Error::Search(error) if error.is_bad_reply()) {
             return Self::refused();
         }
         let exit = error.exit_code();
@@ -97,38 +97,34 @@ impl Problem {
 
     /// Why no search can be answered, if an error of one is of a kind that waiting does not mend. Whoever asks for it
     /// needs no token, so it is said without what the server or the error says: the log has that.
-    pub(super) fn lasting(error: &crate::Error) -> Option<Self> {
-        // Whoever is not ready gets no more searches, and no server should see of which a reply was wrong.
-        let (seen, exit) = match error {
-            // Noted when it was seen.
-            crate::Error::Lapsed { .. } => return None,
-            crate::Error::Search(_) | crate::Error::Index { .. } => {
-                let (seen, exit) = error.seen()?;
-                (Some(seen), exit)
-            }
-            error => (None, error.exit_code()),
-        };
+    pub(super) fn lasting(error: &Search) -> Option<Self> {
+        // No server should see of which search a reply was bad, by the searches that are not sent to a proxy that is not ready.
+        let seen = error.seen()?;
         let message = match seen {
-            Some(Search::NoReader) => {
+            Search::NoReader => {
                 "this key opens nothing of the index: its reader was revoked, or never one"
             }
-            Some(Search::Gap { .. }) => {
+            Search::Gap { .. } => {
                 "the server does not show that its version of the index follows from the one that is known here, and may hide another \
                  history: look at the proxy's log, ask the index's owner, and if it is theirs start the proxy anew, once with --over-gap"
             }
-            Some(Search::Rollback { .. }) => {
+            Search::Rollback { .. } => {
                 "the server has an older version than was seen before: look at the proxy's log"
             }
-            Some(Search::OtherIndex { .. }) => {
+            Search::OtherIndex { .. } => {
                 "the server has another index than was seen before: look at the proxy's log"
             }
-            _ if exit == crate::INTEGRITY => {
+            seen if seen.kind() == Kind::Untrusted => {
                 "what the server sends is not the owner's: look at the proxy's log"
             }
             _ => return None,
         };
         let status = StatusCode::SERVICE_UNAVAILABLE;
-        Some(Self::new(status, code(exit), message))
+        let code = match seen.kind() {
+            Kind::Untrusted => "untrusted",
+            _ => "server",
+        };
+        Some(Self::new(status, code, message))
     }
 
     /// The proxy itself has failed.
@@ -173,7 +169,7 @@ mod tests {
 
     #[test]
     fn a_wrong_reply_does_not_change_what_is_lasting() {
-        let net = |error: fn() -> Net| Search::Transport(Box::new(error()));
+        let net = |error: fn() -> Net| Search::from(error());
         let errors = || {
             vec![
                 net(|| Net::Reply("too long".to_owned())),
@@ -189,12 +185,11 @@ mod tests {
         };
         let mut lasting = 0;
         for (right, then) in errors().into_iter().zip(errors()) {
-            let right = Problem::lasting(&right.into());
-            let wrong = Search::Wrong(Box::new(then)).into();
-            assert_eq!(Problem::lasting(&wrong), right);
+            let right = Problem::lasting(&right);
+            assert_eq!(Problem::lasting(&then.after_bad_reply()), right);
             lasting += usize::from(right.is_some());
         }
         assert_eq!(lasting, 3);
-        assert_eq!(Problem::lasting(&Search::Search.into()), None);
+        assert_eq!(Problem::lasting(&Search::BadReply), None);
     }
 }

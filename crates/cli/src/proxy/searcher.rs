@@ -1,51 +1,32 @@
-//! The searches: threads with a connection each, which take turns at the vectors of all requests.
+//! The searches: threads that take turns at the vectors of all requests.
 //!
-//! A request that waits has a place in a queue. Whoever takes its next vector puts it back at the end, so that requests of many
+//! A request that waits has a place in a queue. The thread that takes its next vector puts it back at the end, so that requests of many
 //! vectors are searched for by all threads and do not keep others waiting.
 
 use super::asked::Asked;
 pub(super) use super::asked::{Answer, Refused, Reply};
-use super::looking::Looking;
+use super::follow;
+use super::health::{Condition, Health};
 use super::problem::Problem;
 use super::request::{Shape, Wanted};
-use super::results::{self, Hit};
-use crate::following::Following;
-use crate::patience::Patience;
-use crate::pin::{self, PinFile};
-use crate::{Error, random};
-use rand::rngs::StdRng;
-use sordino_net::{Connection, Endpoint};
+use super::results;
+use crate::Error;
+use sordino_net::Endpoint;
 use sordino_search::manifest::ModeKind;
-use sordino_search::{Cache, Pin, Question, ReaderKeys};
+use sordino_search::{Error as Search, Question, ReaderKeys, Session, SessionOptions};
 use std::{
     collections::VecDeque,
-    sync::atomic::{AtomicBool, Ordering},
+    sync::atomic::{AtomicUsize, Ordering},
     sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
-    time::{Duration, Instant},
+    time::Instant,
 };
 use tokio::sync::oneshot;
 
 /// Searches at a time, each on a connection of its own: the server answers them in one pass.
 const SEARCHES: usize = 8;
 
-/// The time for which the proxy is not ready after a search that failed for good. Whoever sends no more searches to
-/// what is not ready would not see it mended otherwise.
-const TROUBLE: Duration = Duration::from_secs(60);
-
 /// Requests that wait.
 const WAITING: usize = 64;
-
-/// All that a client is made of.
-pub(super) struct Start<N> {
-    pub(super) keys: ReaderKeys,
-    pub(super) endpoint: Endpoint,
-    pub(super) pin: Option<PinFile>,
-    pub(super) cache: Option<Cache>,
-    /// The time that a request may take.
-    pub(super) time: Duration,
-    /// Names the files that an error of the connection is about.
-    pub(super) named: N,
-}
 
 /// The threads that search.
 pub(super) struct Searcher {
@@ -53,25 +34,13 @@ pub(super) struct Searcher {
 }
 
 pub(super) struct Shared {
-    pub(super) client: Following,
-    /// A reply was wrong. Refusals that a server notices help it to forge, so it gets no more searches to answer.
-    refused: Arc<AtomicBool>,
+    pub(super) session: Session<Endpoint>,
     waiting: Mutex<VecDeque<Arc<Asked>>>,
     more: Condvar,
     seen: Mutex<Seen>,
-    /// Held while a version is remembered, which may take a server's time.
-    pin: Mutex<Option<PinFile>>,
-    cache: Option<Cache>,
-    ended: Mutex<Ended>,
-    /// Message and exit code of what only a person mends, while looks for a new version find it: searches fail with them.
-    pub(super) lapsed: Mutex<Option<(String, u8)>>,
-}
-
-/// The end of the search that began last, of those that say something of the next.
-struct Ended {
-    begun: Instant,
-    /// Why searches fail until a person does something, and when it was seen.
-    trouble: Option<(Instant, Problem)>,
+    pub(super) condition: Condition,
+    /// The threads that search. One ends only by a fault.
+    threads: AtomicUsize,
 }
 
 /// The version that the proxy is at.
@@ -83,57 +52,36 @@ struct Seen {
 
 impl Searcher {
     /// Connects, and starts the threads.
-    pub(super) fn start<N>(start: Start<N>) -> Result<Self, Error>
-    where
-        N: Fn(sordino_net::Error) -> Error + Clone + Send + 'static,
-    {
-        let open = {
-            let (endpoint, named) = (start.endpoint, start.named);
-            move || Connection::open(endpoint.clone()).map_err(&named)
-        };
-        let (mut connection, client) = Patience::new(start.time).with(|| {
-            let mut connection = open()?;
-            let (pin, cache) = (start.pin.as_ref(), start.cache.as_ref());
-            let client = pin::connect(&mut connection, &start.keys, pin, cache)?;
-            Ok((connection, client))
-        })?;
+    pub(super) fn start(
+        endpoint: Endpoint,
+        keys: &ReaderKeys,
+        options: SessionOptions,
+    ) -> Result<Self, Failed> {
+        let session = Session::open(endpoint, keys, options).map_err(Failed::Search)?;
         let seen = Seen {
             version: 0,
             shape: Shape { dim: 0, k: 0 },
         };
         let shared = Arc::new(Shared {
-            client: Following::new(client),
-            refused: Arc::default(),
+            session,
             waiting: Mutex::default(),
             more: Condvar::new(),
             seen: Mutex::new(seen),
-            pin: Mutex::new(start.pin),
-            cache: start.cache,
-            lapsed: Mutex::default(),
-            ended: Mutex::new(Ended {
-                begun: Instant::now(),
-                trouble: None,
-            }),
+            condition: Condition::default(),
+            threads: AtomicUsize::new(0),
         });
-        shared.followed(|other| shared.client.check_pin(&mut connection, other))?;
-        let mut connection = Some(connection);
+        shared.notice();
         if shared.is_local() {
-            let looking = Looking::new(&shared, open.clone());
+            let weak = Arc::downgrade(&shared);
             let thread = std::thread::Builder::new().name("sordino-look".to_owned());
-            thread.spawn(move || looking.all())?;
+            thread.spawn(move || follow::look(&weak))?;
         }
         for _ in 0..SEARCHES {
-            let mut worker = Worker {
-                shared: Arc::clone(&shared),
-                // The others connect when there is work for them.
-                connection: connection.take(),
-                open: open.clone(),
-                rng: random()?,
-            };
+            let counted = Counted::of(&shared);
             let thread = std::thread::Builder::new().name("sordino-proxy".to_owned());
             thread.spawn(move || {
                 loop {
-                    worker.next();
+                    counted.0.search();
                 }
             })?;
         }
@@ -142,23 +90,19 @@ impl Searcher {
 
     /// Why no search can be answered: of the last one, if waiting does not help against it and it was not long ago.
     pub(super) fn trouble(&self) -> Option<Problem> {
-        if self.is_ended() {
-            return Some(Problem::ended());
+        match self.is_dead() {
+            true => Some(Problem::ended()),
+            false => self.shared.condition.trouble(),
         }
-        let (at, problem) = self.shared.last().trouble.clone()?;
-        let lapsed = self.shared.lapsed.lock();
-        let lasts = lapsed.unwrap_or_else(PoisonError::into_inner).is_some();
-        (lasts || at.elapsed() < TROUBLE).then_some(problem)
     }
 
-    /// True if no thread is left that searches: each holds the shared state, until it dies of a fault.
-    fn is_ended(&self) -> bool {
-        Arc::strong_count(&self.shared) == 1
+    fn is_dead(&self) -> bool {
+        self.shared.threads.load(Ordering::Relaxed) == 0
     }
 
     /// The newest version that it has seen.
     pub(super) fn version(&self) -> u64 {
-        self.shared.version()
+        self.shared.seen().version
     }
 
     /// The shape of what can be asked for.
@@ -172,28 +116,54 @@ impl Searcher {
         wanted: Wanted,
         end: Instant,
     ) -> Result<oneshot::Receiver<Reply>, Refused> {
-        if self.is_ended() {
+        if self.is_dead() {
             return Err(Refused::Ended);
         }
-        if self.shared.refused.load(Ordering::Relaxed) {
-            return Err(Refused::Wrong);
-        }
+        let batch = self.shared.session.batch().map_err(|_| Refused::Wrong)?;
         let mut waiting = self.shared.waiting();
         waiting.retain(|asked| !asked.is_over());
         if waiting.len() == WAITING {
             return Err(Refused::Busy);
         }
-        let (asked, answer) = Asked::new(wanted, end, Arc::clone(&self.shared.refused));
+        let (asked, answer) = Asked::new(wanted, batch.until(end));
         waiting.push_back(Arc::new(asked));
         self.shared.more.notify_one();
         Ok(answer)
     }
 }
 
+/// The reason why the searches did not start.
+pub(super) enum Failed {
+    Search(Search),
+    Thread(std::io::Error),
+}
+
+impl From<std::io::Error> for Failed {
+    fn from(error: std::io::Error) -> Self {
+        Self::Thread(error)
+    }
+}
+
+/// The state of a thread that searches, which counts it.
+struct Counted(Arc<Shared>);
+
+impl Counted {
+    fn of(shared: &Arc<Shared>) -> Self {
+        shared.threads.fetch_add(1, Ordering::Relaxed);
+        Self(Arc::clone(shared))
+    }
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        self.0.threads.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
 impl Shared {
     /// True if all of the index is here.
     fn is_local(&self) -> bool {
-        self.client.client().manifest().mode.kind() == ModeKind::Local
+        self.session.client().manifest().mode.kind() == ModeKind::Local
     }
 
     fn waiting(&self) -> MutexGuard<'_, VecDeque<Arc<Asked>>> {
@@ -202,33 +172,6 @@ impl Shared {
 
     fn seen(&self) -> MutexGuard<'_, Seen> {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn last(&self) -> MutexGuard<'_, Ended> {
-        self.ended.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Notes how a search ended, unless one that began after it has. One that is the question's fault, or that may do
-    /// better when it is asked again, says nothing of the next.
-    pub(super) fn ended<T>(&self, begun: Instant, found: &Result<T, Error>) {
-        // A server knows no more of a wrong reply than that it answered.
-        let failed = found.as_ref().err().filter(|error| !error.is_unseen());
-        let trouble = match failed.map(Problem::lasting) {
-            None => None,
-            Some(None) => return,
-            Some(Some(problem)) => Some((Instant::now(), problem)),
-        };
-        let mut last = self.last();
-        if last.begun <= begun {
-            let was = last.trouble.as_ref().map(|(_, problem)| problem);
-            if let (Err(error), Some((_, problem))) = (found, &trouble)
-                && was != Some(problem)
-            {
-                // Whoever asked may be gone, and the log is where the reason is then.
-                tracing::warn!(%error, "not ready");
-            }
-            *last = Ended { begun, trouble };
-        }
     }
 
     /// Waits for the next vector to be searched for.
@@ -252,96 +195,47 @@ impl Shared {
         }
     }
 
-    /// Remembers the version that the client is at, if it is newer than what was seen before. It is the newest. `check` refuses
-    /// what another process has stored, if it is of another history: then nothing is answered until a person has looked.
-    pub(super) fn followed(
-        &self,
-        check: impl FnMut(&Pin) -> Result<(), Error>,
-    ) -> Result<(), Error> {
-        let client = self.client.client();
-        let (manifest, pin) = (client.manifest(), client.pin());
-        let shape = Shape {
-            dim: manifest.dim as usize,
-            k: manifest.k as usize,
-        };
-        // Whoever asks for the version must not wait for one that is being followed to, or remembered.
-        drop(client);
-        let newer = || Some(self.seen().version).filter(|&seen| seen < pin.version);
-        if newer().is_none() {
-            return Ok(());
-        }
-        let mut file = self.pin.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(before) = newer() else {
-            return Ok(());
-        };
-        if let Some(file) = &mut *file {
-            file.remember(pin, check)?;
-        }
-        let version = pin.version;
-        *self.seen() = Seen { version, shape };
-        if before > 0 {
-            tracing::info!(version, "following");
-        }
-        if let Some(cache) = &self.cache {
-            // A folder that cannot be tidied up is no reason to stop.
-            drop(cache.trim());
-        }
-        Ok(())
-    }
-
-    fn version(&self) -> u64 {
-        self.seen().version
-    }
-}
-
-struct Worker<O> {
-    shared: Arc<Shared>,
-    connection: Option<Connection>,
-    open: O,
-    rng: StdRng,
-}
-
-impl<O: Fn() -> Result<Connection, Error>> Worker<O> {
     /// Searches for the next vector.
-    fn next(&mut self) {
-        let (asked, at) = Arc::clone(&self.shared).take();
-        let begun = Instant::now();
-        let patience = Patience::new(asked.end.saturating_duration_since(begun));
-        let found = patience.with(|| self.search(&asked.wanted, at));
-        let followed = self.shared.followed(|other| {
-            let connection = connected(&mut self.connection, &self.open)?;
-            self.shared.client.check_pin(connection, other)
-        });
-        let found = Error::followed(found, followed);
-        self.shared.ended(begun, &found);
-        asked.put(at, found.map_err(|error| asked.wanted.named(at, error)));
-    }
-
-    /// The results for a vector, and the version that they are of.
-    fn search(&mut self, wanted: &Wanted, at: usize) -> Result<(Vec<Hit>, u64), Error> {
-        let connection = connected(&mut self.connection, &self.open)?;
-        let lapsed = self.shared.lapsed.lock();
-        if let Some((message, code)) = lapsed.unwrap_or_else(PoisonError::into_inner).clone() {
-            return Err(Error::Lapsed { message, code });
+    fn search(&self) {
+        let (asked, at) = self.take();
+        if let Health::Lapsed { message, code, .. } = self.condition.now() {
+            return asked.end(Error::Lapsed { message, code });
         }
+        let begun = Instant::now();
+        let wanted = &asked.wanted;
         let mut question = Question::new(&wanted.vectors[at]);
         question.k = Some(wanted.k);
         question.threshold = wanted.min_score;
         question.filter = wanted.filter.as_ref();
-        self.shared.client.ask(connection, |client, connection| {
-            let found = client.ask(&mut self.rng, connection, &question)?;
+        let found = self.session.call(&asked.batch, |client, rng, connection| {
+            let found = client.ask(rng, connection, &question)?;
             Ok((results::hits(client, found), client.manifest().version))
-        })
+        });
+        if found.is_ok() {
+            self.notice();
+        }
+        self.condition.searched(begun, &found);
+        asked.put(at, found);
     }
-}
 
-/// A thread's connection, which is opened when it is needed.
-pub(super) fn connected(
-    connection: &mut Option<Connection>,
-    open: impl Fn() -> Result<Connection, Error>,
-) -> Result<&mut Connection, Error> {
-    Ok(match connection {
-        Some(connection) => connection,
-        none => none.insert(open()?),
-    })
+    /// Notices the version that the session is at, so that nobody who asks for it waits for a newer one.
+    pub(super) fn notice(&self) {
+        let client = self.session.client();
+        let manifest = client.manifest();
+        let new = Seen {
+            version: manifest.version,
+            shape: Shape {
+                dim: manifest.dim as usize,
+                k: manifest.k as usize,
+            },
+        };
+        drop(client);
+        let mut seen = self.seen();
+        if seen.version < new.version {
+            if seen.version > 0 {
+                tracing::info!(version = new.version, "following");
+            }
+            *seen = new;
+        }
+    }
 }

@@ -1,15 +1,13 @@
-//! The searches of one command: connecting, a thread for each connection, and what the index does
-//! meanwhile.
+//! The searches of one command: a session, and threads that search with it.
 
 use super::input::{Queries, Query};
 use super::report::{Answer, Form, Printer, Summary};
-use crate::following::Following;
-use crate::patience::{Patience, while_it_changes};
-use crate::pin::{PinArgs, PinFile, connect};
-use crate::{Error, Output, random};
-use rand::rngs::StdRng;
+use crate::{Error, Output};
 use signal_hook::consts::SIGINT;
-use sordino_search::{Cache, Filter, Question, ReaderKeys, Transport};
+use sordino_search::{
+    Dial, Error as Search, Filter, Kind, Question, ReaderKeys, SearchBatch, Session,
+    SessionOptions, graver,
+};
 use std::{
     io,
     sync::atomic::{AtomicBool, Ordering},
@@ -30,147 +28,130 @@ pub(super) struct Work<'a> {
     pub(super) keys: &'a ReaderKeys,
     pub(super) queries: &'a Queries,
     pub(super) wanted: Wanted<'a>,
-    pub(super) pin: &'a PinArgs,
-    pub(super) cache: Option<Cache>,
+    pub(super) options: SessionOptions,
     pub(super) jobs: usize,
-    pub(super) patience: Patience,
     pub(super) form: Form,
     pub(super) output: Output,
 }
 
 impl Work<'_> {
     /// Makes every search and prints what it found.
-    pub(super) fn run<T: Transport + Send>(
-        &self,
-        open: impl Fn() -> Result<T, Error>,
-    ) -> Result<(), Error> {
-        let mut pin = self.pin.read()?;
+    pub(super) fn run<D>(self, dial: D, named: impl Fn(Search) -> Error) -> Result<(), Error>
+    where
+        D: Dial + Sync,
+        D::Transport: Send,
+    {
         let start = Instant::now();
-        let (mut transport, client) = self.patience.with(|| {
-            let mut transport = open()?;
-            let client = connect(&mut transport, self.keys, pin.as_ref(), self.cache.as_ref())?;
-            Ok((transport, client))
-        })?;
+        let session = Session::open(dial, self.keys, self.options).map_err(&named)?;
         let connected = start.elapsed();
-        if let Some(pin) = &mut pin {
-            pin.remember(client.pin(), |other| {
-                Ok(while_it_changes(|| {
-                    client.check_pin(&mut transport, other)
-                })?)
-            })?;
-        }
-        let mut transports = vec![transport];
-        let len = self.queries.len();
-        for _ in 1..self.jobs.min(len.unwrap_or(usize::MAX)) {
-            transports.push(self.patience.with(&open)?);
-        }
-
         // Until here there is nothing to print, and Ctrl-C ends the process at once.
         let stop = interrupted()?;
+        let len = self.queries.len();
         let searches = Searches {
-            work: self,
-            client: Following::new(client),
-            pin: Mutex::new(pin),
+            session: &session,
+            batch: session.batch()?.stopped_by(&stop),
+            queries: self.queries,
+            wanted: self.wanted,
+            form: self.form,
+            output: self.output,
             failed: AtomicBool::new(false),
+            told: Mutex::default(),
             printer: Mutex::new(Printer::new(self.form)),
             bar: self.output.progress(len.map(|len| len as u64), "searching"),
             stop,
         };
         let start = Instant::now();
-        let done = searches.all(transports);
+        let jobs = self.jobs.min(len.unwrap_or(usize::MAX)).max(1);
+        let done = searches.all(jobs);
         let elapsed = start.elapsed();
         searches.bar.finish_and_clear();
-        let client = searches.client.into_client();
-        let printer = searches.printer.into_inner();
+        let (told, printer) = (searches.told.into_inner(), searches.printer.into_inner());
+        let told = told.unwrap_or_else(PoisonError::into_inner);
         let printer = printer.unwrap_or_else(PoisonError::into_inner);
         // The results of searches that came to an end are kept, whatever became of the others.
+        let client = session.client();
         let summary = Summary::new(&client, connected, elapsed);
         let printed = printer.finish(&summary, self.output);
-        if let Some(cache) = &self.cache {
-            // A folder that cannot be tidied up is no reason to lose results.
-            drop(cache.trim());
-        }
+        let waited = |error: &Search| error.kind().is_passing() && !error.is_bad_reply();
+        let done = match told {
+            // Ctrl-C has ended the waiting.
+            Some(error) if waited(&error) && done.is_err() => done,
+            Some(error) => Err(named(error)),
+            None => done,
+        };
         done.and(printed)
     }
 }
 
 /// Searches under way.
-struct Searches<'a> {
-    work: &'a Work<'a>,
-    client: Following,
-    /// Held while a version is remembered, which may take a server's time.
-    pin: Mutex<Option<PinFile>>,
-    /// A search failed: the others end after the one that they are at.
+struct Searches<'a, D: Dial> {
+    session: &'a Session<D>,
+    batch: SearchBatch,
+    queries: &'a Queries,
+    wanted: Wanted<'a>,
+    form: Form,
+    output: Output,
+    /// Something beside a search failed: the threads end after the one that they are at.
     failed: AtomicBool,
+    /// The gravest error of a search.
+    told: Mutex<Option<Search>>,
     printer: Mutex<Printer>,
     bar: indicatif::ProgressBar,
     stop: Arc<AtomicBool>,
 }
 
-impl Searches<'_> {
-    fn all<T: Transport + Send>(&self, transports: Vec<T>) -> Result<(), Error> {
+impl<D: Dial + Sync> Searches<'_, D>
+where
+    D::Transport: Send,
+{
+    /// Searches by so many threads until there is no query left.
+    fn all(&self, threads: usize) -> Result<(), Error> {
         std::thread::scope(|scope| {
-            let threads: Vec<_> = transports
-                .into_iter()
-                .map(|transport| scope.spawn(|| self.some(transport)))
+            let threads: Vec<_> = (0..threads)
+                .map(|_| {
+                    scope.spawn(|| {
+                        let done = self.some();
+                        done.inspect_err(|_| self.failed.store(true, Ordering::Relaxed))
+                    })
+                })
                 .collect();
-            // All of them are waited for; of the gravest errors the first is said.
-            let mut done: Result<(), Error> = Ok(());
-            for thread in threads {
+            // All of them are waited for.
+            threads.into_iter().fold(Ok(()), |done, thread| {
                 let joined = thread.join();
-                let result = joined.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-                done = match (done, result) {
-                    (Err(first), Err(other)) => Err(first.or_graver(other)),
-                    (done, result) => done.and(result),
-                };
-            }
-            done
+                done.and(joined.unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+            })
         })
     }
 
-    /// Searches over one connection until there is no query left.
-    fn some<T: Transport>(&self, mut transport: T) -> Result<(), Error> {
-        let searched = self.each(&mut transport);
-        searched.inspect_err(|_| self.failed.store(true, Ordering::Relaxed))
-    }
-
-    fn each<T: Transport>(&self, transport: &mut T) -> Result<(), Error> {
-        let mut rng = random()?;
-        let mut wrong = Ok(());
-        let ended = |wrong: Result<(), Error>, error: Error| match wrong {
-            Err(wrong) => Err(wrong.or_graver(error)),
-            Ok(()) => Err(error),
-        };
-        loop {
-            let query = match self.next() {
-                Ok(Some(query)) => query,
-                Ok(None) => return wrong,
-                Err(error) => return ended(wrong, error),
-            };
+    fn some(&self) -> Result<(), Error> {
+        let mut skipped = Ok(());
+        while let Some(query) = self.next()? {
             let number = query.number;
-            match self.answer(transport, &mut rng, query) {
-                Err(error) if error.is_unseen() || self.is_skipped(&error) => {
-                    self.work.output.note(&format!("query {number}: {error}"));
-                    let printed = self.printer().skip(number, error.to_string());
-                    wrong = ended(wrong, error);
-                    if printed.is_err() {
-                        return wrong;
-                    }
+            match self.answer(query) {
+                Err(error) if self.form == Form::Lines && matches!(error, Error::Query { .. }) => {
+                    // The lines of others are waited for.
+                    self.skip(number, &error)?;
+                    skipped = skipped.and(Err(error));
                 }
-                Err(error) => return ended(wrong, error),
-                Ok(()) => (),
+                done => done?,
             }
             self.bar.inc(1);
         }
+        skipped
+    }
+
+    fn skip(&self, number: usize, error: &impl std::fmt::Display) -> Result<(), Error> {
+        self.output.note(&format!("query {number}: {error}"));
+        self.printer().skip(number, error.to_string())
     }
 
     /// The next query, unless there is none, or a reason to stop.
     fn next(&self) -> Result<Option<Query>, Error> {
         let interrupted = || self.stop.load(Ordering::Relaxed);
-        let failed = || self.failed.load(Ordering::Relaxed);
-        let next = match interrupted() || failed() {
+        let over = || self.batch.is_over() || self.failed.load(Ordering::Relaxed);
+        let next = match over() {
             true => None,
-            false => self.work.queries.next(|| interrupted() || failed())?,
+            false => self.queries.next(over)?,
         };
         match next {
             None if interrupted() => Err(Error::Interrupted),
@@ -178,53 +159,41 @@ impl Searches<'_> {
         }
     }
 
-    /// True of a query that cannot be searched for, where each has a line of its own: the others' lines are waited for.
-    fn is_skipped(&self, error: &Error) -> bool {
-        self.work.form == Form::Lines && matches!(error, Error::Query { .. })
-    }
-
-    /// Searches for one query and prints what was found.
-    fn answer<T: Transport>(
-        &self,
-        transport: &mut T,
-        rng: &mut StdRng,
-        query: Query,
-    ) -> Result<(), Error> {
-        let wanted = &self.work.wanted;
+    /// Searches for one query and prints what was found. Errors of the search itself are kept to be told at the end.
+    fn answer(&self, query: Query) -> Result<(), Error> {
         let vector = query.vector?;
         let mut question = Question::new(&vector);
-        question.k = wanted.k;
-        question.threshold = wanted.threshold;
-        question.filter = wanted.filter;
-        let found = self.work.patience.with(|| {
-            self.client.ask(transport, |client, transport| {
-                let start = Instant::now();
-                let found = client.ask(rng, transport, &question)?;
-                let time = start.elapsed();
-                Ok((super::report::hits(client, found), time))
-            })
+        question.k = self.wanted.k;
+        question.threshold = self.wanted.threshold;
+        question.filter = self.wanted.filter;
+        let found = self.session.call(&self.batch, |client, rng, transport| {
+            let start = Instant::now();
+            let found = client.ask(rng, transport, &question)?;
+            let time = start.elapsed();
+            Ok((super::report::hits(client, found), time))
         });
-        let found = Error::followed(found, self.remember(transport));
-        let (hits, time) = found.map_err(|error| query.place.named(error))?;
-        let answer = Answer {
-            query: query.number,
-            hits,
-        };
-        self.printer().print(answer, time)
-    }
-
-    /// Remembers the version that the client is at, before anything of it is printed, and whatever became of the search: by the version
-    /// that a client knows when it comes again it tells which it remembers.
-    fn remember<T: Transport>(&self, transport: &mut T) -> Result<(), Error> {
-        let mut pin = self.pin.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(pin) = &mut *pin else {
-            return Ok(());
-        };
-        let new = self.client.client().pin();
-        pin.remember(new, |other| {
-            let check = || self.client.check_pin(transport, other);
-            self.work.patience.with(check)
-        })
+        match found {
+            Ok((hits, time)) => {
+                let query = query.number;
+                self.printer().print(Answer { query, hits }, time)
+            }
+            Err(error) if error.kind() == Kind::Local && !error.is_bad_reply() => {
+                Err(query.place.named(error.into()))
+            }
+            Err(error) => {
+                let printed = match error.seen() {
+                    Some(_) => Ok(()),
+                    // Others go on.
+                    None => self.skip(query.number, &error),
+                };
+                let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+                *told = Some(match told.take() {
+                    Some(before) => graver(before, error),
+                    None => error,
+                });
+                printed
+            }
+        }
     }
 
     fn printer(&self) -> MutexGuard<'_, Printer> {

@@ -50,7 +50,7 @@ impl From<Error> for sordino_index::Error {
         match error {
             Error::Stale { found, serving } => Self::Stale { found, serving },
             Error::Refused(Refusal::Session) => Self::Session,
-            error => Self::Transport(Box::new(error)),
+            error => Self::transport(error.kind(), error),
         }
     }
 }

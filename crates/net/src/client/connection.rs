@@ -7,7 +7,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use prost::Message;
 use sordino_index::OwnerKeys;
-use sordino_reader::{Cache, Client, Pin, ReaderKeys, Transport};
+use sordino_reader::{Dial, Transport};
 use tokio::runtime::Runtime;
 use tokio::time::timeout;
 use tonic::transport::Channel;
@@ -21,13 +21,10 @@ use crate::signature::{instance_for, now};
 use crate::signing::sign_change;
 use crate::{ClientKey, Endpoint, Error, IndexName, Refusal};
 
-/// Changes of the index during which a client that connects begins anew.
-const CHANGES: usize = 5;
-
 /// Seconds of a day.
 const DAY: u64 = 86_400;
 
-/// A connection to a server, for [`sordino_reader::Client`].
+/// A connection to a server, for [`sordino_reader::Client`] and [`sordino_reader::Session`].
 ///
 /// Calls block. The connection has a thread of its own for pings and for what the server sends
 /// unasked. After an error the next call connects anew if it has to.
@@ -103,40 +100,6 @@ impl Connection {
             login: None,
             traffic: Traffic::default(),
         })
-    }
-
-    /// Connects a client of the index, as [`Client::connect`] does, and begins anew if the index
-    /// changes while it is being downloaded: at most so often that a server cannot keep a client
-    /// busy for ever.
-    ///
-    /// # Errors
-    /// Those of [`Client::connect`].
-    pub fn client(
-        &mut self,
-        keys: &ReaderKeys,
-        pin: Option<&Pin>,
-    ) -> Result<Client, sordino_reader::Error> {
-        self.client_cached(keys, pin, None)
-    }
-
-    /// [`client`](Self::client) with a folder of parts that were downloaded before, as
-    /// [`Client::connect_cached`] has it.
-    ///
-    /// # Errors
-    /// Those of [`Client::connect`].
-    pub fn client_cached(
-        &mut self,
-        keys: &ReaderKeys,
-        pin: Option<&Pin>,
-        cache: Option<&Cache>,
-    ) -> Result<Client, sordino_reader::Error> {
-        for _ in 1..CHANGES {
-            match Client::connect_cached(self, keys, pin, cache) {
-                Err(sordino_reader::Error::Stale { .. }) => (),
-                result => return result,
-            }
-        }
-        Client::connect_cached(self, keys, pin, cache)
     }
 
     /// The amount that has gone over this connection so far.
@@ -290,6 +253,15 @@ impl Connection {
 impl Transport for Connection {
     fn call(&mut self, request: &[u8], limit: usize) -> Result<Vec<u8>, sordino_reader::Error> {
         Ok(self.exchange(request, limit)?)
+    }
+}
+
+/// Connections to one server.
+impl Dial for Endpoint {
+    type Transport = Connection;
+
+    fn dial(&self) -> Result<Connection, sordino_reader::Error> {
+        Ok(Connection::open(self.clone())?)
     }
 }
 

@@ -223,10 +223,7 @@ fn reading(version: &SignedManifest) -> Result<usize, Wrong> {
 
 /// True of a step that does not fit what the server has by now: another push may have come between.
 fn may_be_overtaken(error: &Wrong) -> bool {
-    let Wrong::Transport(error) = error else {
-        return false;
-    };
-    match error.downcast_ref() {
+    match Error::of(error) {
         Some(Error::Overtaken) => true,
         Some(Error::Status { code, .. }) => code == "InvalidArgument",
         _ => false,

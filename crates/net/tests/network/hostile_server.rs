@@ -287,7 +287,7 @@ fn changed_replies_are_refused_as_in_process() {
     let mut connection = lying.connect();
     let client = Client::connect(&mut connection, &owner().reader(), None).unwrap();
     let found = client.search(&mut rng(1), &mut connection, set.queries.row(0));
-    assert!(matches!(found, Err(sordino_search::Error::Search)));
+    assert!(matches!(found, Err(sordino_search::Error::BadReply)));
     assert_eq!(lying.calls.load(Ordering::SeqCst), 3);
 
     // An error in place of scores: the transport's, and the search ends without another message.

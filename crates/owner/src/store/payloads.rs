@@ -48,7 +48,7 @@ impl Carried {
     /// The same in another frame.
     fn reframed(mut self, old: &Frame, new: &Frame) -> Result<Self, Error> {
         for code in self.exact.iter_mut().flat_map(BTreeMap::values_mut) {
-            let (base, residual) = look::residual(code).ok_or(Error::Search)?;
+            let (base, residual) = look::residual(code).ok_or(Error::BadReply)?;
             let y = new.centred(&old.restored(&old.whole(base, &residual)));
             let base = new.nearest_base(&y);
             *code = look::code(base, &new.residual(base, &y));

@@ -25,7 +25,7 @@ impl Client {
     /// payloads it sees nothing.
     ///
     /// # Errors
-    /// [`Error::Stale`]; [`Error::Search`] if what the server sent does not belong to this index, [`Error::Wrong`] if a message
+    /// [`Error::Stale`]; [`Error::BadReply`] if what the server sent does not belong to this index, [`Error::AfterBadReply`] if a message
     /// failed after that.
     pub fn payloads<R: CryptoRng + ?Sized>(
         &self,
@@ -43,11 +43,11 @@ impl Client {
         let chunks = places.chunks(client.fetched);
         let read = chunks.map(|places| {
             let read = round.step(|round| client.read(round, places))?;
-            Ok(round.noted(read))
+            Ok(round.latch.checked(read))
         });
         let read: Vec<Checked<_>> = read.collect::<Result<_, Error>>()?;
         let read: Checked<Vec<Vec<_>>> = read.into_iter().collect();
-        let payloads = read.map_err(|Wrong| Error::Search)?;
+        let payloads = read.map_err(|Wrong| Error::BadReply)?;
         let payloads = payloads.into_iter().flatten();
         Ok(payloads.map(|slot| Some(slot?.payload)).collect())
     }

@@ -102,7 +102,7 @@ impl Bed {
             let lied = Lied { at, seen, grid };
             let row = chance.random_range(0..N);
             let (found, exchanges) = self.ask(row, |answers| lie(chance, answers, lied));
-            let refused = matches!(found, Err(Error::Search));
+            let refused = matches!(found, Err(Error::BadReply));
             assert!(refused, "{name}, {trial}: {found:?}");
             assert_eq!(exchanges, honest, "{name}, {trial}");
         }
@@ -262,7 +262,7 @@ fn answers_to_another_query_of_clusters_are_refused() {
         // The one after next gets this one's.
         let replay = |answers: &mut Answers| std::mem::swap(answers, before.as_mut().unwrap());
         let (found, exchanges) = bed.ask(row, replay);
-        assert!(matches!(found, Err(Error::Search)), "{row}");
+        assert!(matches!(found, Err(Error::BadReply)), "{row}");
         assert_eq!(exchanges, honest);
     }
 }

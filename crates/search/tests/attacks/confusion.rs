@@ -69,7 +69,7 @@ fn asked(build: Build, n: usize, seed: u64) -> [Result<Found, Error>; 2] {
 fn scores_of_another_index_are_refused() {
     for build in [masked as Build, open, open_with_sums] {
         let [others, own] = asked(build, N, 1);
-        assert!(matches!(others, Err(Error::Search)), "{others:?}");
+        assert!(matches!(others, Err(Error::BadReply)), "{others:?}");
         // The same way with its own answers is a search like any.
         assert_eq!(own.unwrap().hits[0].id, 3u32);
     }

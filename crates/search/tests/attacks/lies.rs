@@ -102,7 +102,7 @@ impl Bed {
             let chance = &mut rng(trial);
             let row = chance.random_range(0..N);
             let (found, exchanges) = self.ask(row, |answers| lie(chance, answers));
-            let refused = matches!(found, Err(Error::Search));
+            let refused = matches!(found, Err(Error::BadReply));
             assert!(refused, "{name}, {trial}: {found:?}");
             assert_eq!(exchanges, honest, "{name}, {trial}");
         }
@@ -204,7 +204,7 @@ fn answers_to_another_query_are_refused() {
         // The one after next gets this one's.
         let replay = |answers: &mut Answers| std::mem::swap(answers, before.as_mut().unwrap());
         let (found, exchanges) = bed.ask(row, replay);
-        assert!(matches!(found, Err(Error::Search)), "{row}");
+        assert!(matches!(found, Err(Error::BadReply)), "{row}");
         assert_eq!(exchanges, honest);
     }
 }
@@ -226,6 +226,6 @@ fn without_check_rows_the_servers_row_is_among_the_first() {
     let mut bed = Bed::masked();
     for row in 0..20 {
         let (found, _) = bed.ask(row, |answers| answers.add((row * 7 + 900) % N, steps));
-        assert!(matches!(found, Err(Error::Search)));
+        assert!(matches!(found, Err(Error::BadReply)));
     }
 }

@@ -61,7 +61,7 @@ impl Victim {
                 answers.add(first_check(TARGET) + at, check(at));
             }
         });
-        let refused = matches!(found, Err(Error::Search));
+        let refused = matches!(found, Err(Error::BadReply));
         self.refusals += usize::from(refused);
         Some(refused)
     }
@@ -127,7 +127,7 @@ fn is_refused(server: &Server, stored: usize, query: &[f32], seed: u64) -> bool 
         }
     });
     let found = client.search(&mut rng(seed), &mut transport, query);
-    matches!(found, Err(Error::Search))
+    matches!(found, Err(Error::BadReply))
 }
 
 /// Whoever shows a refusal tells a server of open mode if the query was the document that it suspects, where nothing checks scores but that

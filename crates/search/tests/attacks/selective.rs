@@ -123,13 +123,13 @@ impl Game {
             for ids in ids.chunks(K) {
                 match client.payloads(rng, transport_of, ids) {
                     Ok(_) => {}
-                    Err(Error::Search) => break,
+                    Err(Error::BadReply) => break,
                     Err(other) => panic!("{other}"),
                 }
             }
         } else {
             let found = client.payloads(rng, transport_of, &ids);
-            assert!(matches!(found, Ok(_) | Err(Error::Search)));
+            assert!(matches!(found, Ok(_) | Err(Error::BadReply)));
         }
         transport.requests.len()
     }

@@ -40,7 +40,7 @@ fn requests(
     for at in 0..count {
         match client.payloads(rng, &mut transport, &[Id::Number(at as u64)]) {
             Ok(payloads) => assert!(payloads[0].is_some() && !lies(at)),
-            Err(Error::Search) if lies(at) => client = next(client),
+            Err(Error::BadReply) if lies(at) => client = next(client),
             Err(error) => panic!("{at}: {error}"),
         }
     }

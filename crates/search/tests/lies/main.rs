@@ -58,7 +58,7 @@ fn refused(name: &str, mut bed: Bed, check_rows: bool) {
                 "{name}, {kind}"
             );
             if lied {
-                let refused = matches!(found, Err(Error::Search));
+                let refused = matches!(found, Err(Error::BadReply));
                 assert!(refused, "{name}, {kind}, {trial}: {found:?}");
             }
         }

@@ -340,7 +340,7 @@ fn payloads_by_id_are_fetched_like_those_of_a_search() {
         };
         let found = client.payloads(&mut rng(4), &mut transport, &ids);
         assert_eq!(transport.inner.take_exchanges(), vec![fetch; 4]);
-        refused += usize::from(matches!(found, Err(Error::Search)));
+        refused += usize::from(matches!(found, Err(Error::BadReply)));
     }
     assert!(refused > 0);
 }
@@ -572,7 +572,7 @@ fn a_wrong_answer_ends_in_one_error_after_the_same_messages() {
                 let (found, seen) = search(kind, at);
                 assert_eq!(seen, messages, "{form:?}, kind {kind}, byte {at}");
                 match found {
-                    Err(Error::Search) => refused += 1,
+                    Err(Error::BadReply) => refused += 1,
                     Err(other) => panic!("{form:?}, kind {kind}, byte {at}: {other}"),
                     // The low bits of an answer are noise; a changed score may rank others.
                     Ok(found) if kind == FETCH_PAYLOADS => {

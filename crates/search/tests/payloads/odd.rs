@@ -51,7 +51,7 @@ fn a_wrong_reply_is_told_also_where_the_message_after_it_fails() {
         let (wrong, as_many) = search(true);
         // Both are told, and trying again goes by what the server knows of.
         assert!(
-            matches!(&wrong, Error::Wrong(then) if matches!(**then, Error::Transport(_))),
+            matches!(&wrong, Error::AfterBadReply(then) if matches!(**then, Error::Transport(_))),
             "{wrong}"
         );
         assert!(matches!(wrong.seen(), Some(Error::Transport(_))));

@@ -295,7 +295,7 @@ fn a_wrong_answer_ends_in_one_error_after_the_same_messages() {
                 let (found, seen) = search(kind, at);
                 assert_eq!(seen, messages, "{form:?}, kind {kind}, byte {at}");
                 match found {
-                    Err(Error::Search) => *refused += 1,
+                    Err(Error::BadReply) => *refused += 1,
                     Err(other) => panic!("{form:?}, kind {kind}, byte {at}: {other}"),
                     // The low bits of an answer are noise.
                     Ok(found) if kind == FETCH_PAYLOADS => assert_eq!(found.hits, honest.hits),

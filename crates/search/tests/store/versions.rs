@@ -73,7 +73,7 @@ impl Transport for Failing<'_> {
         }
         match (self.changes, reply.last_mut()) {
             (true, Some(last)) => *last ^= 1,
-            _ => return Err(Error::Search),
+            _ => return Err(Error::BadReply),
         }
         Ok(reply)
     }

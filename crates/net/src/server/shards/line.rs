@@ -144,8 +144,9 @@ impl Line {
                 Ok(head) => found.push((replica, head)),
                 Err(error) => {
                     // One that answers and has no such shard is of no use for now.
-                    let no_shard = !matches!(&error, sordino_index::Error::Transport(error)
-                        if !matches!(error.downcast_ref(), Some(Error::Reply(_))));
+                    let of_network = matches!(error, sordino_index::Error::Transport { .. });
+                    let no_shard =
+                        !of_network || matches!(Error::of(&error), Some(Error::Reply(_)));
                     replica.other.fetch_or(no_shard, Ordering::Relaxed);
                     failed = error;
                 }
@@ -315,10 +316,7 @@ fn unsigned(message: Bytes) -> Request<CallRequest> {
 
 /// The code of a status that is no refusal.
 fn status_of(error: &sordino_index::Error) -> Option<&str> {
-    let sordino_index::Error::Transport(error) = error else {
-        return None;
-    };
-    match error.downcast_ref()? {
+    match Error::of(error)? {
         Error::Status { code, .. } => Some(code),
         _ => None,
     }
@@ -326,10 +324,10 @@ fn status_of(error: &sordino_index::Error) -> Option<&str> {
 
 /// True if it is for another server to do better: what a client may have caused, and a server that is busy, is not.
 fn is_fault(error: &sordino_index::Error) -> bool {
-    let sordino_index::Error::Transport(error) = error else {
-        return !matches!(error, sordino_index::Error::Session);
-    };
-    match error.downcast_ref() {
+    if matches!(error, sordino_index::Error::Session) {
+        return false;
+    }
+    match Error::of(error) {
         Some(Error::Refused(refusal)) => *refusal == Refusal::Stopping,
         Some(Error::Status { code, .. }) => code != "InvalidArgument",
         _ => true,

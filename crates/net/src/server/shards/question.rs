@@ -131,12 +131,11 @@ const PAUSE: Duration = Duration::from_millis(50);
 fn of_client(asked: Asked, error: &sordino_server::Error, last: bool) -> Option<Refusal> {
     match error {
         sordino_server::Error::Session if asked.is_fetch() => Some(Refusal::Session),
-        sordino_server::Error::Transport(error) => match error.downcast_ref::<Error>() {
+        error => match Error::of(error) {
             Some(Error::Status { code, .. }) if last && code == "InvalidArgument" => {
                 Some(Refusal::Message)
             }
             _ => None,
         },
-        _ => None,
     }
 }

@@ -1,0 +1,124 @@
+//! The rule of bad replies: that one was bad changes no message, only the outcome.
+//!
+//! A server that learns when a reply of its is refused can forge replies that are refused for some queries alone, and reads
+//! the query from the reactions. So all that is sent follows from what the server knows: the public parameters, and the
+//! [part of an error that it sees](Error::seen).
+//!
+//! | level | what goes on after a bad reply | where |
+//! |---|---|---|
+//! | search | its other messages | [`Round`](crate::round::Round) |
+//! | call | its attempts after a refusal, and the index's next version | [`Session`](crate::Session) |
+//! | batch | its other searches | [`SearchBatch`](crate::SearchBatch) |
+//! | session | the other batches that have begun; no batch begins | [`Session::batch`](crate::Session::batch) |
+//!
+//! *Claim.* Two servers that send the same refusals, and of which one sends bad replies, get the same messages until all
+//! batches have ended. *Proof.* By levels. A search sends its messages whatever [`Checked`](crate::checked::Checked) holds, and ends early for an
+//! error of the transport alone. A call is made again by [`Error::kind`], which is that of the seen part: it is the same
+//! with and without a bad reply, and an attempt that succeeds after a bad reply ends the call as one without would. A batch
+//! ends early by the same kind. The latch of the session is set when a batch is dropped, so after its last message. ∎
+//! `search/tests/refusals.rs` tries all refusals at all moments.
+
+use sordino_index::{Error, Kind};
+
+use crate::checked::{Checked, Ranked};
+
+/// Remembers that a reply was bad, until the outcome is told.
+#[derive(Debug, Default)]
+pub(crate) struct Latch {
+    bad: bool,
+}
+
+impl Latch {
+    /// Remembers a reply that was read.
+    pub(crate) fn checked<T>(&mut self, read: Checked<T>) -> Checked<T> {
+        self.bad |= read.is_err();
+        read
+    }
+
+    /// Remembers a ranking that a bad reply may have gone into.
+    pub(crate) fn ranked(&mut self, found: &Ranked) {
+        self.bad |= !found.right;
+    }
+
+    /// Remembers how an attempt ended.
+    pub(crate) fn ended<T>(&mut self, outcome: &Result<T, Error>) {
+        self.bad |= outcome.as_ref().is_err_and(Error::is_bad_reply);
+    }
+
+    /// The outcome: an error if a reply was bad before it.
+    pub(crate) fn outcome<T>(&self, outcome: Result<T, Error>) -> Result<T, Error> {
+        match outcome {
+            outcome if !self.bad => outcome,
+            Ok(_) => Err(Error::BadReply),
+            Err(error) => Err(error.after_bad_reply()),
+        }
+    }
+}
+
+/// The one of two errors that is told: first what the index's owner did not do, such as a fork, then what the server knows
+/// of. A bad reply is told with either.
+#[must_use]
+pub fn graver(one: Error, other: Error) -> Error {
+    let bad = one.is_bad_reply() || other.is_bad_reply();
+    let rank = |error: &Error| match (error.seen(), error.kind()) {
+        (None, _) => 0,
+        (_, Kind::Untrusted) => 2,
+        _ => 1,
+    };
+    let told = match rank(&other) > rank(&one) {
+        true => other,
+        false => one,
+    };
+    match bad {
+        true => told.after_bad_reply(),
+        false => told,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn busy() -> Error {
+        Error::transport(Kind::Busy, "busy")
+    }
+
+    fn fork() -> Error {
+        Error::Fork { version: 7 }
+    }
+
+    #[test]
+    fn an_outcome_after_a_bad_reply_is_an_error_with_the_same_kind_as_without() {
+        let mut latch = Latch::default();
+        assert!(latch.outcome(Ok(())).is_ok());
+        latch.ended::<()>(&Err(busy()));
+        assert!(!latch.outcome::<()>(Err(busy())).unwrap_err().is_bad_reply());
+        latch.ended::<()>(&Err(Error::BadReply));
+        assert!(matches!(latch.outcome(Ok(())), Err(Error::BadReply)));
+        for error in [busy, fork, || Error::NoReader] {
+            let after = latch.outcome::<()>(Err(error())).unwrap_err();
+            assert!(after.is_bad_reply());
+            assert_eq!(after.kind(), error().kind());
+            assert_eq!(after.seen().unwrap().to_string(), error().to_string());
+        }
+    }
+
+    #[test]
+    fn of_two_errors_neither_a_fork_nor_a_bad_reply_is_hidden() {
+        let all: [fn() -> Error; 4] = [
+            busy,
+            || busy().after_bad_reply(),
+            || Error::BadReply,
+            || Error::NoReader,
+        ];
+        for error in all {
+            for told in [graver(error(), fork()), graver(fork(), error())] {
+                assert!(told.to_string().contains("does not follow"), "{told}");
+                assert_eq!(told.is_bad_reply(), error().is_bad_reply());
+            }
+            assert!(graver(error(), Error::BadReply).is_bad_reply());
+        }
+        assert!(graver(Error::BadReply, busy()).seen().is_some());
+        assert!(graver(Error::BadReply, Error::BadReply).seen().is_none());
+    }
+}
