@@ -13,7 +13,7 @@ use sordino_net::schema::{
     StepReply,
 };
 use sordino_net::{ClientKey, Connection, Deadlines, Endpoint, Error};
-use sordino_search::{Client, Server};
+use sordino_search::{Client, Server, Session, SessionOptions};
 use tokio_stream::{Stream, StreamExt};
 use tonic::{Request, Response, Status};
 
@@ -355,8 +355,14 @@ fn changing(times: usize) -> Lying {
     })
 }
 
+fn session(server: &Lying) -> Result<(), sordino_search::Error> {
+    let dial = || Ok(server.connect());
+    let session = Session::open(dial, &owner().reader(), SessionOptions::default());
+    session.map(drop)
+}
+
 #[test]
-fn a_client_that_connects_during_changes_begins_anew_a_few_times() {
+fn a_session_that_connects_during_changes_begins_again_a_few_times() {
     let once = changing(1);
     let found = Client::connect(&mut once.connect(), &owner().reader(), None);
     assert!(
@@ -365,13 +371,13 @@ fn a_client_that_connects_during_changes_begins_anew_a_few_times() {
     );
     for times in [1, 4] {
         let changing = changing(times);
-        let client = changing.connect().client(&owner().reader(), None);
+        let client = session(&changing);
         assert!(client.is_ok(), "{times}: {client:?}");
         // A manifest and its parts each time.
         assert_eq!(changing.calls.load(Ordering::SeqCst), 2 * (times + 1));
     }
     let always = changing(1000);
-    let found = always.connect().client(&owner().reader(), None);
+    let found = session(&always);
     assert!(
         matches!(found, Err(sordino_search::Error::Stale { .. })),
         "{found:?}"

@@ -330,12 +330,12 @@ fn a_token_lets_its_holder_do_what_it_says_and_nothing_else() {
     let (manifest, score) = (message(GET_MANIFEST, b""), message(SCORE, b""));
 
     let mut connection = open(&alice, token.as_bytes());
-    let client = connection.client(&owner().reader(), None).unwrap();
+    let client = Client::connect(&mut connection, &owner().reader(), None).unwrap();
     let query = set().queries.row(0).to_vec();
     client.search(&mut rng(1), &mut connection, &query).unwrap();
 
     let mut connection = open(&bob, narrowed.as_bytes());
-    connection.client(&owner().reader(), None).unwrap();
+    Client::connect(&mut connection, &owner().reader(), None).unwrap();
     assert_eq!(
         refusal(connection.exchange(&score, 1 << 20)),
         Refusal::Token

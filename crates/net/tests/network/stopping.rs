@@ -72,7 +72,7 @@ fn a_stopped_server_is_gone_and_a_dropped_one_too() {
     assert!(start.elapsed() < drain);
     assert!(std::net::TcpStream::connect(address).is_err());
     let late = Client::connect(&mut connection, &owner().reader(), None);
-    assert!(matches!(late, Err(sordino_search::Error::Transport(_))));
+    assert!(matches!(late, Err(sordino_search::Error::Transport { .. })));
 
     let running = open_door(server(2, &set), Limits::default());
     let mut connection = connect(&running);

@@ -55,7 +55,7 @@ fn each_index_is_found_by_its_name_and_no_other() {
     let (reader, query) = (owner().reader(), set.queries.row(0).to_vec());
     for (name, mode) in [("a", "open"), ("b", "local")] {
         let mut connection = Connection::open(at(&running, name)).unwrap();
-        let client = connection.client(&reader, None).unwrap();
+        let client = Client::connect(&mut connection, &reader, None).unwrap();
         assert_eq!(client.manifest().mode.kind().name(), mode);
         let found = client.search(&mut rng(1), &mut connection, &query).unwrap();
         assert!(!found.hits.is_empty());
@@ -81,7 +81,7 @@ fn indexes_are_opened_replaced_and_closed_while_others_are_searched() {
     let (running, set) = serve(&Access::Anyone, Limits::default(), None);
     let (indexes, reader) = (running.service(), owner().reader());
     let mut connection = Connection::open(at(&running, "a")).unwrap();
-    let client = connection.client(&reader, None).unwrap();
+    let client = Client::connect(&mut connection, &reader, None).unwrap();
     let query = set.queries.row(0).to_vec();
     let mut search = |seed| client.search(&mut rng(seed), &mut connection, &query);
     search(1).unwrap();
@@ -114,8 +114,7 @@ fn indexes_are_opened_replaced_and_closed_while_others_are_searched() {
     assert!(indexes.replace(&name("b"), server(3, &set)));
     let mode = |name: &str| {
         let mut connection = Connection::open(at(&running, name)).unwrap();
-        connection
-            .client(&reader, None)
+        Client::connect(&mut connection, &reader, None)
             .unwrap()
             .manifest()
             .mode

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use sordino_index::wire::Message;
 use sordino_search::{
-    Client, Error, Form, InProcess, Pin, Server, Spec, Store, Transport, synthetic,
+    Client, ConnectOptions, Error, Form, InProcess, Pin, Server, Spec, Store, Transport, synthetic,
 };
 use tempfile::TempDir;
 
@@ -190,7 +190,12 @@ fn a_fork_that_the_offered_version_proves_is_no_gap() {
         for offered in seen + 1..=ALL {
             let mut server = Withholds(InProcess::new(second.server(offered)), 0);
             let refused = Client::connect(&mut server, &reader, Some(&pin)).map(drop);
-            let over = Client::connect_over_gap(&mut server, &reader, &pin, None).map(drop);
+            let options = ConnectOptions {
+                pin: Some(&pin),
+                over_gap: true,
+                cache: None,
+            };
+            let over = Client::connect_with(&mut server, &reader, options).map(drop);
             if offered == seen + 1 {
                 for refused in [refused, over] {
                     assert!(

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::time::{Duration, SystemTime};
 
-use sordino_search::{Cache, Client, Server};
+use sordino_search::{Cache, Client, ConnectOptions, Server};
 
 use crate::bed::{Hostile, SCORE, agreement, keys, kind, rng, vectors, without_hint};
 
@@ -27,7 +27,15 @@ fn server() -> Server {
 fn process(server: &Server, cache: &Cache, state: u64, row: usize) -> [Vec<Vec<u8>>; 2] {
     let mut transport = Hostile::new(server, |_: &[u8], _: &mut Vec<u8>| ());
     let reader = keys().reader();
-    let client = Client::connect_cached(&mut transport, &reader, None, Some(cache)).unwrap();
+    let client = Client::connect_with(
+        &mut transport,
+        &reader,
+        ConnectOptions {
+            cache: Some(cache),
+            ..ConnectOptions::default()
+        },
+    )
+    .unwrap();
     let vectors = vectors(N);
     let query = vectors.row(row);
     let found = client.search(&mut rng(state), &mut transport, query);

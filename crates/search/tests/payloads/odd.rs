@@ -15,7 +15,7 @@ impl Transport for Failing<'_> {
     fn call(&mut self, request: &[u8], limit: usize) -> Result<Vec<u8>, Error> {
         self.asked += 1;
         if u16::from_le_bytes([request[6], request[7]]) == FETCH_PAYLOADS {
-            return Err(Error::Transport("busy".into()));
+            return Err(Error::transport(sordino_search::Kind::Busy, "busy"));
         }
         let mut reply = self.inner.call(request, limit)?;
         if self.cut {
@@ -47,14 +47,14 @@ fn a_wrong_reply_is_told_also_where_the_message_after_it_fails() {
             (found.unwrap_err(), transport.asked)
         };
         let (busy, asked) = search(false);
-        assert!(matches!(busy, Error::Transport(_)), "{busy}");
+        assert!(matches!(busy, Error::Transport { .. }), "{busy}");
         let (wrong, as_many) = search(true);
         // Both are told, and trying again goes by what the server knows of.
         assert!(
-            matches!(&wrong, Error::AfterBadReply(then) if matches!(**then, Error::Transport(_))),
+            matches!(&wrong, Error::AfterBadReply(then) if matches!(**then, Error::Transport { .. })),
             "{wrong}"
         );
-        assert!(matches!(wrong.seen(), Some(Error::Transport(_))));
+        assert!(matches!(wrong.seen(), Some(Error::Transport { .. })));
         // The server is sent the same in both cases.
         assert_eq!(asked, as_many);
     }

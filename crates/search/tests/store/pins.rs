@@ -1,7 +1,9 @@
 //! The pin of a client, and the versions that it follows from there.
 
 use sordino_search::manifest::{Mode, Packing};
-use sordino_search::{Client, Error, Form, InProcess, Index, Pin, Server, Transport};
+use sordino_search::{
+    Client, ConnectOptions, Error, Form, InProcess, Index, Pin, Server, Transport,
+};
 
 use crate::bed::bed;
 use crate::owner::{connect, keys, rng, spec};
@@ -89,7 +91,12 @@ fn a_gap_is_refused_unless_the_caller_accepts_it() {
     assert!(matches!(refused, Err(Error::Gap { .. })), "{refused:?}");
     let over_by = |server: &Server, pin: &Pin| {
         let transport = &mut InProcess::new(server);
-        Client::connect_over_gap(transport, &keys().reader(), pin, None)
+        let options = ConnectOptions {
+            pin: Some(pin),
+            over_gap: true,
+            cache: None,
+        };
+        Client::connect_with(transport, &keys().reader(), options)
     };
     let over = |pin: &Pin| over_by(&server, pin);
     assert_eq!(over(&pin).unwrap().manifest(), bed.store.manifest());
