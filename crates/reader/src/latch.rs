@@ -16,6 +16,8 @@
 //! error of the transport alone. A call is made again by [`Error::kind`], which is that of the seen part: it is the same
 //! with and without a bad reply, and an attempt that succeeds after a bad reply ends the call as one without would. A batch
 //! ends early by the same kind. The latch of the session is set when a batch is dropped, so after its last message. ∎
+//!
+//! Then the session is over, and its silence tells one bit: some reply of some batch was bad. A client that went on would tell one with each batch.
 //! `search/tests/refusals.rs` tries all refusals at all moments.
 
 use sordino_index::{Error, Kind};
