@@ -35,6 +35,13 @@ pub(super) fn put(lines: &mut Vec<Line>, place: &str, pin: Pin) {
     }
 }
 
+/// The same, unless a version that is as new is known of this index: then that one is put in this place.
+pub(super) fn raise(lines: &mut Vec<Line>, place: &str, pin: Pin) {
+    let known = newest(lines, &pin.index);
+    let known = known.filter(|known| known.version >= pin.version);
+    put(lines, place, known.unwrap_or(pin));
+}
+
 impl fmt::Display for Line {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { place, pin } = self;
@@ -145,6 +152,18 @@ mod tests {
             [line(1, 4, "/a"), line(2, 9, "/b"), line(1, 4, "/c")]
         );
         assert_eq!(newest(&lines, &[1; 16]), Some(line(1, 4, "").pin));
+        raise(&mut lines, "/c", line(1, 3, "").pin);
+        raise(&mut lines, "/d", line(2, 8, "").pin);
+        assert_eq!(
+            lines,
+            [
+                line(1, 4, "/a"),
+                line(2, 9, "/b"),
+                line(1, 4, "/c"),
+                line(2, 9, "/d")
+            ]
+        );
+        lines.pop();
         put(&mut lines, "/a", line(3, 1, "").pin);
         assert_eq!(
             lines,
