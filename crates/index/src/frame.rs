@@ -54,7 +54,7 @@ pub use row::RowScale;
 pub use scale::Scales;
 
 /// The frame of reference of an index's vectors.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Frame {
     metric: Metric,
     rotation: Rotation,

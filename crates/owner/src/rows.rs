@@ -89,11 +89,16 @@ impl Rows {
         if frame.metric() == Metric::Cosine {
             return Vec::new();
         }
-        let rows = self.marks.par_iter().enumerate();
-        let beyond = rows.filter(|(row, mark)| {
-            length(&frame.whole(mark.base, self.vectors.row(*row))) > frame.longest()
-        });
+        let lengths = self.lengths(frame).into_iter().enumerate();
+        let beyond = lengths.filter(|(_, length)| *length > frame.longest());
         beyond.map(|(row, _)| row).collect()
+    }
+
+    /// The length of each row from the centre.
+    pub(crate) fn lengths(&self, frame: &Frame) -> Vec<f64> {
+        let rows = self.marks.par_iter().enumerate();
+        let whole = |(row, mark): (usize, &Mark)| frame.whole(mark.base, self.vectors.row(row));
+        rows.map(|row| length(&whole(row))).collect()
     }
 
     /// The same rows, to be stored at scales of their own.
