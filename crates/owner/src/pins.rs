@@ -6,7 +6,8 @@
 //! <the index's id> <version> <digest of its manifest> <its place>        for each index, and each place that it is in
 //! ```
 //!
-//! A place is a folder or an address; control characters and per cent signs in it are written as %XX.
+//! A place is a folder or an address; control characters and per cent signs in it are written as %XX. Bytes of a folder's name that are no
+//! UTF-8 are each a zero, which no name has, and two digits. A folder that was asked for by another path has a line for that one too.
 //!
 //! # The order of a change
 //! The store makes a version the newest, and then it is remembered. A crash between the two leaves the version before remembered, from
@@ -15,7 +16,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use sordino_index::{Disk, Error, Index, OwnerFault, OwnerKeys, Pin};
+use sordino_index::{Disk, Error, Index, OwnerFault, OwnerKeys, Pin, SignedManifest};
 
 use crate::store::Store;
 
@@ -103,8 +104,22 @@ impl Pins {
     pub fn place(folder: &Path) -> String {
         let whole = folder.canonicalize();
         let whole = whole.or_else(|_| std::path::absolute(folder));
-        let whole = whole.unwrap_or_else(|_| folder.to_owned());
-        whole.to_string_lossy().into_owned()
+        line::name(&whole.unwrap_or_else(|_| folder.to_owned()))
+    }
+
+    /// Refuses a version that is found in a place, if it is older than the one that is known of the index there, or of another index. It need
+    /// not follow from that one, and is not remembered.
+    ///
+    /// # Errors
+    /// [`OwnerFault::Undone`]; [`OwnerFault::Pins`].
+    pub fn check_found(&self, place: &str, manifest: &SignedManifest) -> Result<(), Error> {
+        let lines = match &*self.kept() {
+            Kept::Here(lines) => lines.clone(),
+            Kept::File(path) => file::read(path)?,
+        };
+        let known = line::expected(&lines, &[place.to_owned()], manifest);
+        let checked = known.iter().try_for_each(|pin| pin.check(manifest));
+        checked.map_err(|fault| OwnerFault::Undone(Box::new(fault)).into())
     }
 
     /// Refuses a memory that cannot be read or written, before a change that it should remember.
@@ -136,13 +151,15 @@ impl Pins {
     ) -> Result<Store<D>, Error> {
         let first = Index::manifest_on(disk.clone(), dir, &keys.public())?;
         let seen = Pin::of(&first);
-        let mut pin = self.with(|lines| Ok(line::expected(lines, place, &first)))?;
+        let places = places(place, dir);
+        let known = self.with(|lines| Ok(line::expected(lines, &places, &first)))?;
+        let mut pin = known.first().copied();
         loop {
             // The store is asked again: it may show another version, or another index, than it has just shown.
             let store = Store::open_on(disk.clone(), dir, keys, Some(&pin.unwrap_or(seen)))?;
             store.check_pin(&seen)?;
-            let known = |lines: &[Line]| line::expected(lines, place, store.manifest());
-            match self.put(place, &store, pin, known)? {
+            let known = |lines: &[Line]| line::expected(lines, &places, store.manifest());
+            match self.put(&places, &store, pin, known)? {
                 None => return Ok(store),
                 // Another process has made a newer one meanwhile, so that it is there now.
                 Some(newer) => pin = Some(newer),
@@ -164,7 +181,9 @@ impl Pins {
         self.check()?;
         let store = Store::open_on(disk, dir, keys, None)?;
         self.with(|lines| {
-            line::put(lines, place, store.pin());
+            for place in places(place, dir) {
+                line::put(lines, &place, store.pin());
+            }
             Ok(())
         })?;
         Ok(store)
@@ -198,8 +217,9 @@ impl Pins {
     /// [`OwnerFault::Unpinned`].
     pub fn remember<D: Disk>(&self, place: &str, store: &Store<D>) -> Result<(), Error> {
         let index = store.manifest().index;
-        let known = |lines: &[Line]| line::newest(lines, &index);
-        let put = self.put(place, store, None, known);
+        let known = |lines: &[Line]| line::newest(lines, &index).into_iter().collect();
+        let places = places(place, store.root());
+        let put = self.put(&places, store, None, known);
         // Another process may have remembered a newer version by now; the next opening sees which of the two there is.
         let put =
             put.and_then(|newer| newer.map_or(Ok(()), |newer| self.remember_new(place, newer)));
@@ -224,18 +244,21 @@ impl Pins {
     /// with `sure`. The versions between are read while others may read and change the lines: a store that is slow keeps nobody waiting.
     fn put<D: Disk>(
         &self,
-        place: &str,
+        places: &[String],
         store: &Store<D>,
-        mut sure: Option<Pin>,
-        known: impl Fn(&[Line]) -> Option<Pin>,
+        sure: Option<Pin>,
+        known: impl Fn(&[Line]) -> Vec<Pin>,
     ) -> Result<Option<Pin>, Error> {
         let own = store.pin();
+        let mut sure = vec![sure.unwrap_or(own)];
         loop {
             let other = self.with(|lines| {
-                let known = known(lines);
-                let other = known.filter(|known| *known != own && Some(*known) != sure);
+                let mut known = known(lines).into_iter();
+                let other = known.find(|known| *known != own && !sure.contains(known));
                 if other.is_none() {
-                    line::put(lines, place, own);
+                    for place in places {
+                        line::put(lines, place, own);
+                    }
                 }
                 Ok(other)
             })?;
@@ -244,9 +267,11 @@ impl Pins {
                 Some(known) if known.index == own.index && known.version > own.version => {
                     return Ok(Some(known));
                 }
-                Some(known) => store.check_pin(&known)?,
+                Some(known) => {
+                    store.check_pin(&known)?;
+                    sure.push(known);
+                }
             }
-            sure = other;
         }
     }
 
@@ -266,4 +291,18 @@ impl Pins {
             Kept::File(path) => file::change(path, work),
         }
     }
+}
+
+/// The names of a place: where a folder is on this machine also the path by which it was asked for, in front. A link that leads to it may be turned
+/// to another index.
+fn places(place: &str, dir: &Path) -> Vec<String> {
+    let mut places = vec![place.to_owned()];
+    let given = std::path::absolute(dir).map(|given| line::name(&given));
+    if let Ok(given) = given
+        && given != place
+        && Pins::place(dir) == place
+    {
+        places.insert(0, given);
+    }
+    places
 }

@@ -1,6 +1,7 @@
 //! A line of an owner's memory: the version that it knows of the index in a place.
 
 use std::fmt;
+use std::path::Path;
 
 use sordino_index::{Pin, SignedManifest};
 
@@ -16,11 +17,28 @@ pub(super) fn newest(lines: &[Line], index: &[u8; 16]) -> Option<Pin> {
     of.map(|line| line.pin).max_by_key(|pin| pin.version)
 }
 
-/// The version that one in this place has to follow from: of the index that belongs there, or of its own if it comes there first.
-pub(super) fn expected(lines: &[Line], place: &str, found: &SignedManifest) -> Option<Pin> {
-    let there = lines.iter().find(|line| line.place == place);
-    let index = there.map_or(found.index, |line| line.pin.index);
-    newest(lines, &index)
+/// The versions that one in these places, which are one, has to follow from: of the index that belongs there, or of its own if it comes there first.
+pub(super) fn expected(lines: &[Line], places: &[String], found: &SignedManifest) -> Vec<Pin> {
+    let there = places
+        .iter()
+        .flat_map(|place| lines.iter().filter(move |line| line.place == *place));
+    let mut indexes: Vec<[u8; 16]> = there.map(|line| line.pin.index).collect();
+    if indexes.is_empty() {
+        indexes.push(found.index);
+    }
+    let known = indexes.iter().filter_map(|index| newest(lines, index));
+    known.collect()
+}
+
+/// A folder's name as text, which is another one for each.
+pub(super) fn name(folder: &Path) -> String {
+    let mut name = String::new();
+    for chunk in folder.as_os_str().as_encoded_bytes().utf8_chunks() {
+        name += chunk.valid();
+        let wrong = chunk.invalid().iter();
+        name.extend(wrong.map(|byte| format!("\0{byte:02x}")));
+    }
+    name
 }
 
 /// Puts a version in the place of all that is known of its index, and the index in this place.
@@ -140,6 +158,26 @@ mod tests {
             format!("{text}%é"),
         ] {
             assert_eq!(Line::parse(&wrong), None, "{wrong}");
+        }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn folders_have_names_of_their_own_whatever_their_bytes_are() {
+        use std::ffi::OsStr;
+        use std::os::unix::ffi::OsStrExt;
+        let names = [
+            &b"/a\xff"[..],
+            b"/a\xfe",
+            b"/a\xef\xbf\xbd",
+            b"/a",
+            b"/\xffa",
+        ];
+        let names = names.map(|bytes| name(Path::new(OsStr::from_bytes(bytes))));
+        for (at, name) in names.iter().enumerate() {
+            assert!(!names[..at].contains(name));
+            let line = line(7, 1, name);
+            assert_eq!(Line::parse(&line.to_string()), Some(line));
         }
     }
 

@@ -137,3 +137,22 @@ fn a_slow_store_keeps_no_other_command_of_the_owner_waiting() {
     assert!(read.get() > 0);
     assert_eq!(held.get(), 0);
 }
+
+/// A link in a folder of theirs, by which the owner asks for an index.
+#[cfg(unix)]
+#[test]
+fn a_link_that_is_turned_to_another_index_is_refused() {
+    use std::os::unix::fs::symlink;
+    let (kept, stranger) = (Kept::new(), Kept::new());
+    let link = kept.at("link");
+    symlink(kept.at("index"), &link).unwrap();
+    assert_eq!(opened(&kept, turning(|_| ()), "link").unwrap(), 2);
+    put(&stranger.at("index"), &kept.at("other"));
+    fs::remove_file(&link).unwrap();
+    symlink(kept.at("other"), &link).unwrap();
+    undone(opened(&kept, turning(|_| ()), "link"));
+    let (disk, place) = (turning(|_| ()), Pins::place(&link));
+    let restored = kept.pins().open_restored(disk, &link, &place, &keys());
+    assert_eq!(restored.unwrap().version(), 2);
+    assert_eq!(opened(&kept, turning(|_| ()), "link").unwrap(), 2);
+}
