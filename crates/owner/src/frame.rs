@@ -35,7 +35,7 @@ const MOST: f64 = 4.0;
 /// Vectors of a centre, at least, so that no record shows in it: the frame may outlive records, and all readers know it.
 const CROWD: usize = 32;
 
-/// Vectors to train a frame of, and those that are left out, to measure it by: one in so many.
+/// Vectors to train a frame of, and those that are left out, to measure it by: one in [`EACH`].
 pub(crate) fn parted<T>(all: impl IntoIterator<Item = T>) -> (Vec<T>, Vec<T>) {
     let (mut teach, mut held) = (Vec::new(), Vec::new());
     for (at, one) in all.into_iter().enumerate() {

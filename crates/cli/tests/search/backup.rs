@@ -328,7 +328,7 @@ fn what_is_mended_is_the_version_and_the_index_that_the_owner_knows() {
     let error = failed(&mend("@owner.key"), 3);
     assert!(error.contains("version 1"), "{error}");
     assert_eq!(files(&place.path("local")), before);
-    // That of another index, with a higher number.
+    // The manifest of another index has a higher number.
     place.build("other", &["--mode", "local"]);
     for _ in 0..2 {
         done(&place.line("index add @other @more.npy --key @owner.key"));

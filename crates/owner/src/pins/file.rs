@@ -47,7 +47,7 @@ fn hold(path: &Path) -> io::Result<File> {
     Ok(file)
 }
 
-/// The lines as they are now: a file is put in the place of another one whole.
+/// The lines as they are now: a new file takes the place of the old one whole.
 pub(super) fn read(path: &Path) -> Result<Vec<Line>, Error> {
     let bytes = match Files.read(path, MAX_FILE) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),

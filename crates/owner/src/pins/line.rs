@@ -30,7 +30,7 @@ pub(super) fn expected(lines: &[Line], places: &[String], found: &SignedManifest
     known.collect()
 }
 
-/// A folder's name as text, which is another one for each.
+/// A folder's name as text, which no other folder has.
 pub(super) fn name(folder: &Path) -> String {
     let mut name = String::new();
     for chunk in folder.as_os_str().as_encoded_bytes().utf8_chunks() {

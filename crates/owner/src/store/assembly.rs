@@ -32,7 +32,7 @@ use super::stream::Stream;
 use super::tagged::malformed;
 use super::{Blueprint, Piece};
 use crate::column::measure;
-use crate::frame;
+use crate::frame::{self, SAMPLE};
 use crate::random::{build_name, random};
 use crate::recall::Recall;
 use crate::spec::{Batch, Form, Spec};
@@ -122,13 +122,7 @@ impl<D: Disk> Assembly<D> {
         folder.create()?;
         folder.collect(&[])?;
         let (rotation, version) = (random(rng), folder.highest()? + 1);
-        let frame = frame::trained(
-            spec.metric,
-            rotation,
-            (sample, frame::SAMPLE),
-            random(rng),
-            false,
-        );
+        let frame = frame::trained(spec.metric, rotation, (sample, SAMPLE), random(rng), false);
         let mut blueprint = Blueprint {
             build: build_name(rng),
             version,

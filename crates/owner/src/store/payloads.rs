@@ -215,7 +215,7 @@ impl<D: Disk> Store<D> {
         changes: Carried,
     ) -> Result<(), Error> {
         let mut all = self.carried()?;
-        // An index that is clustered anew has its frame written again, also if it is the same.
+        // A clustered index writes its frame again at every compaction, also if it is the same.
         let reframed = all.exact.is_some() && !draft.frame.shares_residuals(&self.frame);
         if reframed {
             all = all.reframed(&self.frame, &draft.frame)?;

@@ -38,7 +38,7 @@ impl Waiting {
         self.ids.len()
     }
 
-    /// The vectors of so many records at most, evenly spread over all that came.
+    /// The vectors of at most `most` records, evenly spread over all that came.
     pub(super) fn sample(&self, most: usize) -> Result<Vectors, Error> {
         let step = self.len().div_ceil(most).max(1);
         let rows = self.data.chunks_exact(self.dim).step_by(step);

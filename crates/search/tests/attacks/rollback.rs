@@ -50,7 +50,7 @@ impl Kept {
         Pins::at(&self.at("owner.key.pins"))
     }
 
-    fn make(&self, name: &str, seed: u64) {
+    pub(crate) fn make(&self, name: &str, seed: u64) {
         let spec = Spec {
             k: K,
             own_readers: true,
@@ -409,7 +409,7 @@ fn a_memory_without_a_file_moves_to_one() {
     pins.move_to(&file("other.key")).unwrap();
     refuses(&pins);
     refuses(&Pins::at(&kept.at("other.key.pins")));
-    // What is in a file is copied to the next one, where a newer version that is known stays.
+    // A file's versions are copied to the next one, where a newer version that is known stays.
     pins.move_to(&file("third.key")).unwrap();
     refuses(&file("third.key"));
     let old = Pins::in_memory();
