@@ -90,14 +90,10 @@ impl Assembly {
         let done = computing(py, || {
             let mut there = self.whole();
             let whole = there.as_mut().ok_or_else(finished)?;
-            whole.finish(&mut rng, tasks)?;
+            let pin = whole.finish(&mut rng, tasks)?;
             // With it the lock.
             *there = None;
-            let (path, place) = (&self.path, Pins::place(&self.path));
-            // It is new, whatever was in this place before.
-            self.pins
-                .open_restored(Files, path, &place, &self.keys)
-                .map(drop)
+            self.pins.remember_new(&Pins::place(&self.path), pin)
         })?;
         done.map_err(|error| errors::search(py, &error))
     }

@@ -51,6 +51,14 @@ def test_formats_keep_their_form():
     assert cards.decrypt([hidden], b"shop 7") == ["4111 1111 1111 1111"]
 
 
+def test_switches_are_no_texts():
+    for wrong in ("false", 1, None):
+        with pytest.raises(sordino.InputError, match="expected True or False"):
+            fpe.Format("pan", bytes([7] * 32), bind_spelling=wrong)
+        with pytest.raises(sordino.InputError, match="expected True or False"):
+            fpe.FF1(bytes([7] * 32), allow_small_domain=wrong)
+
+
 def test_separators_of_formats_do_not_count():
     cards, mail = fpe.Format("pan", KEY), fpe.Format("email", KEY)
     bare = cards.encrypt("4111111111111111")

@@ -158,9 +158,13 @@ impl Place {
         self.folder().restore_to(&to.folder(), owner)
     }
 
-    /// Makes the newest whole version the newest again.
-    pub(crate) fn recover(&self, owner: &OwnerPublicKey) -> Result<Recovered, Search> {
-        self.folder().recover(owner)
+    /// Makes the newest whole version the newest again, if it passes this check.
+    pub(crate) fn recover(
+        &self,
+        owner: &OwnerPublicKey,
+        check: impl FnOnce(&SignedManifest) -> Result<(), Search>,
+    ) -> Result<Recovered, Search> {
+        self.folder().recover(owner, check)
     }
 }
 

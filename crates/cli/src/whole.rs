@@ -64,16 +64,21 @@ impl Whole {
         if let Some(descriptor) = Descriptor::of(path) {
             return descriptor.open(path).map(Out::Through).map(whole);
         }
-        let old = match path.metadata() {
+        // Links are followed once, and one that comes into the way afterwards is not: somebody else may make it.
+        let place = target(path);
+        let old = match place.symlink_metadata() {
             Ok(old) if old.is_file() => Some(Box::new(old)),
+            Ok(old) if old.is_symlink() => return Err(turned()),
             Ok(_) => {
-                let file = File::options().write(true).open(path)?;
-                return Ok(whole(Out::Through(file)));
+                let file = File::options().write(true).open(&place)?;
+                return match file.metadata()?.is_file() {
+                    true => Err(turned()),
+                    false => Ok(whole(Out::Through(file))),
+                };
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
             Err(error) => return Err(error),
         };
-        let place = target(path);
         let mut builder = tempfile::Builder::new();
         #[cfg(unix)]
         if old.is_none() {
@@ -112,13 +117,19 @@ impl Whole {
             keep_access(file.as_file(), old)?;
         }
         file.as_file().sync_all()?;
-        let moved = match replace {
+        // A file that has come since is not this command's to replace.
+        let moved = match replace && old.is_some() {
             true => file.persist(&place),
             false => file.persist_noclobber(&place),
         };
         moved.map_err(|error| error.error)?;
         named(&place)
     }
+}
+
+/// The error of a name that leads elsewhere than it just did, or around in a circle.
+fn turned() -> io::Error {
+    io::Error::other("it is a link of which it is not certain where it leads")
 }
 
 /// Gives a file the users that an old one has. Where its group cannot be given, what the group may do is taken away: it would be another group's.
@@ -279,6 +290,38 @@ mod tests {
         assert_eq!(error.kind(), io::ErrorKind::AlreadyExists);
         assert_eq!(fs::read(&path).unwrap(), b"new");
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    /// In a folder where others may make files, as of all temporary ones.
+    #[cfg(unix)]
+    #[test]
+    fn what_comes_into_the_place_meanwhile_is_not_replaced() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        fs::write(at("own"), "own").unwrap();
+        for planted in [false, true] {
+            let mut file = Whole::new(&at("new")).unwrap();
+            file.write_all(b"new").unwrap();
+            match planted {
+                true => std::os::unix::fs::symlink(at("own"), at("new")).unwrap(),
+                false => fs::write(at("new"), "other").unwrap(),
+            }
+            let error = file.finish().unwrap_err();
+            assert_eq!(error.kind(), io::ErrorKind::AlreadyExists);
+            assert_eq!(fs::read(at("own")).unwrap(), b"own");
+            fs::remove_file(at("new")).unwrap();
+        }
+        // A link that was there before is followed, and one that leads to nothing makes what it leads to.
+        for (content, there) in [("first", "late"), ("second", "late")] {
+            drop(std::os::unix::fs::symlink(at(there), at("link")));
+            let mut file = Whole::new(&at("link")).unwrap();
+            file.write_all(content.as_bytes()).unwrap();
+            file.finish().unwrap();
+            assert_eq!(fs::read_to_string(at(there)).unwrap(), content);
+        }
+        let circle = at("circle");
+        std::os::unix::fs::symlink(&circle, &circle).unwrap();
+        assert!(Whole::new(&circle).is_err());
     }
 
     #[cfg(unix)]

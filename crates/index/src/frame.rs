@@ -39,6 +39,7 @@
 use sordino_vectors::metric::{Metric, length};
 use sordino_vectors::rotation::Rotation;
 use sordino_vectors::to_f32;
+use zeroize::Zeroizing;
 
 use crate::manifest::MAX_BASES;
 
@@ -54,7 +55,7 @@ pub use row::RowScale;
 pub use scale::Scales;
 
 /// The frame of reference of an index's vectors.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Frame {
     metric: Metric,
     rotation: Rotation,
@@ -198,9 +199,16 @@ impl Frame {
         let differences = vector.iter().zip(&self.centre);
         let differences =
             differences.map(|(&x, &centre)| to_f32(f64::from(x) / whole - f64::from(centre)));
-        let mut centred: Vec<f32> = differences.collect();
-        centred.resize(self.width, 0.0);
+        let centred = self.widened(differences);
         self.rotation.apply(&centred)
+    }
+
+    /// Coordinates of a vector behind which there are zeros for lifting. It may be a query: no copy of it is left in memory that was given back.
+    fn widened(&self, vector: impl Iterator<Item = f32>) -> Zeroizing<Vec<f32>> {
+        let mut wide = Zeroizing::new(Vec::with_capacity(self.width));
+        wide.extend(vector);
+        wide.resize(self.width, 0.0);
+        wide
     }
 
     /// `y` of a vector that is stored as this residual to this base.
@@ -294,7 +302,8 @@ impl Frame {
             _ => 1.0,
         };
         let scale = 1.0 / (norm.max(self.longest()) * whole.sqrt());
-        let mut lifted: Vec<f64> = y.iter().map(|&x| f64::from(x) * scale).collect();
+        let lifted = y.iter().map(|&x| f64::from(x) * scale);
+        let mut lifted = Zeroizing::new(lifted.collect::<Vec<f64>>());
         let mut rest = whole - square;
         let mut axis = self.dim();
         if self.metric == Metric::Euclidean {
@@ -304,16 +313,16 @@ impl Frame {
             rest -= half * half;
         }
         self.add_axis(&mut lifted, axis, (rest.max(0.0) / whole).sqrt());
-        lifted.into_iter().map(to_f32).collect()
+        lifted.iter().copied().map(to_f32).collect()
     }
 
     /// Adds so much of an added coordinate to a rotated vector.
     fn add_axis(&self, rotated: &mut [f64], axis: usize, times: f64) {
-        let mut direction = vec![0.0; self.width];
+        let mut direction = Zeroizing::new(vec![0.0; self.width]);
         direction[axis] = 1.0;
-        let direction = self.rotation.apply(&direction);
-        for (x, axis) in rotated.iter_mut().zip(direction) {
-            *x += times * f64::from(axis);
+        let direction = Zeroizing::new(self.rotation.apply(&direction));
+        for (x, axis) in rotated.iter_mut().zip(direction.iter()) {
+            *x += times * f64::from(*axis);
         }
     }
 }

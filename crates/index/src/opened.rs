@@ -258,26 +258,18 @@ impl Opened {
     /// scored.
     #[must_use]
     pub fn nearest(&self, asked: &Asked, counts: impl Fn(u32) -> bool, k: usize) -> Vec<Scored> {
-        // Copies of a vector have almost the same score, and a codec of residuals not the very
-        // same, so room is kept for copies before they are removed.
-        let mut best = TopK::new(4 * k);
+        // A record may have any number of copies, which have almost the same score: room for some of them would not be room for all.
         let scored = self.rows.iter().zip(self.keys(asked));
         let scored = scored.map(|(&id, key)| Scored {
             id,
             score: counting(counts(id), key),
         });
-        let scored: Vec<Scored> = scored.collect();
-        scored
-            .iter()
-            .for_each(|&hit| best.offer_with(hit.score, || 0));
-        let least = best.least();
-        let good = scored.into_iter();
-        let good = good.filter(|hit| least.is_some_and(|least| hit.score >= least));
-        let mut good: Vec<Scored> = good.collect();
-        good.sort_by(Scored::rank);
+        let mut scored: Vec<Scored> = scored.collect();
+        scored.sort_unstable_by(Scored::rank);
         let mut unique: Vec<Scored> = Vec::with_capacity(k);
-        for hit in good {
-            if unique.len() < k && unique.iter().all(|kept| kept.id != hit.id) {
+        for hit in scored {
+            let counts = hit.score > f32::NEG_INFINITY;
+            if unique.len() < k && counts && unique.iter().all(|kept| kept.id != hit.id) {
                 unique.push(hit);
             }
         }
@@ -406,6 +398,13 @@ mod tests {
             .map(|hit| hit.id)
             .collect();
         assert_eq!(ids, [5, 6, 7]);
+        // Long vectors of the inner product are copied to most buckets.
+        let mut opened = Opened::default();
+        for id in (0..3).flat_map(|id| [id; 50]) {
+            opened.push(&frame(2), id, 0, &[1.0, 0.0]);
+        }
+        let found = opened.nearest(&asked(&[1.0, 0.0]), |_| true, 3);
+        assert_eq!(found.len(), 3);
     }
 
     #[test]

@@ -6,7 +6,7 @@ use crate::frame::{Frame, Scales};
 use crate::vectors::{dot, to_f32};
 
 /// A vector on its way into a bucket or chunk.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub struct Entry<'a> {
     /// Its row in its segment.
     pub row: u32,
@@ -18,6 +18,16 @@ pub struct Entry<'a> {
     pub residual: &'a [f32],
     /// The unit vector that it is lifted to, where that is what is stored.
     pub unit: &'a [f32],
+}
+
+/// Without the vectors.
+impl core::fmt::Debug for Entry<'_> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("Entry")
+            .field("row", &self.row)
+            .field("dim", &self.residual.len())
+            .finish_non_exhaustive()
+    }
 }
 
 /// The way in which a bucket's vectors are coded.

@@ -11,8 +11,9 @@ use sordino_vectors::{Vectors, to_f32};
 /// Vectors that a frame is trained on, at most.
 pub(crate) const SAMPLE: usize = 8192;
 
-/// Vectors of a base that is trained, at least.
-const EACH: usize = 4;
+/// Vectors of a base, at least: of fewer it would be nearly one of them, which may be deleted while the base stays. One in this many is
+/// left out of training, and tells what bases are worth.
+pub(crate) const EACH: usize = 8;
 
 /// Bytes of the bases: at most so many, or a byte for this number of vectors where that is more.
 const BYTES: usize = 8192;
@@ -28,11 +29,38 @@ const GAIN: f64 = 0.35;
 const WITHIN: usize = 98;
 const FAR: f64 = 4.0;
 
-/// Vectors by which a frame is trained that all readers know, so that no record shows in it.
+/// The most powers of two that a single vector counts: one that lies on a base by chance says little of the others.
+const MOST: f64 = 4.0;
+
+/// Vectors of a centre, at least, so that no record shows in it: the frame may outlive records, and all readers know it.
 const CROWD: usize = 32;
 
+/// Vectors to train a frame of, and those that are left out, to measure it by: one in [`EACH`].
+pub(crate) fn parted<T>(all: impl IntoIterator<Item = T>) -> (Vec<T>, Vec<T>) {
+    let (mut teach, mut held) = (Vec::new(), Vec::new());
+    for (at, one) in all.into_iter().enumerate() {
+        match (at + 1).is_multiple_of(EACH) {
+            true => held.push(one),
+            false => teach.push(one),
+        }
+    }
+    (teach, held)
+}
+
+/// The powers of two by which residuals of these lengths became shorter on average; 0 of none.
+pub(crate) fn gain(lengths: impl IntoIterator<Item = (f64, f64)>) -> f64 {
+    let (mut sum, mut count) = (0.0, 0usize);
+    for (before, after) in lengths {
+        if before != after {
+            sum += (before / after).log2().clamp(-MOST, MOST);
+        }
+        count += 1;
+    }
+    sum / count.max(1) as f64
+}
+
 /// The frame of an index of `n` vectors, trained on the vectors of this sample. `hidden`: not all readers of the index may read all of
-/// its records, so that the frame must not be of a few.
+/// its records, so that the frame must have no bases.
 pub(crate) fn trained(
     metric: Metric,
     rotation: [u8; 32],
@@ -44,12 +72,11 @@ pub(crate) fn trained(
     let rows: Vec<&[f32]> = sample.rows().step_by(step).collect();
     let (dim, width) = (sample.dim(), sample.dim() + metric.added() as usize);
     let origin = || vec![0.0; dim];
-    let centre = match hidden && rows.len() < CROWD {
+    let centre = match rows.len() < CROWD {
         true => origin(),
         false => medians(&rows, metric),
     };
     let room = count(metric, n, width);
-    let count = room.min(rows.len() / EACH);
     let plain = |centre: Vec<f32>| {
         let bases = vec![0.0; width * room];
         Frame::new(metric, rotation, centre, bases)
@@ -57,28 +84,25 @@ pub(crate) fn trained(
     let frame = plain(centre.clone());
     let around: Vec<Vec<f32>> = rows.par_iter().map(|row| frame.centred(row)).collect();
     let bound = bound(around.iter().map(|y| length(y)).collect());
-    // Each of several bases might be a record.
+    let (teach, held) = parted(around);
+    let count = room.min(teach.len() / EACH);
+    // A base is of records that lie together, which somebody may not know of.
     if hidden || count < 2 {
         return frame.with_bound(bound);
     }
-    let mut bases = bases(&around, count, seed);
+    let mut bases = bases(&teach, count, seed);
     bases.resize(width * room, 0.0);
     let better = Frame::new(metric, rotation, centre, bases);
-    let gain = around.par_iter().map(|y| {
-        let near = length(&better.residual(better.nearest_base(y), y));
-        let far = length(y);
-        if far > 0.0 {
-            (far / near.max(far * 1e-9)).log2()
-        } else {
-            0.0
-        }
+    let lengths = held.par_iter().map(|y| {
+        let near = better.residual(better.nearest_base(y), y);
+        (length(y), length(&near))
     });
-    let gain = gain.sum::<f64>() / around.len() as f64;
+    let gain = gain(lengths.collect::<Vec<_>>());
     let frame = if gain > GAIN { better } else { frame };
     frame.with_bound(bound)
 }
 
-/// The number of bases of a frame of `n` vectors, used or not: it follows from public sizes alone.
+/// The number of bases of a frame of `n` vectors, used or not: it follows from public sizes alone. Where `n` is not known yet it is [`SAMPLE`].
 fn count(metric: Metric, n: usize, width: usize) -> usize {
     let bytes = BYTES.max(n / ROWS_A_BYTE);
     (bytes / (size_of::<f32>() * width)).clamp(1, most_bases(metric))
@@ -112,6 +136,11 @@ fn median(mut values: Vec<f32>) -> f32 {
     *values.select_nth_unstable_by(middle, f32::total_cmp).1
 }
 
+/// The same frame with a bound for vectors of these lengths.
+pub(crate) fn rebound(frame: &Frame, lengths: Vec<f64>) -> Frame {
+    frame.clone().with_bound(bound(lengths))
+}
+
 /// The bound on the length of lifted vectors: all of these but some that are far longer.
 fn bound(mut lengths: Vec<f64>) -> f64 {
     lengths.sort_unstable_by(f64::total_cmp);
@@ -125,11 +154,11 @@ fn bound(mut lengths: Vec<f64>) -> f64 {
     }
 }
 
-/// Bases of these vectors, by rounds of medians from a start that is far apart.
+/// Bases of these vectors, by rounds of medians from a start that is far apart. Where few vectors lie the base is the centre.
 fn bases(around: &[Vec<f32>], count: usize, seed: [u8; 32]) -> Vec<f32> {
     let mut rng = ChaCha20Rng::from_seed(seed);
     let mut bases = start(around, count, &mut rng);
-    for _ in 0..ROUNDS {
+    for round in 1..=ROUNDS {
         let home = around.par_iter().map(|y| nearest(&bases, y).0);
         let home: Vec<usize> = home.collect();
         let mut members = vec![Vec::new(); bases.len()];
@@ -140,6 +169,10 @@ fn bases(around: &[Vec<f32>], count: usize, seed: [u8; 32]) -> Vec<f32> {
             .into_par_iter()
             .zip(members)
             .map(|(base, members)| {
+                // A start is a vector itself, and a median of few is nearly one.
+                if round == ROUNDS && members.len() < EACH {
+                    return vec![0.0; base.len()];
+                }
                 if members.is_empty() {
                     return base;
                 }
@@ -224,11 +257,61 @@ mod tests {
             let residual = grouped.residual(grouped.nearest_base(&y), &y);
             assert!(length(&residual) < 2.5);
         }
-        // Where records may be hidden from some readers, no base is a record's.
+        // Where records may be hidden from some readers there are no bases.
         let hidden = trained_on(&apart, true);
         assert_eq!(hidden.nearest_base(&hidden.centred(apart.row(1))), 0);
         let few = Vectors::new(8, apart.as_slice()[..8 * 31].to_vec()).unwrap();
-        let few = trained_on(&few, true);
-        assert_eq!(few.restored(&vec![0.0; few.width()]), [0.0; 8]);
+        for hidden in [true, false] {
+            let few = trained_on(&few, hidden);
+            assert_eq!(few.restored(&vec![0.0; few.width()]), [0.0; 8]);
+        }
+    }
+
+    /// Records may be deleted while the frame stays.
+    #[test]
+    fn no_base_is_a_record() {
+        for n in [1, 31, 40, 1000] {
+            let mut data = synthetic::uniform(n, 8, 1).as_slice().to_vec();
+            for (at, row) in data.chunks_exact_mut(8).enumerate() {
+                let far = if at % 25 == 7 {
+                    1000.0 + at as f32
+                } else {
+                    0.0
+                };
+                row.iter_mut()
+                    .for_each(|x| *x += far + [0.0, 40.0, -70.0][at % 3]);
+            }
+            let all = Vectors::new(8, data).unwrap();
+            let frame = trained_on(&all, false);
+            let bases = (0..frame.bases()).map(|at| frame.base(u8::try_from(at).unwrap()));
+            let bases: Vec<&[f32]> = bases.collect();
+            assert!(n < 1000 || bases.iter().any(|base| base.iter().any(|&x| x != 0.0)));
+            for row in all.rows() {
+                let y = frame.centred(row);
+                assert!(bases.iter().all(|base| length(&y) == 0.0 || y != *base));
+                assert!(length(&y) > 0.0, "{n}");
+            }
+        }
+    }
+
+    #[test]
+    fn vectors_on_a_base_say_little_of_what_it_is_worth() {
+        assert_eq!(gain([]), 0.0);
+        assert_eq!(gain([(0.0, 0.0), (3.0, 3.0)]), 0.0);
+        assert_eq!(gain([(8.0, 4.0), (8.0, 0.0), (0.0, 1.0)]), 1.0 / 3.0);
+    }
+
+    #[test]
+    fn the_bytes_of_a_frame_follow_from_the_vectors_that_are_announced() {
+        let (some, more) = (
+            synthetic::uniform(100, 8, 1),
+            synthetic::uniform(5000, 8, 2),
+        );
+        let len = |vectors| {
+            let of = (vectors, SAMPLE);
+            let frame = trained(Metric::Euclidean, [1; 32], of, [2; 32], false);
+            frame.to_bytes().len()
+        };
+        assert_eq!(len(&some), len(&more));
     }
 }

@@ -6,30 +6,24 @@
 //! <the index's id> <version> <digest of its manifest> <its place>        for each index, and each place that it is in
 //! ```
 //!
-//! A place is a folder or an address; control characters and per cent signs in it are written as %XX.
+//! A place is a folder or an address; control characters and per cent signs in it are written as %XX. Bytes of a folder's name that are no
+//! UTF-8 are each a zero, which no name has, and two digits. A folder that was asked for by another path has a line for that one too.
 //!
 //! # The order of a change
 //! The store makes a version the newest, and then it is remembered. A crash between the two leaves the version before remembered, from
 //! which the new one follows; the next opening remembers that. The change was not reported as made until then.
 
-use std::fs::File;
-use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use sordino_index::{Disk, Error, Files, Index, OwnerFault, OwnerKeys};
+use sordino_index::{Disk, Error, Index, OwnerFault, OwnerKeys, Pin, SignedManifest};
 
 use crate::store::Store;
 
+mod file;
 mod line;
 
 use line::Line;
-
-/// The file's first line.
-const HEAD: &str = "sordino-owner-pins-1";
-
-/// The longest file: some hundred thousand indexes.
-const MAX_FILE: u64 = 64 << 20;
 
 /// Versions that an owner remembers, in a file that its processes share, or in memory.
 ///
@@ -77,25 +71,31 @@ impl Pins {
         Self::at(&path)
     }
 
-    /// Moves what is in memory to a file, where it is from now on. What is in a file stays there.
+    /// Copies what is known to a file; what is in memory is in that file from now on. A version that the file knows and that is newer stays.
     ///
     /// # Errors
     /// [`OwnerFault::Pins`].
     pub fn move_to(&self, file: &Self) -> Result<(), Error> {
+        let path = match &*file.kept() {
+            Kept::File(path) => path.clone(),
+            Kept::Here(_) => return Ok(()),
+        };
         let mut kept = self.kept();
-        let Kept::Here(lines) = &*kept else {
-            return Ok(());
+        let own = match &*kept {
+            Kept::Here(lines) => lines.clone(),
+            Kept::File(own) if *own == path => return Ok(()),
+            // A file on a disk that cannot be written is copied too.
+            Kept::File(own) => file::read(own)?,
         };
-        let Kept::File(path) = &*file.kept() else {
-            return Ok(());
-        };
-        in_file(path, |all| {
-            for line in lines {
-                line::put(all, &line.place, line.pin);
+        file::change(&path, |all| {
+            for line in &own {
+                line::raise(all, &line.place, line.pin);
             }
             Ok(())
         })?;
-        *kept = Kept::File(path.clone());
+        if matches!(*kept, Kept::Here(_)) {
+            *kept = Kept::File(path);
+        }
         Ok(())
     }
 
@@ -104,8 +104,22 @@ impl Pins {
     pub fn place(folder: &Path) -> String {
         let whole = folder.canonicalize();
         let whole = whole.or_else(|_| std::path::absolute(folder));
-        let whole = whole.unwrap_or_else(|_| folder.to_owned());
-        whole.to_string_lossy().into_owned()
+        line::name(&whole.unwrap_or_else(|_| folder.to_owned()))
+    }
+
+    /// Refuses a version that is found in a place, if it is older than the one that is known of the index there, or of another index. It need
+    /// not follow from that one, and is not remembered.
+    ///
+    /// # Errors
+    /// [`OwnerFault::Undone`]; [`OwnerFault::Pins`].
+    pub fn check_found(&self, place: &str, manifest: &SignedManifest) -> Result<(), Error> {
+        let lines = match &*self.kept() {
+            Kept::Here(lines) => lines.clone(),
+            Kept::File(path) => file::read(path)?,
+        };
+        let known = line::expected(&lines, &[place.to_owned()], manifest);
+        let checked = known.iter().try_for_each(|pin| pin.check(manifest));
+        checked.map_err(|fault| OwnerFault::Undone(Box::new(fault)).into())
     }
 
     /// Refuses a memory that cannot be read or written, before a change that it should remember.
@@ -135,11 +149,22 @@ impl Pins {
         place: &str,
         keys: &OwnerKeys,
     ) -> Result<Store<D>, Error> {
-        let manifest = Index::manifest_on(disk.clone(), dir, &keys.public())?;
-        let pin = self.with(|lines| Ok(line::expected(lines, place, &manifest)))?;
-        let store = Store::open_on(disk, dir, keys, pin.as_ref())?;
-        self.put(place, &store)?;
-        Ok(store)
+        let first = Index::manifest_on(disk.clone(), dir, &keys.public())?;
+        let seen = Pin::of(&first);
+        let places = places(place, dir);
+        let known = self.with(|lines| Ok(line::expected(lines, &places, &first)))?;
+        let mut pin = known.first().copied();
+        loop {
+            // The store is asked again: it may show another version, or another index, than it has just shown.
+            let store = Store::open_on(disk.clone(), dir, keys, Some(&pin.unwrap_or(seen)))?;
+            store.check_pin(&seen)?;
+            let known = |lines: &[Line]| line::expected(lines, &places, store.manifest());
+            match self.put(&places, &store, pin, known)? {
+                None => return Ok(store),
+                // Another process has made a newer one meanwhile, so that it is there now.
+                Some(newer) => pin = Some(newer),
+            }
+        }
     }
 
     /// Opens a store that was restored on purpose: whatever version is there is the one that is known from now on.
@@ -156,7 +181,9 @@ impl Pins {
         self.check()?;
         let store = Store::open_on(disk, dir, keys, None)?;
         self.with(|lines| {
-            line::put(lines, place, store.pin());
+            for place in places(place, dir) {
+                line::put(lines, &place, store.pin());
+            }
             Ok(())
         })?;
         Ok(store)
@@ -189,27 +216,63 @@ impl Pins {
     /// # Errors
     /// [`OwnerFault::Unpinned`].
     pub fn remember<D: Disk>(&self, place: &str, store: &Store<D>) -> Result<(), Error> {
-        self.put(place, store).map_err(|source| {
+        let index = store.manifest().index;
+        let known = |lines: &[Line]| line::newest(lines, &index).into_iter().collect();
+        let places = places(place, store.root());
+        let put = self.put(&places, store, None, known);
+        // Another process may have remembered a newer version by now; the next opening sees which of the two there is.
+        let put =
+            put.and_then(|newer| newer.map_or(Ok(()), |newer| self.remember_new(place, newer)));
+        put.map_err(|source| {
             let (version, source) = (store.version(), Box::new(source));
             OwnerFault::Unpinned { version, source }.into()
         })
     }
 
-    /// Remembers a store's version, unless another process has remembered a newer one by now; the next opening sees which of the
-    /// two there is.
-    fn put<D: Disk>(&self, place: &str, store: &Store<D>) -> Result<(), Error> {
-        let mut pin = store.pin();
+    /// Remembers the version of an index that was made just now in this place, whatever was in it before.
+    ///
+    /// # Errors
+    /// [`OwnerFault::Pins`].
+    pub fn remember_new(&self, place: &str, pin: Pin) -> Result<(), Error> {
         self.with(|lines| {
-            if let Some(known) = line::newest(lines, &pin.index) {
-                if known.version > pin.version {
-                    pin = known;
-                } else {
-                    store.check_pin(&known)?;
-                }
-            }
-            line::put(lines, place, pin);
+            line::raise(lines, place, pin);
             Ok(())
         })
+    }
+
+    /// Remembers a store's version, if it follows from the one that is `known`, or gives that one if it is newer. The store need not be compared
+    /// with `sure`. The versions between are read while others may read and change the lines: a store that is slow keeps nobody waiting.
+    fn put<D: Disk>(
+        &self,
+        places: &[String],
+        store: &Store<D>,
+        sure: Option<Pin>,
+        known: impl Fn(&[Line]) -> Vec<Pin>,
+    ) -> Result<Option<Pin>, Error> {
+        let own = store.pin();
+        let mut sure = vec![sure.unwrap_or(own)];
+        loop {
+            let other = self.with(|lines| {
+                let mut known = known(lines).into_iter();
+                let other = known.find(|known| *known != own && !sure.contains(known));
+                if other.is_none() {
+                    for place in places {
+                        line::put(lines, place, own);
+                    }
+                }
+                Ok(other)
+            })?;
+            match other {
+                None => return Ok(None),
+                Some(known) if known.index == own.index && known.version > own.version => {
+                    return Ok(Some(known));
+                }
+                Some(known) => {
+                    store.check_pin(&known)?;
+                    sure.push(known);
+                }
+            }
+        }
     }
 
     fn kept(&self) -> MutexGuard<'_, Kept> {
@@ -225,87 +288,21 @@ impl Pins {
                 *lines = changed;
                 Ok(done)
             }
-            Kept::File(path) => in_file(path, work),
+            Kept::File(path) => file::change(path, work),
         }
     }
 }
 
-/// Reads and changes the lines of a file, while no other process does.
-fn in_file<T>(
-    path: &Path,
-    work: impl FnOnce(&mut Vec<Line>) -> Result<T, Error>,
-) -> Result<T, Error> {
-    let failed = |error: io::Error| refused(path, error.to_string());
-    // A file that cannot be made beside it could not be put in its place: a memory that cannot be written is noticed before a change.
-    let _held = hold(path).map_err(failed)?;
-    let before = read(path)?;
-    let mut lines = before.clone();
-    let done = work(&mut lines)?;
-    if lines != before {
-        write(path, &lines).map_err(failed)?;
+/// The names of a place: where a folder is on this machine also the path by which it was asked for, in front. A link that leads to it may be turned
+/// to another index.
+fn places(place: &str, dir: &Path) -> Vec<String> {
+    let mut places = vec![place.to_owned()];
+    let given = std::path::absolute(dir).map(|given| line::name(&given));
+    if let Ok(given) = given
+        && given != place
+        && Pins::place(dir) == place
+    {
+        places.insert(0, given);
     }
-    Ok(done)
-}
-
-fn refused(path: &Path, why: String) -> Error {
-    let path = path.to_owned();
-    OwnerFault::Pins { path, why }.into()
-}
-
-/// Waits until nobody else works on the file, and keeps others from it until this is dropped.
-fn hold(path: &Path) -> io::Result<File> {
-    let file = File::options()
-        .create(true)
-        .truncate(false)
-        .write(true)
-        .open(beside(path, ".lock"))?;
-    file.lock()?;
-    Ok(file)
-}
-
-fn read(path: &Path) -> Result<Vec<Line>, Error> {
-    let bytes = match Files.read(path, MAX_FILE) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        bytes => bytes.map_err(|error| refused(path, error.to_string()))?,
-    };
-    let text = std::str::from_utf8(&bytes).ok();
-    let text = text.filter(|text| text.len() as u64 <= MAX_FILE);
-    let lines = text.and_then(|text| text.strip_prefix(HEAD)?.strip_prefix('\n'));
-    let lines = lines.and_then(|lines| lines.lines().map(Line::parse).collect());
-    lines.ok_or_else(|| {
-        let why = "not a file of versions as an owner remembers them: look at it, and put it right or move it away";
-        refused(path, why.to_owned())
-    })
-}
-
-/// Puts a whole file in the place of the old one.
-fn write(path: &Path, lines: &[Line]) -> io::Result<()> {
-    let mut text = format!("{HEAD}\n");
-    for line in lines {
-        text += &line.to_string();
-        text.push('\n');
-    }
-    let new = beside(path, ".new");
-    let written = Files.write(&new, text.as_bytes());
-    let written = written.and_then(|()| Files.sync(&new));
-    written
-        .and_then(|()| Files.rename(&new, path))
-        .inspect_err(|_| drop(Files.remove(&new)))?;
-    let folder = path.parent().filter(|it| !it.as_os_str().is_empty());
-    // It is in its place by now: a folder that may not be read, or of a file system without this, is none to fail for.
-    match Files.sync_dir(folder.unwrap_or(Path::new("."))) {
-        Err(error) if is_for_want_of_syncing(&error) => Ok(()),
-        synced => synced,
-    }
-}
-
-fn is_for_want_of_syncing(error: &io::Error) -> bool {
-    use io::ErrorKind::{InvalidInput, PermissionDenied, Unsupported};
-    matches!(error.kind(), InvalidInput | PermissionDenied | Unsupported)
-}
-
-fn beside(path: &Path, end: &str) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(end);
-    PathBuf::from(name)
+    places
 }

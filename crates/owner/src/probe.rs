@@ -6,7 +6,8 @@
 use rayon::prelude::*;
 use sordino_index::frame::{Asked, Frame};
 use sordino_index::opened::Opened;
-use sordino_vectors::recall::{self, Scored};
+use sordino_vectors::metric::{Metric, length};
+use sordino_vectors::recall::{Scored, TopK};
 use sordino_vectors::{Vectors, to_f32, u32_of};
 
 use crate::recall::{Nearness, share};
@@ -50,8 +51,12 @@ pub(crate) fn first_enough(recalls: &[f64], wish: f64) -> usize {
     first.unwrap_or(0)
 }
 
-/// Candidates for the truth beyond the results, chosen in single precision among lifted vectors and ranked in double precision.
+/// Candidates for the truth beyond the results, chosen in single precision and ranked in double precision.
 const SPARE: usize = 200;
+
+/// Rows and queries of one block of the matrix product: its scores stay in cache.
+const ROWS: usize = 512;
+const QUERIES: usize = 32;
 
 /// Rows of an index that is searched in parts, with some of them as held-out queries.
 pub(crate) struct Sample<'a> {
@@ -86,9 +91,11 @@ impl<'a> Sample<'a> {
         let y = |row: usize| frame.whole(rows.marks[row].base, rows.vectors.row(row));
         let asked = places.filter_map(|row| {
             let y = y(row);
-            Some((u32_of(row), frame.ask_for(&y)?, Nearness::new(frame, &y)))
+            let near_to = Nearness::new(frame, &y);
+            Some((u32_of(row), frame.ask_for(&y)?, near_to))
         });
         let asked: Vec<_> = asked.collect();
+        let near = candidates(frame, rows, &asked, k + 1 + SPARE);
         let lifted = asked.iter().flat_map(|(_, asked, _)| asked.lifted());
         let lifted: Vec<f32> = lifted.copied().collect();
         // Nobody asks for the inner product with zero vectors alone.
@@ -97,9 +104,8 @@ impl<'a> Sample<'a> {
             false => Vectors::new(units.dim(), lifted),
         };
         let lifted = lifted.expect("as many coordinates as before");
-        let near = recall::exact(units, &lifted, k + 1 + SPARE);
-        let query = |(at, (itself, asked, near_to)): (usize, (u32, Asked, Nearness))| {
-            let others = near.of(at).iter().filter(|&&id| id != itself);
+        let query = |(near, (itself, asked, near_to)): (Vec<u32>, (u32, Asked, Nearness))| {
+            let others = near.iter().filter(|&&id| id != itself);
             let of =
                 |id: u32| near_to.of(rows.marks[id as usize].base, rows.vectors.row(id as usize));
             let mut truth: Vec<(u32, f64)> = others.map(|&id| (id, of(id))).collect();
@@ -113,7 +119,7 @@ impl<'a> Sample<'a> {
             }
         };
         Self {
-            queries: asked.into_iter().enumerate().map(query).collect(),
+            queries: near.into_iter().zip(asked).map(query).collect(),
             rows,
             lifted,
             k,
@@ -203,6 +209,43 @@ impl<'a> Sample<'a> {
     }
 }
 
+/// For each query its nearest rows in single precision. They are compared about the frame's centre: lifted vectors, and directions
+/// from the origin, may differ by less than single precision has.
+fn candidates(
+    frame: &Frame,
+    rows: &Rows,
+    asked: &[(u32, Asked, Nearness)],
+    most: usize,
+) -> Vec<Vec<u32>> {
+    let (n, width) = (rows.vectors.len(), frame.width());
+    let mut best = vec![TopK::new(most); asked.len()];
+    for first in (0..n).step_by(ROWS) {
+        let last = n.min(first + ROWS);
+        let whole = |row: usize| frame.whole(rows.marks[row].base, rows.vectors.row(row));
+        let ys: Vec<f32> = (first..last).flat_map(whole).collect();
+        let halves = ys.chunks_exact(width).map(|y| match frame.metric() {
+            Metric::InnerProduct => 0.0,
+            Metric::Cosine | Metric::Euclidean => to_f32(length(y).powi(2) / 2.0),
+        });
+        let halves: Vec<f32> = halves.collect();
+        let ys = Vectors::new(width, ys).expect("whole rows");
+        let ys = ys.view(0..ys.len()).reversed_axes();
+        let blocks = best.par_chunks_mut(QUERIES).zip(asked.par_chunks(QUERIES));
+        blocks.for_each(|(best, asked)| {
+            let queries = asked.iter().flat_map(|(_, _, near)| near.single());
+            let queries = Vectors::new(width, queries.collect()).expect("whole queries");
+            let scores = queries.view(0..queries.len()).dot(&ys);
+            for (best, scores) in best.iter_mut().zip(scores.outer_iter()) {
+                for ((row, score), half) in (first..).zip(scores).zip(&halves) {
+                    best.offer_with(score - half, || u32_of(row));
+                }
+            }
+        });
+    }
+    let ids = |best: TopK| best.into_ranked().iter().map(|hit| hit.id).collect();
+    best.into_iter().map(ids).collect()
+}
+
 /// The mean; 1 of nothing, for of no neighbours all are found.
 fn mean(shares: &[f64]) -> f64 {
     match shares.len() {
@@ -236,7 +279,7 @@ impl Best {
         let mut found: Vec<f64> = self.best.iter().map(|(_, near)| *near).collect();
         found.sort_unstable_by(|a, b| b.total_cmp(a));
         found.truncate(self.k);
-        share(&truth, &found, last)
+        share(&truth, &found, query.near.slack(last))
     }
 
     fn offer(&mut self, new: Scored, near: impl FnOnce() -> f64) {
@@ -266,7 +309,6 @@ mod tests {
     use sordino_index::IdKind;
     use sordino_index::attributes::Attributes;
     use sordino_index::ids::Ids;
-    use sordino_vectors::metric::Metric;
     use sordino_vectors::synthetic;
 
     /// Vectors as rows of a frame about the origin, with what they are lifted to: for the cosine the same, rotated.

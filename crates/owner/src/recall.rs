@@ -10,6 +10,7 @@ use sordino_index::code::Codec;
 use sordino_index::frame::{Asked, Frame, RowScale};
 use sordino_vectors::metric::Metric;
 use sordino_vectors::recall::TopK;
+use sordino_vectors::to_f32;
 
 use crate::rows::Rows;
 
@@ -26,8 +27,10 @@ pub(crate) struct Nearness {
     metric: Metric,
     /// For each base its difference to the query, or what it adds to an inner product.
     bases: Vec<Vec<f64>>,
-    /// The query, turned, for the inner product.
+    /// The query: its `y`, or for the inner product itself, turned.
     query: Vec<f64>,
+    /// The lengths of its `y`, and of the query.
+    lengths: (f64, f64),
 }
 
 impl Nearness {
@@ -35,24 +38,45 @@ impl Nearness {
     pub(crate) fn new(frame: &Frame, y: &[f32]) -> Self {
         let metric = frame.metric();
         let wide = |x: &[f32]| x.iter().map(|&x| f64::from(x)).collect::<Vec<f64>>();
-        let (query, own) = (wide(&frame.turned(y)), wide(y));
+        let query = match metric {
+            Metric::InnerProduct => wide(&frame.turned(y)),
+            Metric::Cosine | Metric::Euclidean => wide(y),
+        };
         let base = |base: usize| {
             let base = frame.base(u8::try_from(base).unwrap_or(0));
+            let both = base.iter().map(|&x| f64::from(x)).zip(&query);
             match metric {
-                Metric::InnerProduct => {
-                    let both = wide(&frame.turned(base));
-                    vec![both.iter().zip(&query).map(|(a, b)| a * b).sum()]
-                }
-                Metric::Cosine | Metric::Euclidean => {
-                    let both = wide(base).into_iter().zip(&own);
-                    both.map(|(base, y)| base - y).collect()
-                }
+                // All rows have the product with the centre, which would hide how they differ.
+                Metric::InnerProduct => vec![both.map(|(a, b)| a * b).sum()],
+                Metric::Cosine | Metric::Euclidean => both.map(|(base, y)| base - y).collect(),
             }
         };
+        let length = |x: &[f64]| x.iter().map(|x| x * x).sum::<f64>().sqrt();
         Self {
             metric,
             bases: (0..frame.bases()).map(base).collect(),
+            lengths: (length(&wide(y)), length(&query)),
             query,
+        }
+    }
+
+    /// The query in single precision.
+    pub(crate) fn single(&self) -> impl Iterator<Item = f32> {
+        self.query.iter().map(|&x| to_f32(x))
+    }
+
+    /// The difference at this nearness up to which rows may be equally near. Vectors come in single precision and are rotated in it, so that
+    /// what was equal differs in the last bits: by about four roundings of the length of each of two vectors.
+    pub(crate) fn slack(&self, near: f64) -> f64 {
+        let (own, whole) = self.lengths;
+        let roundings = 4.0 * f64::from(f32::EPSILON) / 2.0;
+        match self.metric {
+            Metric::InnerProduct => 2.0 * roundings * own * whole,
+            // The change of a square by that of a distance.
+            Metric::Cosine | Metric::Euclidean => {
+                let far = (-near).max(0.0).sqrt();
+                2.0 * roundings * far * (2.0 * own + far)
+            }
         }
     }
 
@@ -216,18 +240,19 @@ impl Query {
         let mut found: Vec<f64> = self.nearness.iter().map(|(_, near)| *near).collect();
         found.sort_unstable_by(|a, b| b.total_cmp(a));
         found.truncate(k);
-        share(&self.truth.kept, &found, last)
+        share(&self.truth.kept, &found, self.near.slack(last))
     }
 }
 
-/// The part of the true nearest that was found, where those that are as near as the last may stand for each other. Vectors come in
-/// single precision and are rotated, so that equals differ in their last bits.
-pub(crate) fn share(truth: &[f64], found: &[f64], last: f64) -> f64 {
-    let close = 1e-6 * last.abs();
-    let nearer = |all: &[f64]| all.iter().filter(|near| **near > last + close).count();
+/// The part of the true nearest, best first, that was found. Those within `slack` of the last may stand for each other.
+pub(crate) fn share(truth: &[f64], found: &[f64], slack: f64) -> f64 {
+    let Some(&last) = truth.last() else {
+        return 1.0;
+    };
+    let nearer = |all: &[f64]| all.iter().filter(|near| **near > last + slack).count();
     let equal = found
         .iter()
-        .filter(|near| (**near - last).abs() <= close)
+        .filter(|near| (**near - last).abs() <= slack)
         .count();
     let equal = equal.min(truth.len() - nearer(truth));
     (nearer(found) + equal) as f64 / truth.len().max(1) as f64
@@ -266,7 +291,7 @@ pub(crate) fn keys_of_units(
     let rows = units.chunks_exact(query.len()).zip(scales).enumerate();
     rows.map(|(place, (unit, scale))| {
         let score = f64::from(sordino_vectors::dot(unit, query)) + noise.at(place);
-        asked.key(scale, sordino_vectors::to_f32(score))
+        asked.key(scale, to_f32(score))
     })
     .collect()
 }
@@ -285,7 +310,7 @@ mod tests {
             (&[5.0, 4.0, 3.0, 2.9], 0.75),
             (&[2.0, 2.0, 2.0, 2.0], 0.0),
         ] {
-            assert!((share(&truth, found, 3.0) - expected).abs() < 1e-12);
+            assert!((share(&truth, found, 1e-6) - expected).abs() < 1e-12);
         }
     }
 

@@ -89,11 +89,16 @@ impl Rows {
         if frame.metric() == Metric::Cosine {
             return Vec::new();
         }
-        let rows = self.marks.par_iter().enumerate();
-        let beyond = rows.filter(|(row, mark)| {
-            length(&frame.whole(mark.base, self.vectors.row(*row))) > frame.longest()
-        });
+        let lengths = self.lengths(frame).into_iter().enumerate();
+        let beyond = lengths.filter(|(_, length)| *length > frame.longest());
         beyond.map(|(row, _)| row).collect()
+    }
+
+    /// The length of each row from the centre.
+    pub(crate) fn lengths(&self, frame: &Frame) -> Vec<f64> {
+        let rows = self.marks.par_iter().enumerate();
+        let whole = |(row, mark): (usize, &Mark)| frame.whole(mark.base, self.vectors.row(row));
+        rows.map(|row| length(&whole(row))).collect()
     }
 
     /// The same rows, to be stored at scales of their own.
@@ -141,14 +146,48 @@ impl Rows {
         })
     }
 
-    /// The encoding of everything but the vectors, to which a segment's id is bound.
+    /// The encoding of everything but the vectors, to which a segment's id is bound. A scale decides about the codes that are sealed as a
+    /// coordinate does.
     pub(crate) fn code(&self) -> Vec<u8> {
         let mut ids = Vec::new();
         self.ids.write(&mut ids);
         let mut code = (ids.len() as u64).to_le_bytes().to_vec();
         code.append(&mut ids);
         self.attributes.write(&mut code);
-        code.extend(self.marks.iter().map(|mark| mark.base));
+        for mark in &self.marks {
+            code.push(mark.base);
+            code.extend(mark.scale.to_bits().to_le_bytes());
+        }
         code
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sordino_index::IdKind;
+
+    #[test]
+    fn what_decides_about_codes_is_bound() {
+        let code = |mark| {
+            let ids = Ids::from_ascending(IdKind::Number, &[Id::Number(1)]).unwrap();
+            let (vectors, attributes) = (Vectors::new(1, vec![0.5]), Attributes::none(1));
+            let rows = Rows {
+                ids,
+                vectors: vectors.unwrap(),
+                marks: vec![mark],
+                attributes,
+            };
+            rows.code()
+        };
+        let plain = Mark::default();
+        assert_ne!(code(plain), code(Mark { base: 1, ..plain }));
+        assert_ne!(
+            code(plain),
+            code(Mark {
+                scale: 2.0,
+                ..plain
+            })
+        );
     }
 }

@@ -135,10 +135,10 @@ fn every_mode_finds_what_exact_search_finds() {
     }
 }
 
-/// Enough vectors that their codes are worth comparing first.
+/// Enough vectors that their codes are worth comparing first, whatever the seed of the codes, which follows from the id of the segment.
 #[test]
 fn local_mode_in_two_stages_finds_what_scoring_everything_finds() {
-    let (base, queries) = synthetic::clustered(20_000, 50, 128, 11);
+    let (base, queries) = synthetic::clustered(40_000, 50, 128, 11);
     let truth = recall::exact(&base, &queries, K);
     let index = build::local(&mut rng(1), &keys(), &base, K, &mut |_| ()).unwrap();
     let Mode::Local(mode) = &index.manifest().mode else {

@@ -4,9 +4,12 @@
 //! are small integers over a common norm, and that breaks every error model; rotated they behave.
 //! The rotation keeps all inner products, so searching is unchanged by it.
 
+use core::mem;
+
 use chacha20::ChaCha20Rng;
 use rand_core::{Rng, SeedableRng};
 use rayon::prelude::*;
+use zeroize::Zeroizing;
 
 use crate::Vectors;
 
@@ -73,6 +76,8 @@ impl Rotation {
     #[must_use]
     pub fn apply(&self, vector: &[f32]) -> Vec<f32> {
         let mut x = vector.to_vec();
+        // A query leaves no copy behind.
+        let mut next = Zeroizing::new(vec![0.0; x.len()]);
         for round in &self.rounds {
             assert_eq!(
                 x.len(),
@@ -83,7 +88,10 @@ impl Rotation {
                 *x *= sign;
             }
             blocks(&mut x);
-            x = round.order.iter().map(|&from| x[from as usize]).collect();
+            for (next, &from) in next.iter_mut().zip(&round.order) {
+                *next = x[from as usize];
+            }
+            mem::swap(&mut x, &mut *next);
         }
         x
     }

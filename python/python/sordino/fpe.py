@@ -46,7 +46,7 @@ class FF1:
 
     def __init__(self, key: bytes, alphabet: str = DIGITS, *, allow_small_domain: bool = False) -> None:
         key = _arrays.octets(key, "key")
-        self._native = _sordino.Ff1(key, _text(alphabet, "alphabet"), bool(allow_small_domain))
+        self._native = _sordino.Ff1(key, _text(alphabet, "alphabet"), _flag(allow_small_domain, "allow_small_domain"))
 
     @property
     def min_len(self) -> int:
@@ -130,7 +130,7 @@ class Format:
 
     def __init__(self, name: str, key: bytes, *, bind_spelling: bool = False) -> None:
         key = _arrays.octets(key, "key")
-        self._native = _sordino.Format(_text(name, "name"), key, bool(bind_spelling))
+        self._native = _sordino.Format(_text(name, "name"), key, _flag(bind_spelling, "bind_spelling"))
 
     @overload
     def encrypt(self, field: str, tweak: bytes = b"") -> str: ...  # type: ignore[overload-overlap]
@@ -165,6 +165,13 @@ def _texts(
         raise InputError(f"{len(tweaks)} tweaks for {len(all_texts)} texts")
     done = native(all_texts, tweaks, encrypt)
     return done[0] if single else done
+
+
+def _flag(value: bool, name: str) -> bool:
+    """A switch: "false" from a file of settings is none, and would be true."""
+    if not isinstance(value, bool):
+        raise InputError(f"{name} is a {type(value).__name__}: expected True or False")
+    return value
 
 
 def _text(value: object, what: str) -> str:

@@ -1,5 +1,6 @@
 //! `sordino index add`.
 
+use super::advice::after_change;
 use super::input::{Input, Layout};
 use super::labels::Labelled;
 use super::list::QUOTING;
@@ -66,7 +67,7 @@ struct Report {
 pub(super) fn run(args: &Args, output: Output) -> Result<(), Error> {
     let keys = keys::owner(&args.key)?;
     let mut store = args.owned.open(&args.index, (&args.key, &keys), output)?;
-    let before = labels_of(&store);
+    let (before, recall) = (labels_of(&store), store.recall());
     let layout = args.input.layout(Some(store.manifest().ids))?;
     args.check_complete(&store, &layout)?;
     let first_id = store.next_number().filter(|_| !args.input.has_ids());
@@ -107,7 +108,7 @@ pub(super) fn run(args: &Args, output: Output) -> Result<(), Error> {
                 report.relabelled
             );
         }
-        text
+        text + &after_change(recall, &store)
     })
 }
 

@@ -2,10 +2,13 @@
 
 use sordino_search::manifest::Mode;
 use sordino_search::plan::Bytes;
-use sordino_search::{Instead, Measured};
+use sordino_search::{AnyDisk, Instead, Measured, Store};
 
 /// Recall of an index that is scored whole, below which a build says why and what would help.
 const ENOUGH: f64 = 0.95;
+
+/// A change of the recall that is more than chance.
+const LOST: f64 = 0.02;
 
 /// Why an index that is scored whole finds less than it should, and what would help.
 pub(super) fn precision(recall: f64, mode: &Mode, looked: bool) -> String {
@@ -25,6 +28,30 @@ pub(super) fn precision(recall: f64, mode: &Mode, looked: bool) -> String {
         text += ". --mode local has the exact order of what it stores";
     }
     text + ". Coordinates that are far larger than the others may be scaled, or --metric changed"
+}
+
+/// What a change has done to the recall, where it was measured again.
+pub(super) fn after_change(before: Option<f64>, store: &Store<AnyDisk>) -> String {
+    let (manifest, Some(recall)) = (store.manifest(), store.recall()) else {
+        return String::new();
+    };
+    if before == Some(recall) {
+        return String::new();
+    }
+    let mut text = format!("\nrecall@{} of held-out vectors: {recall:.3}", manifest.k);
+    if before.is_some_and(|before| recall < before - LOST) {
+        text += &format!(
+            ", where it was {:.3}: records were added that are unlike those before",
+            before.unwrap_or_default()
+        );
+    }
+    text + &match &manifest.mode {
+        Mode::Sealed(_) | Mode::Routed(_) if recall < ENOUGH => {
+            "; `sordino plan` shows the other modes".to_owned()
+        }
+        Mode::Sealed(_) | Mode::Routed(_) => String::new(),
+        mode => precision(recall, mode, manifest.second_look().is_some()),
+    }
 }
 
 /// The sense of what a build measured, and what to do.

@@ -5,7 +5,7 @@ use crate::{Error, Output, keys};
 use clap::Args;
 use serde::Serialize;
 use sordino_search::plan::Bytes;
-use sordino_search::{Copied, OwnerPublicKey, Recovered};
+use sordino_search::{Copied, OwnerPublicKey, Pins, Recovered};
 use std::path::{Path, PathBuf};
 
 /// Arguments of `sordino index backup`.
@@ -59,7 +59,9 @@ Examples:
   sordino index restore --from-manifests base.index --key owner.pub
 
 With --from-manifests, versions that are not whole are passed over and named. If one was passed over, restore a
-backup that has it rather than go on: the next change removes what is left of it.
+backup that has it rather than go on: the next change removes what is left of it. Of versions whose manifests are gone nothing
+shows that they were. With the owner's key file a version is refused that is older than the newest in OWNER_KEY.pins; with the
+public key it is taken, and commands that change the index refuse it until one of them says --restored.
 
 Readers who remember a version newer than the backup's refuse the older one: they are right to, and have
 to be told, by another way than the server (`query --pin`, Python's `pin`). Readers who were revoked since then are readers of the older version again:
@@ -94,7 +96,7 @@ pub(super) fn backup(args: &Backup, output: Output) -> Result<(), Error> {
 pub(super) fn restore(args: &Restore, output: Output) -> Result<(), Error> {
     let owner = keys::public(&args.key)?;
     let (backup, index) = match (&args.from_manifests, &args.backup, &args.index) {
-        (Some(index), ..) => return recover(index, &owner, output),
+        (Some(index), ..) => return recover(index, (&args.key, &owner), output),
         (None, Some(backup), Some(index)) => (backup, index),
         (None, ..) => {
             let why = "expected BACKUP and INDEX, or --from-manifests INDEX";
@@ -109,6 +111,7 @@ pub(super) fn restore(args: &Restore, output: Output) -> Result<(), Error> {
 #[derive(Serialize)]
 struct Mended<'a> {
     index: &'a Path,
+    id: String,
     version: u64,
     written: bool,
     passed: Vec<Passed>,
@@ -121,9 +124,17 @@ struct Passed {
     why: String,
 }
 
-fn recover(index: &Path, owner: &OwnerPublicKey, output: Output) -> Result<(), Error> {
-    let recovered = Place::of(index)?.recover(owner);
+fn recover(
+    index: &Path,
+    (key, owner): (&Path, &OwnerPublicKey),
+    output: Output,
+) -> Result<(), Error> {
+    // Beside a public key there is none.
+    let (place, known) = (Place::of(index)?, Pins::beside(key));
+    let name = place.name();
+    let recovered = place.recover(owner, |manifest| known.check_found(&name, manifest));
     let Recovered {
+        index: id,
         version,
         written,
         passed,
@@ -134,6 +145,7 @@ fn recover(index: &Path, owner: &OwnerPublicKey, output: Output) -> Result<(), E
     });
     let report = Mended {
         index,
+        id: hex::encode(id),
         version,
         written,
         passed: passed.collect(),
@@ -144,6 +156,7 @@ fn recover(index: &Path, owner: &OwnerPublicKey, output: Output) -> Result<(), E
             true => format!("{name}: version {version} is whole, and is the newest again"),
             false => format!("{name}: version {version} is whole: nothing was to mend"),
         };
+        text += &format!("\nit is of index {}", report.id);
         for Passed { version, why } in &report.passed {
             text += &format!("\nversion {version} was passed over: {why}");
         }

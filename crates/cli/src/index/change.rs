@@ -1,5 +1,6 @@
 //! `sordino index delete` and `sordino index compact`.
 
+use super::advice::after_change;
 use super::ids::{Ids, parsed};
 use super::info::stored;
 use super::list::{List, Part, QUOTING};
@@ -59,6 +60,8 @@ struct Report {
     records: usize,
     segments: usize,
     bytes: u64,
+    /// Recall of held-out vectors, if it was measured.
+    recall: Option<f64>,
 }
 
 pub(super) fn delete(args: &Delete, output: Output) -> Result<(), Error> {
@@ -76,6 +79,7 @@ pub(super) fn delete(args: &Delete, output: Output) -> Result<(), Error> {
         ));
     }
     let mut rng = random()?;
+    let before = store.recall();
     let deleted = store.change(|store| {
         store.compact_after(args.policy.compaction());
         store.delete(&mut rng, &ids)
@@ -85,11 +89,12 @@ pub(super) fn delete(args: &Delete, output: Output) -> Result<(), Error> {
     output.report(&report, || {
         format!(
             "{}: version {}, {} deleted; {} records left, the deleted stay stored until `sordino \
-             index compact`",
+             index compact`{}",
             args.index.display(),
             report.version,
             ids.len(),
-            report.records
+            report.records,
+            after_change(before, &store)
         )
     })
 }
@@ -98,7 +103,7 @@ pub(super) fn compact(args: &Compact, output: Output) -> Result<(), Error> {
     let keys = keys::owner(&args.key)?;
     let named = Error::index(&args.index);
     let mut store = args.owned.open(&args.index, (&args.key, &keys), output)?;
-    let (before, old) = (stored(store.manifest())?, store.version());
+    let (before, old, recall) = (stored(store.manifest())?, store.version(), store.recall());
     let bar = output.progress(None, "compacting");
     let mut rng = random()?;
     let done =
@@ -112,12 +117,13 @@ pub(super) fn compact(args: &Compact, output: Output) -> Result<(), Error> {
             return format!("{path}: version {old}: there is nothing to compact");
         }
         format!(
-            "{path}: version {}, {} records in {} segment(s), {} where there were {}",
+            "{path}: version {}, {} records in {} segment(s), {} where there were {}{}",
             report.version,
             report.records,
             report.segments,
             Bytes(report.bytes),
-            Bytes(before)
+            Bytes(before),
+            after_change(recall, &store)
         )
     })
 }
@@ -130,6 +136,7 @@ impl Report {
             records: store.len(),
             segments: store.manifest().segments().len(),
             bytes: stored(store.manifest())?,
+            recall: store.recall(),
         })
     }
 }

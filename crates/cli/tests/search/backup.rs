@@ -309,6 +309,46 @@ fn versions_that_are_not_whole_are_passed_over_and_named() {
     assert_eq!(deep(&place, "local")["version"], 3);
 }
 
+/// Who keeps a folder can take its newest manifests away, or put those of another index there.
+#[test]
+fn what_is_mended_is_the_version_and_the_index_that_the_owner_knows() {
+    let place = Place::new();
+    place.build_mode("local");
+    done(&place.line("index add @local @more.npy --key @owner.key"));
+    let newest = format!("local/manifests/{:020}", 2);
+    let second = fs::read(place.path(&newest)).unwrap();
+    fs::remove_file(place.path(&newest)).unwrap();
+    fs::remove_file(place.path("local/CURRENT")).unwrap();
+    let before = files(&place.path("local"));
+    let mend = |key: &str| {
+        place.line(&format!(
+            "index restore --from-manifests @local --key {key}"
+        ))
+    };
+    let error = failed(&mend("@owner.key"), 3);
+    assert!(error.contains("version 1"), "{error}");
+    assert_eq!(files(&place.path("local")), before);
+    // The manifest of another index has a higher number.
+    place.build("other", &["--mode", "local"]);
+    for _ in 0..2 {
+        done(&place.line("index add @other @more.npy --key @owner.key"));
+    }
+    let third = format!("manifests/{:020}", 3);
+    let planted = place.path("local").join(&third);
+    fs::copy(place.path("other").join(&third), &planted).unwrap();
+    for part in parts(&place.path("other")) {
+        let name = part.file_name().unwrap();
+        fs::copy(&part, place.path("local/parts").join(name)).unwrap();
+    }
+    let error = failed(&mend("@owner.pub"), 3);
+    assert!(error.contains("several indexes"), "{error}");
+    fs::remove_file(planted).unwrap();
+    fs::write(place.path(&newest), second).unwrap();
+    let mended = json(&mend("@owner.key"));
+    assert_eq!(mended["version"], 2);
+    assert_eq!(mended["id"].as_str().unwrap().len(), 32);
+}
+
 #[test]
 fn an_interrupted_copy_goes_on_where_all_but_its_current_was_copied() {
     let place = Place::new();

@@ -1,5 +1,7 @@
 //! The newest whole version of a directory whose `CURRENT` is gone or damaged.
 
+use std::collections::BTreeMap;
+
 use super::Folder;
 use super::manifests::signed;
 use super::range::Span;
@@ -10,6 +12,8 @@ use crate::{Disk, Error};
 /// The version that is the newest again, and those that are not.
 #[derive(Debug)]
 pub struct Recovered {
+    /// The index's id.
+    pub index: [u8; 16],
     /// The version.
     pub version: u64,
     /// True if `CURRENT` was written: otherwise it was whole, and so was the version that it names.
@@ -20,12 +24,17 @@ pub struct Recovered {
 
 impl<D: Disk> Folder<D> {
     /// Makes the newest whole version the newest again, where nothing says any more which one is: its manifest is signed
-    /// by `owner`, and all its parts are whole. The next change removes parts of newer ones that were passed over.
+    /// by `owner`, and all its parts are whole. The next change removes parts of newer ones that were passed over. `check` is asked of that
+    /// version before it is: who keeps the folder may have taken newer ones away.
     ///
     /// # Errors
-    /// [`Error::NoIndex`], [`Error::Locked`], [`Error::File`]. If no version is whole: the newest one's fault. If `CURRENT`
+    /// Those of `check`. [`Error::Malformed`] for a folder with manifests of several indexes. [`Error::NoIndex`], [`Error::Locked`], [`Error::File`]. If no version is whole: the newest one's fault. If `CURRENT`
     /// names a version that is not whole: its fault, and nothing is gone back from.
-    pub fn recover(&self, owner: &OwnerPublicKey) -> Result<Recovered, Error> {
+    pub fn recover(
+        &self,
+        owner: &OwnerPublicKey,
+        check: impl FnOnce(&SignedManifest) -> Result<(), Error>,
+    ) -> Result<Recovered, Error> {
         match self.current() {
             Ok(_) | Err(Error::Lost { .. } | Error::Malformed { .. }) => (),
             Err(error) => return Err(error),
@@ -34,8 +43,11 @@ impl<D: Disk> Folder<D> {
         // Only now does nobody else write it.
         match self.current() {
             Ok(current) => {
-                self.check_whole(&self.manifest(&current, owner)?)?;
+                let manifest = self.manifest(&current, owner)?;
+                self.check_whole(&manifest)?;
+                check(&manifest)?;
                 return Ok(Recovered {
+                    index: manifest.index,
                     version: current.version,
                     written: false,
                     passed: Vec::new(),
@@ -44,13 +56,17 @@ impl<D: Disk> Folder<D> {
             Err(Error::Lost { .. } | Error::Malformed { .. }) => (),
             Err(error) => return Err(error),
         }
+        let versions = self.versions()?;
+        self.check_one(&versions, owner)?;
         let mut passed = Vec::new();
-        for version in self.versions()?.into_iter().rev() {
+        for version in versions.into_iter().rev() {
             match self.whole(version, owner) {
                 Ok(manifest) => {
+                    check(&manifest)?;
                     self.prepare(&manifest)?;
                     self.switch()?;
                     return Ok(Recovered {
+                        index: manifest.index,
                         version,
                         written: true,
                         passed,
@@ -62,6 +78,28 @@ impl<D: Disk> Folder<D> {
         let path = self.root.clone();
         let newest = passed.into_iter().next();
         Err(newest.map_or(Error::NoIndex { path }, |(_, error)| error))
+    }
+
+    /// Refuses manifests of several indexes: the one with the higher number would win, whatever was here.
+    fn check_one(&self, versions: &[u64], owner: &OwnerPublicKey) -> Result<(), Error> {
+        let signed = versions.iter().filter_map(|&version| {
+            let bytes = self.manifest_bytes(version).ok()?;
+            signed(&bytes, version, owner).ok()
+        });
+        let of: BTreeMap<[u8; 16], u64> = signed.map(|it| (it.index, it.version)).collect();
+        if of.len() < 2 {
+            return Ok(());
+        }
+        let each = of.iter().map(|(index, version)| {
+            let index: String = index.iter().map(|byte| format!("{byte:02x}")).collect();
+            format!("{index} (up to version {version})")
+        });
+        let each = each.collect::<Vec<String>>().join(" and ");
+        let why = format!(
+            "manifests of several indexes of this owner: {each}. Move those away that do not belong here"
+        );
+        let what = "folder";
+        Err(Error::Malformed { what, why })
     }
 
     /// The manifest of a version, if that is whole.

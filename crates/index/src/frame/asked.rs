@@ -43,11 +43,10 @@ impl Frame {
         }
         let norm = length(query);
         let unit = query.iter().map(|&x| to_f32(f64::from(x) / norm));
-        let mut unit = Zeroizing::new(unit.collect::<Vec<f32>>());
+        let unit = self.widened(unit);
         let pairs = query.iter().zip(&self.centre);
         let along = pairs.map(|(&x, &centre)| f64::from(x) * f64::from(centre));
         let along = along.sum::<f64>() / norm;
-        unit.resize(self.width, 0.0);
         let turned = Zeroizing::new(self.rotation.apply(&unit));
         Ok(self.by_product(&turned, norm, along))
     }
@@ -90,9 +89,9 @@ impl Frame {
                 let square = (length / bound).powi(2);
                 let weight = (square + 0.5).sqrt();
                 let over = p.iter().map(|&x| f64::from(x) / bound / weight);
-                let mut lifted: Vec<f64> = over.collect();
+                let mut lifted = Zeroizing::new(over.collect::<Vec<f64>>());
                 self.add_axis(&mut lifted, self.dim(), -0.5f64.sqrt() / weight);
-                let lifted: Vec<f32> = lifted.into_iter().map(to_f32).collect();
+                let lifted: Vec<f32> = lifted.iter().copied().map(to_f32).collect();
                 let area = bound * bound;
                 let times = 6f64.sqrt() * weight * area;
                 (Zeroizing::new(lifted), (times, -square * area))

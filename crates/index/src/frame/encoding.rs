@@ -12,6 +12,12 @@ const UNKNOWN: u32 = u32::MAX;
 const LARGEST: f64 = 4.0 * LONGEST;
 
 impl Frame {
+    /// True if vectors have the same residuals in another frame of the same rotation, whose bound and recall may be others.
+    #[must_use]
+    pub fn shares_residuals(&self, other: &Self) -> bool {
+        (&self.centre, &self.bases) == (&other.centre, &other.bases)
+    }
+
     /// The encoding: the bound, the recall, the number of bases, then centre and bases in single precision; all little-endian.
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
@@ -61,5 +67,16 @@ impl Frame {
             recall: (recall != UNKNOWN).then_some(recall),
             ..Self::new(metric, rotation, centre.to_vec(), bases.to_vec())
         })
+    }
+}
+
+/// Without the centre and the bases, by which vectors show.
+impl core::fmt::Debug for Frame {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("Frame")
+            .field("metric", &self.metric)
+            .field("dim", &self.dim())
+            .field("bases", &self.bases())
+            .finish_non_exhaustive()
     }
 }

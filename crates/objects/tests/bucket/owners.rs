@@ -304,7 +304,7 @@ fn tasks_write_their_segments_into_the_store() {
         &mut |_| (),
     );
     two.take(piece.unwrap()).unwrap();
-    assert_eq!(one.finish(&mut rng(20), 2).unwrap(), 1);
+    assert_eq!(one.finish(&mut rng(20), 2).unwrap().version, 1);
     for seed in [21, 22] {
         let late = two.finish(&mut rng(seed), 1);
         assert!(matches!(late, Err(Error::Overtaken { .. })), "{late:?}");

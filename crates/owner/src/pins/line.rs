@@ -1,6 +1,7 @@
 //! A line of an owner's memory: the version that it knows of the index in a place.
 
 use std::fmt;
+use std::path::Path;
 
 use sordino_index::{Pin, SignedManifest};
 
@@ -16,11 +17,28 @@ pub(super) fn newest(lines: &[Line], index: &[u8; 16]) -> Option<Pin> {
     of.map(|line| line.pin).max_by_key(|pin| pin.version)
 }
 
-/// The version that one in this place has to follow from: of the index that belongs there, or of its own if it comes there first.
-pub(super) fn expected(lines: &[Line], place: &str, found: &SignedManifest) -> Option<Pin> {
-    let there = lines.iter().find(|line| line.place == place);
-    let index = there.map_or(found.index, |line| line.pin.index);
-    newest(lines, &index)
+/// The versions that one in these places, which are one, has to follow from: of the index that belongs there, or of its own if it comes there first.
+pub(super) fn expected(lines: &[Line], places: &[String], found: &SignedManifest) -> Vec<Pin> {
+    let there = places
+        .iter()
+        .flat_map(|place| lines.iter().filter(move |line| line.place == *place));
+    let mut indexes: Vec<[u8; 16]> = there.map(|line| line.pin.index).collect();
+    if indexes.is_empty() {
+        indexes.push(found.index);
+    }
+    let known = indexes.iter().filter_map(|index| newest(lines, index));
+    known.collect()
+}
+
+/// A folder's name as text, which no other folder has.
+pub(super) fn name(folder: &Path) -> String {
+    let mut name = String::new();
+    for chunk in folder.as_os_str().as_encoded_bytes().utf8_chunks() {
+        name += chunk.valid();
+        let wrong = chunk.invalid().iter();
+        name.extend(wrong.map(|byte| format!("\0{byte:02x}")));
+    }
+    name
 }
 
 /// Puts a version in the place of all that is known of its index, and the index in this place.
@@ -33,6 +51,13 @@ pub(super) fn put(lines: &mut Vec<Line>, place: &str, pin: Pin) {
         let place = place.to_owned();
         lines.push(Line { place, pin });
     }
+}
+
+/// The same, unless a version that is as new is known of this index: then that one is put in this place.
+pub(super) fn raise(lines: &mut Vec<Line>, place: &str, pin: Pin) {
+    let known = newest(lines, &pin.index);
+    let known = known.filter(|known| known.version >= pin.version);
+    put(lines, place, known.unwrap_or(pin));
 }
 
 impl fmt::Display for Line {
@@ -136,6 +161,26 @@ mod tests {
         }
     }
 
+    #[cfg(unix)]
+    #[test]
+    fn folders_have_names_of_their_own_whatever_their_bytes_are() {
+        use std::ffi::OsStr;
+        use std::os::unix::ffi::OsStrExt;
+        let names = [
+            &b"/a\xff"[..],
+            b"/a\xfe",
+            b"/a\xef\xbf\xbd",
+            b"/a",
+            b"/\xffa",
+        ];
+        let names = names.map(|bytes| name(Path::new(OsStr::from_bytes(bytes))));
+        for (at, name) in names.iter().enumerate() {
+            assert!(!names[..at].contains(name));
+            let line = line(7, 1, name);
+            assert_eq!(Line::parse(&line.to_string()), Some(line));
+        }
+    }
+
     #[test]
     fn an_index_has_one_version_in_all_its_places_and_a_place_one_index() {
         let mut lines = vec![line(1, 3, "/a"), line(2, 9, "/b")];
@@ -145,6 +190,18 @@ mod tests {
             [line(1, 4, "/a"), line(2, 9, "/b"), line(1, 4, "/c")]
         );
         assert_eq!(newest(&lines, &[1; 16]), Some(line(1, 4, "").pin));
+        raise(&mut lines, "/c", line(1, 3, "").pin);
+        raise(&mut lines, "/d", line(2, 8, "").pin);
+        assert_eq!(
+            lines,
+            [
+                line(1, 4, "/a"),
+                line(2, 9, "/b"),
+                line(1, 4, "/c"),
+                line(2, 9, "/d")
+            ]
+        );
+        lines.pop();
         put(&mut lines, "/a", line(3, 1, "").pin);
         assert_eq!(
             lines,

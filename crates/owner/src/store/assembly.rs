@@ -22,7 +22,7 @@ use sordino_index::manifest::{
     Checking, ColumnSegment, FramePart, MAX_DIM, MAX_K, MAX_SEGMENTS, Manifest, Mode, PartKind,
     SHARED, SignedManifest,
 };
-use sordino_index::{Disk, Error, Files, IdKind};
+use sordino_index::{Disk, Error, Files, IdKind, Pin};
 use sordino_vectors::Vectors;
 use sordino_vectors::u32_of;
 
@@ -32,7 +32,7 @@ use super::stream::Stream;
 use super::tagged::malformed;
 use super::{Blueprint, Piece};
 use crate::column::measure;
-use crate::frame;
+use crate::frame::{self, SAMPLE};
 use crate::random::{build_name, random};
 use crate::recall::Recall;
 use crate::spec::{Batch, Form, Spec};
@@ -122,7 +122,7 @@ impl<D: Disk> Assembly<D> {
         folder.create()?;
         folder.collect(&[])?;
         let (rotation, version) = (random(rng), folder.highest()? + 1);
-        let frame = frame::trained(spec.metric, rotation, (sample, n), random(rng), false);
+        let frame = frame::trained(spec.metric, rotation, (sample, SAMPLE), random(rng), false);
         let mut blueprint = Blueprint {
             build: build_name(rng),
             version,
@@ -250,13 +250,13 @@ impl<D: Disk> Assembly<D> {
         )
     }
 
-    /// Signs the index of tasks 0 to `tasks - 1`, and makes it the newest version, whose number it returns. The store is opened when the assembly
-    /// is dropped, and its lock with it.
+    /// Signs the index of tasks 0 to `tasks - 1`, and makes it the newest version, whose pin it returns: what is in the folder afterwards may be another
+    /// one. The store is opened when the assembly is dropped, and its lock with it.
     ///
     /// # Errors
     /// [`Error::Malformed`] if the segment of a task was not taken, or there are others; [`Error::TooLarge`]; those of files. Nothing that was
     /// taken is lost: where a disk or a store failed, call it again.
-    pub fn finish<R: CryptoRng + ?Sized>(&mut self, rng: &mut R, tasks: u64) -> Result<u64, Error> {
+    pub fn finish<R: CryptoRng + ?Sized>(&mut self, rng: &mut R, tasks: u64) -> Result<Pin, Error> {
         if self.finished {
             return Err(malformed("none is left to do: the index is finished"));
         }
@@ -288,7 +288,7 @@ impl<D: Disk> Assembly<D> {
         self.folder.switch()?;
         self.finished = true;
         drop(self.folder.collect(&parts));
-        Ok(manifest.version)
+        Ok(Pin::of(manifest))
     }
 
     /// The manifest of all segments that were taken, whose lists are written. One that is written once is written again after a

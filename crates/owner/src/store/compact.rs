@@ -30,8 +30,8 @@ impl<D: Disk> Store<D> {
     /// returns the new version; or the old one, if there is nothing to do.
     ///
     /// Open, masked and local mode keep what they store of a vector exactly (open mode but for the last bit of single precision), under new pads and keys.
-    /// Where all records are written again and lie clearly nearer to a centre and bases that are trained on them now, they are stored relative to those, which
-    /// rounds them once more.
+    /// Where all records are written again and some of them, which are left out of training, lie clearly nearer to a centre and bases that are trained on the
+    /// others now, they are stored relative to those, which rounds them once more. In modes that score all rows the recall is not known from then on.
     /// All that is under an older content key than its label's newest is written under that: from then on nobody who was
     /// revoked can read it, and older keys are given to nobody. A label that a record has left for another one gets a new
     /// key, so that whoever is granted it later has none of what the record was. Segments at the front that are full, under the newest key,
@@ -39,7 +39,7 @@ impl<D: Disk> Store<D> {
     /// their hints. Sealed mode clusters all records anew from their 8-bit codes, which the owner keeps
     /// beside the buckets for this (a byte for each coordinate, and a record id): what 8 bits hold is
     /// kept exactly too. Routed mode clusters anew from 12-bit codes, to which what was added since is rounded once. The exact
-    /// vectors of a second look stay as they are.
+    /// vectors of a second look stay as they are where the frame does.
     ///
     /// The files of the version before stay until the next change or opening.
     ///
@@ -126,7 +126,8 @@ impl<D: Disk> Store<D> {
             self.read_live(at, &mut waiting)?;
         }
         let rows = waiting.take(usize::MAX)?;
-        let (frame, rows) = match self.retrained(rng, &[&rows]) {
+        let (frame, rows) = match self.retrained(rng, &[&rows], rows.ids.len()) {
+            Some(frame) if frame.shares_residuals(&self.frame) => (frame, rows),
             Some(frame) => {
                 let rows = rows.reframed(&self.frame, &frame)?;
                 (frame, rows)
@@ -175,35 +176,43 @@ impl<D: Disk> Store<D> {
             }
         }
         let first: Vec<&Rows> = first.iter().collect();
-        Ok(self.retrained(rng, &first))
+        Ok(self.retrained(rng, &first, frame::SAMPLE))
     }
 
-    /// A frame trained on these rows, if their residuals are clearly shorter in it, or some of them are too long to be lifted in the one that
-    /// there is. To stay in a frame keeps what is stored exactly.
-    fn retrained<R: CryptoRng + ?Sized>(&self, rng: &mut R, rows: &[&Rows]) -> Option<Frame> {
+    /// A frame trained on these rows, if their residuals are clearly shorter in it, or the one that there is for longer vectors, if some are too
+    /// long to be lifted in it. To stay in a frame keeps what is stored exactly.
+    fn retrained<R: CryptoRng + ?Sized>(
+        &self,
+        rng: &mut R,
+        rows: &[&Rows],
+        n: usize,
+    ) -> Option<Frame> {
         let old = &self.frame;
-        let restored = rows.iter().flat_map(|rows| {
-            let marks = rows.marks.iter().enumerate();
-            marks.flat_map(|(row, mark)| old.restored(&old.whole(mark.base, rows.vectors.row(row))))
+        let of = |rows: &Rows, row: usize| old.whole(rows.marks[row].base, rows.vectors.row(row));
+        let all = rows.iter().copied();
+        let all = all.flat_map(|rows| (0..rows.ids.len()).map(move |row| (rows, row)));
+        // A frame is nearer to the vectors that it was trained on than to others.
+        let (teach, held) = frame::parted(all);
+        let teach = teach.into_iter();
+        let teach = teach.flat_map(|(rows, row)| old.restored(&of(rows, row)));
+        let sample = Vectors::new(old.dim(), teach.collect()).ok()?;
+        let (rotation, hidden) = (self.manifest.rotation, self.access.is_some());
+        let new = frame::trained(old.metric(), rotation, (&sample, n), random(rng), hidden);
+        let lengths = held.into_iter().map(|(rows, row)| {
+            let y = new.centred(&old.restored(&of(rows, row)));
+            let after = length(&new.residual(new.nearest_base(&y), &y));
+            (length(rows.vectors.row(row)), after)
         });
-        let sample = Vectors::new(old.dim(), restored.collect()).ok()?;
-        let seed = random(rng);
-        let rotation = self.manifest.rotation;
-        let of = (&sample, sample.len());
-        let hidden = self.access.is_some();
-        let new = frame::trained(old.metric(), rotation, of, seed, hidden);
-        let before = rows.iter().flat_map(|rows| rows.vectors.rows().map(length));
-        let after = sample.rows().map(|row| {
-            let y = new.centred(row);
-            length(&new.residual(new.nearest_base(&y), &y))
-        });
-        let pairs = before.zip(after).filter(|(before, _)| *before > 0.0);
-        let gains = pairs.map(|(before, after)| (before / after.max(before * 1e-9)).log2());
-        let gain = gains.sum::<f64>() / sample.len() as f64;
+        if frame::gain(lengths) > CLEARLY {
+            return Some(new);
+        }
         let lifted = matches!(self.manifest.mode, Mode::Routed(_) | Mode::Sealed(_));
-        let long = lifted && rows.iter().any(|rows| !rows.beyond(old).is_empty());
-        let new = new.with_recall(old.recall());
-        (gain > CLEARLY || long).then_some(new)
+        if !lifted || rows.iter().all(|rows| rows.beyond(old).is_empty()) {
+            return None;
+        }
+        let lengths = rows.iter().flat_map(|rows| rows.lengths(old));
+        let longer = frame::rebound(old, lengths.collect());
+        (longer.longest() > old.longest()).then_some(longer)
     }
 
     /// No change of what records carry, which is written anew all the same if it is under older keys.
@@ -319,13 +328,21 @@ fn wish(mode: &Mode, k: usize, n: usize) -> Wish {
 mod tests {
     use super::*;
     use crate::Store;
+    use crate::spec::Batch;
     use crate::spec::{Form, Spec};
     use rand::SeedableRng;
     use rand::rngs::StdRng;
-    use sordino_index::manifest::Packing;
+    use sordino_index::manifest::{Packing, PartKind};
     use sordino_index::{Id, OwnerKeys};
+    use sordino_vectors::metric::Metric;
     use sordino_vectors::synthetic;
     use std::collections::BTreeMap;
+    use tempfile::TempDir;
+
+    const ROUTED: Form = Form::Routed {
+        recall: 0.8,
+        queries: 5,
+    };
 
     /// The stored form of each record, whatever the segment.
     fn stored(store: &Store) -> BTreeMap<Id, (u8, Vec<f32>)> {
@@ -395,5 +412,130 @@ mod tests {
                 store.delete(rng, &[9999u32]).unwrap();
             }
         }
+    }
+
+    fn euclidean(
+        form: Form,
+        rows: impl IntoIterator<Item = Vectors>,
+        k: usize,
+    ) -> (TempDir, Store) {
+        let spec = Spec {
+            form,
+            k,
+            metric: Metric::Euclidean,
+            ..Spec::default()
+        };
+        let (rng, keys) = (&mut StdRng::seed_from_u64(1), keys());
+        let batches = rows.into_iter().map(|rows| Ok(rows.into()));
+        let dir = tempfile::tempdir().unwrap();
+        let made = Store::create(dir.path(), rng, &keys, &spec, batches, &mut |_| ());
+        (dir, made.unwrap())
+    }
+
+    fn keys() -> OwnerKeys {
+        OwnerKeys::from_master([4; 32])
+    }
+
+    /// Rows of which some lie where no others do.
+    fn with_outliers(n: usize) -> Vectors {
+        let (rows, _) = synthetic::clustered(n, 1, 8, 3);
+        let mut data = rows.as_slice().to_vec();
+        for (at, row) in data.chunks_exact_mut(8).enumerate() {
+            let far = if at % 25 == 7 { at as f32 } else { 0.0 };
+            row.iter_mut().for_each(|x| *x += far);
+        }
+        Vectors::new(8, data).unwrap()
+    }
+
+    #[test]
+    fn the_same_rows_stay_in_their_frame() {
+        for n in [40, 300, 1000] {
+            let (_dir, mut store) = euclidean(Form::Local, [with_outliers(n)], 5);
+            let (frame, recall) = (store.frame.clone(), store.recall());
+            assert!(recall.is_some());
+            let rng = &mut StdRng::seed_from_u64(2);
+            store.delete(rng, &[1u32]).unwrap();
+            store.compact(rng, &mut |_| ()).unwrap();
+            assert!(store.frame.shares_residuals(&frame), "{n}");
+            assert_eq!(store.recall(), recall);
+        }
+    }
+
+    #[test]
+    fn recall_that_was_measured_in_another_frame_is_not_shown() {
+        let (_dir, mut store) = euclidean(Form::Local, [with_outliers(40)], 5);
+        let frame = store.frame.clone();
+        let mut data = synthetic::uniform(400, 8, 1).as_slice().to_vec();
+        data.iter_mut().for_each(|x| *x += 500.0);
+        let rng = &mut StdRng::seed_from_u64(2);
+        let more = Batch::from(Vectors::new(8, data).unwrap());
+        store.add(rng, [Ok(more)], &mut |_| ()).unwrap();
+        store.compact(rng, &mut |_| ()).unwrap();
+        assert!(!store.frame.shares_residuals(&frame));
+        assert_eq!(store.recall(), None);
+    }
+
+    #[test]
+    fn a_frame_of_clusters_is_of_all_records_in_whatever_order_they_come() {
+        let part = |scale: f32, seed| {
+            let mut data = synthetic::uniform(frame::SAMPLE, 4, seed)
+                .as_slice()
+                .to_vec();
+            data.iter_mut().for_each(|x| *x *= scale);
+            Vectors::new(4, data).unwrap()
+        };
+        let (_dir, store) = euclidean(ROUTED, [part(1.0, 1), part(100.0, 2)], 5);
+        let Mode::Routed(mode) = &store.manifest.mode else {
+            unreachable!("routed")
+        };
+        assert!(mode.tail.segments.is_empty());
+    }
+
+    /// Rows that are far longer are scored whole, unless too few would be left.
+    #[test]
+    fn all_records_of_a_clustered_index_may_be_results() {
+        let mut data = synthetic::uniform(200, 8, 1).as_slice().to_vec();
+        data[..4 * 8].iter_mut().for_each(|x| *x *= 1e4);
+        let rows = Vectors::new(8, data).unwrap();
+        for (k, tail) in [(190, 1), (198, 0)] {
+            let (_dir, store) = euclidean(ROUTED, [rows.clone()], k);
+            assert_eq!(store.manifest.segments().len(), 1 + tail, "{k}");
+        }
+    }
+
+    #[test]
+    fn the_bytes_of_a_frame_do_not_tell_how_records_came() {
+        let rows = synthetic::uniform(50_000, 4, 1);
+        let part = |n: usize| {
+            let parts = rows.as_slice().chunks(4 * n);
+            parts.map(|data| Vectors::new(4, data.to_vec()).unwrap())
+        };
+        let len = |n: usize| {
+            let (_dir, store) = euclidean(Form::Local, part(n), 5);
+            store.manifest.part(PartKind::Frame, None).unwrap().len
+        };
+        assert_eq!(len(50_000), len(3000));
+    }
+
+    #[test]
+    fn exact_vectors_stay_as_they_are_where_the_frame_does() {
+        let (rng, keys) = (&mut StdRng::seed_from_u64(1), keys());
+        let spec = Spec {
+            form: ROUTED,
+            k: 5,
+            metric: Metric::Euclidean,
+            second_look: Some(20),
+            ..Spec::default()
+        };
+        let batches = [Ok(with_outliers(600).into())];
+        let dir = tempfile::tempdir().unwrap();
+        let made = Store::create(dir.path(), rng, &keys, &spec, batches, &mut |_| ());
+        let mut store = made.unwrap();
+        store.delete(rng, &[1u32]).unwrap();
+        let (frame, before) = (store.frame.clone(), store.exact().unwrap());
+        store.compact(rng, &mut |_| ()).unwrap();
+        assert!(store.frame.shares_residuals(&frame));
+        assert_eq!(store.exact().unwrap(), before);
+        assert_eq!(before.len(), 599);
     }
 }

@@ -21,7 +21,7 @@ use crate::frame;
 use crate::measured::Measured;
 use crate::random::random;
 use crate::segment::SegmentWriter;
-use crate::spec::{Batch, Spec};
+use crate::spec::{Batch, Form, Spec};
 use crate::step::Step;
 use crate::trained::Assigned;
 
@@ -173,16 +173,25 @@ impl First {
         let first = batches.next().ok_or(sordino_vectors::Error::NoVectors)??;
         let dim = first.vectors.dim();
         let look = spec.check(first.vectors.len(), dim)?;
-        let mut head = vec![first];
+        let (mut head, mut training) = (vec![first], None);
         let (frame, rotation, assigned) = match given {
             Some(given) => (given.frame, given.rotation, Some(given.assigned)),
             None => {
                 let rotation = random(rng);
-                let sample = sample(&mut head, &mut batches, dim)?;
-                spec.metric.check(&sample, 0)?;
-                let of = (&sample, sample.len());
-                let hidden = spec.own_readers;
-                let frame = frame::trained(spec.metric, rotation, of, random(rng), hidden);
+                let (seed, hidden) = (random(rng), spec.own_readers);
+                let frame = match spec.form {
+                    // A frame of all records is made when they are there.
+                    Form::Sealed { .. } | Form::Routed { .. } => {
+                        training = Some((rotation, seed, hidden));
+                        Frame::origin(spec.metric, rotation, dim)
+                    }
+                    Form::Masked(_) | Form::Open(_) | Form::Local => {
+                        let sample = sample(&mut head, &mut batches, dim)?;
+                        spec.metric.check(&sample, 0)?;
+                        let of = (&sample, frame::SAMPLE);
+                        frame::trained(spec.metric, rotation, of, seed, hidden)
+                    }
+                };
                 (frame, rotation, None)
             }
         };
@@ -200,7 +209,7 @@ impl First {
         let writer = writer.of_label(access.as_ref(), UNLABELLED);
         let batches = head.into_iter().map(Ok).chain(batches);
         let stream = Stream::new(frame, spec.ids, look);
-        let stream = stream.read_by(access).assigned(assigned);
+        let stream = stream.read_by(access).assigned(assigned).trained(training);
         let (mut draft, measured) = stream.write(rng, folder, &writer, spec, batches, progress)?;
         let (dim, k) = (u32_of(dim), u32_of(spec.k));
         let kind = (spec.metric, rotation);

@@ -273,7 +273,7 @@ impl Draft {
         (wish, frame): (Wish, Frame),
         progress: &mut dyn FnMut(Step),
     ) -> Result<(Self, Measured), Error> {
-        let far = rows.beyond(&frame);
+        let (far, frame) = far(&rows, frame, wish.k);
         let (rows, given, far) = match far.is_empty() {
             true => (rows, given, None),
             false => {
@@ -316,6 +316,17 @@ impl Draft {
         }
         Ok((draft, base.measured))
     }
+}
+
+/// The rows that are scored whole, because they are far longer than the others, and the frame for those that are not: these are enough for
+/// `k` results.
+fn far(rows: &Rows, frame: Frame, k: usize) -> (Vec<usize>, Frame) {
+    let far = rows.beyond(&frame);
+    if far.is_empty() || rows.vectors.len() - far.len() >= k {
+        return (far, frame);
+    }
+    let longest = rows.lengths(&frame).into_iter().fold(0.0, f64::max);
+    (Vec::new(), frame.with_bound(longest))
 }
 
 /// A new index's id: a keyed digest of its first segment's id, so that it is as fresh as that one.

@@ -200,6 +200,12 @@ impl<D: Disk> Store<D> {
         Ok(carried)
     }
 
+    /// The codes of all exact vectors.
+    #[cfg(test)]
+    pub(super) fn exact(&self) -> Result<ById, Error> {
+        Ok(self.carried()?.exact.unwrap_or_default())
+    }
+
     /// Brings what the draft's records carry up to these and to what a change brings.
     pub(super) fn change_payloads<R: CryptoRng + ?Sized>(
         &self,
@@ -209,7 +215,8 @@ impl<D: Disk> Store<D> {
         changes: Carried,
     ) -> Result<(), Error> {
         let mut all = self.carried()?;
-        let reframed = draft.framed.is_none() && all.exact.is_some();
+        // A clustered index writes its frame again at every compaction, also if it is the same.
+        let reframed = all.exact.is_some() && !draft.frame.shares_residuals(&self.frame);
         if reframed {
             all = all.reframed(&self.frame, &draft.frame)?;
         }

@@ -1,5 +1,7 @@
 //! The version that an owner knows, so that nobody who keeps an index takes a change back.
 
+use std::path::Path;
+
 use sordino_index::folder::Folder;
 use sordino_index::{Disk, Error, OwnerFault, OwnerPublicKey, Pin, SignedManifest};
 
@@ -11,6 +13,11 @@ impl<D: Disk> Store<D> {
     #[must_use]
     pub fn pin(&self) -> Pin {
         Pin::of(&self.manifest)
+    }
+
+    /// The folder.
+    pub(crate) fn root(&self) -> &Path {
+        self.folder.root()
     }
 
     /// Refuses a pin that the newest version does not follow from.

@@ -13,6 +13,7 @@ use super::draft::Draft;
 use super::payloads::Carried;
 use super::records::Records;
 use super::waiting::Waiting;
+use crate::frame;
 use crate::measured::Measured;
 use crate::random::random;
 use crate::recall::Recall;
@@ -37,6 +38,8 @@ pub(super) struct Stream {
     access: Option<Directory>,
     /// The clusters of all records that will come, if they are known.
     assigned: Option<Assigned>,
+    /// The rotation and the seed of a frame that is trained on all records once they are there, and if some may be hidden from readers.
+    training: Option<([u8; 32], [u8; 32], bool)>,
     pub(super) carried: Carried,
 }
 
@@ -53,6 +56,7 @@ impl Stream {
             look,
             access: None,
             assigned: None,
+            training: None,
         }
     }
 
@@ -64,6 +68,11 @@ impl Stream {
     /// The same stream, of records whose clusters may be known.
     pub(super) fn assigned(self, assigned: Option<Assigned>) -> Self {
         Self { assigned, ..self }
+    }
+
+    /// The same stream, whose frame may have to be trained on all records that will come.
+    pub(super) fn trained(self, training: Option<([u8; 32], [u8; 32], bool)>) -> Self {
+        Self { training, ..self }
     }
 
     /// The same stream, with records without ids numbered from here on.
@@ -117,6 +126,11 @@ impl Stream {
     ) -> Result<(Draft, Option<Measured>), Error> {
         for batch in batches {
             self.take_in(batch?)?;
+        }
+        if let Some((rotation, seed, hidden)) = self.training.take() {
+            let sample = self.waiting.sample(frame::SAMPLE)?;
+            let of = (&sample, self.waiting.len());
+            self.frame = frame::trained(self.frame.metric(), rotation, of, seed, hidden);
         }
         let given = self.assigned.take();
         let given = match self.waiting.order() {

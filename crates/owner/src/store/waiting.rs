@@ -38,6 +38,13 @@ impl Waiting {
         self.ids.len()
     }
 
+    /// The vectors of at most `most` records, evenly spread over all that came.
+    pub(super) fn sample(&self, most: usize) -> Result<Vectors, Error> {
+        let step = self.len().div_ceil(most).max(1);
+        let rows = self.data.chunks_exact(self.dim).step_by(step);
+        Ok(Vectors::new(self.dim, rows.flatten().copied().collect())?)
+    }
+
     /// The order of all ids, if they are not in it.
     pub(super) fn order(&self) -> Option<Vec<usize>> {
         order(&self.ids)

@@ -15,7 +15,7 @@
 //! | changed answers | Ben-David, Kalai and Paneth, *Verifiable private information retrieval*, TCC 2022; the test is of the kind of Freivalds', *Probabilistic machines can use less running time*, IFIP 1977 | `lies`; `clusters` in routed mode; the tests `lies` beside these | open mode without checks; in routed mode, which has no index without check rows, changes below the tolerance |
 //! | messages of one index in another | Abadi and Needham, *Prudent engineering practice for cryptographic protocols*, S&P 1994 | `confusion` | for scores, open mode without checks; for an index, a client without a pin |
 //! | older versions and forks | Mazières and Shasha, *Building secure file systems out of Byzantine storage*, PODC 2002; Li, Krohn, Mazières and Shasha, *SUNDR*, OSDI 2004 | `forks`; `pins` and `versions` in `store` | a client without a pin |
-//! | an older version that its owner signed, shown to the owner | the same | `rollback`: a folder that takes a revocation or a deletion back | an owner that remembers no version |
+//! | an older version that its owner signed, shown to the owner | the same | `rollback`: a folder that takes a revocation or a deletion back; `turning`: one that changes between two looks | an owner that remembers no version |
 //! | weaker parameters | Adrian et al., *Imperfect forward secrecy*, CCS 2015; Bhargavan et al., *Downgrade resilience in key-exchange protocols*, S&P 2016 | `downgrade`; `a_changed_manifest_or_setup_is_refused_before_any_query` in `hostile_servers.rs`; `parameters_below_128_bits_are_read_only_by_who_asks_for_them` in `pir/tests/hostile.rs` | a client without a pin; `Params::published_from_bytes` |
 //!
 //! Time of decryption (Kocher, CRYPTO 1996) is looked for by `scripts/constant_time.sh`, under memcheck.
@@ -41,4 +41,5 @@ mod selective;
 mod sessions;
 mod sharing;
 mod statistics;
+mod turning;
 mod volume;

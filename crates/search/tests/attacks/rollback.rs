@@ -19,7 +19,7 @@ const NONE: [String; 0] = [];
 type Work = fn(&mut Store) -> Result<u64, Error>;
 
 /// An owner's folder, which somebody else keeps, and the owner's memory of it beside the key.
-struct Kept {
+pub(crate) struct Kept {
     dir: TempDir,
 }
 
@@ -34,7 +34,7 @@ fn bob() -> ReaderSecret {
 
 impl Kept {
     /// An index that bob may read, at version 2.
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let dir = tempfile::tempdir().unwrap();
         let kept = Self { dir };
         kept.make("index", 1);
@@ -42,15 +42,15 @@ impl Kept {
         kept
     }
 
-    fn at(&self, name: &str) -> PathBuf {
+    pub(crate) fn at(&self, name: &str) -> PathBuf {
         self.dir.path().join(name)
     }
 
-    fn pins(&self) -> Pins {
+    pub(crate) fn pins(&self) -> Pins {
         Pins::at(&self.at("owner.key.pins"))
     }
 
-    fn make(&self, name: &str, seed: u64) {
+    pub(crate) fn make(&self, name: &str, seed: u64) {
         let spec = Spec {
             k: K,
             own_readers: true,
@@ -73,19 +73,22 @@ impl Kept {
         self.open_at("index")
     }
 
-    fn change<T>(&self, change: impl FnOnce(&mut Store) -> Result<T, Error>) -> Result<T, Error> {
+    pub(crate) fn change<T>(
+        &self,
+        change: impl FnOnce(&mut Store) -> Result<T, Error>,
+    ) -> Result<T, Error> {
         let mut store = self.open()?;
         let place = Pins::place(&self.at("index"));
         self.pins().change(&place, &mut store, change)
     }
 
     /// Keeps what is there now under a name.
-    fn keep(&self, name: &str) {
+    pub(crate) fn keep(&self, name: &str) {
         copy(&self.at("index"), &self.at(name));
     }
 
     /// Shows what was kept.
-    fn show(&self, name: &str) {
+    pub(crate) fn show(&self, name: &str) {
         std::fs::remove_dir_all(self.at("index")).unwrap();
         copy(&self.at(name), &self.at("index"));
     }
@@ -97,7 +100,7 @@ fn grant(store: &mut Store, name: &str, secret: &ReaderSecret) -> Result<u64, Er
     store.change_access(&mut rng(3), change)
 }
 
-fn add(store: &mut Store) -> Result<u64, Error> {
+pub(crate) fn add(store: &mut Store) -> Result<u64, Error> {
     let added = store.add(&mut rng(4), [Ok(batch(1000))], &mut |_| ())?;
     Ok(added.version)
 }
@@ -396,11 +399,23 @@ fn a_memory_without_a_file_moves_to_one() {
         open(&pins),
         Err(Error::Owner(OwnerFault::Undone(_)))
     ));
-    pins.move_to(&Pins::beside(&kept.at("other.key"))).unwrap();
-    for pins in [&pins, &Pins::at(&kept.at("other.key.pins"))] {
+    let refuses = |pins: &Pins| {
         assert!(matches!(
             open(pins),
             Err(Error::Owner(OwnerFault::Undone(_)))
         ));
-    }
+    };
+    let file = |key: &str| Pins::beside(&kept.at(key));
+    pins.move_to(&file("other.key")).unwrap();
+    refuses(&pins);
+    refuses(&Pins::at(&kept.at("other.key.pins")));
+    // A file's versions are copied to the next one, where a newer version that is known stays.
+    pins.move_to(&file("third.key")).unwrap();
+    refuses(&file("third.key"));
+    let old = Pins::in_memory();
+    old.remember(&place, &Store::open(&dir, &keys()).unwrap())
+        .unwrap();
+    old.move_to(&file("third.key")).unwrap();
+    refuses(&file("third.key"));
+    refuses(&old);
 }

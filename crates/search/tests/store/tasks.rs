@@ -6,7 +6,7 @@ use std::path::Path;
 use sordino_search::manifest::{Packing, SignedManifest};
 use sordino_search::{
     Assembly, Batch, Client, Column, Disk, Error, Files, Folder, Form, IdKind, InProcess, Index,
-    Metric, OwnerKeys, Piece, Server, Spec, Step, Store, Vectors, synthetic,
+    Metric, OwnerKeys, Piece, Pin, Server, Spec, Step, Store, Vectors, synthetic,
 };
 use sordino_search::{Attributes, Blueprint};
 
@@ -88,7 +88,11 @@ fn an_index_of_tasks_is_one_that_is_searched_changed_and_verified() {
             let none = Index::open_dir(dir.path(), &keys().public()).unwrap_err();
             assert!(matches!(none, Error::NoIndex { .. }), "{none}");
         }
-        assert_eq!(assembly.finish(&mut rng(9), TASKS).unwrap(), 1);
+        let made = assembly.finish(&mut rng(9), TASKS).unwrap();
+        assert_eq!(
+            made,
+            Pin::of(&Index::manifest_of_dir(dir.path(), &keys().public()).unwrap())
+        );
         drop(assembly);
         let mut store = Store::open(dir.path(), &keys()).unwrap();
         assert_eq!((store.version(), store.len()), (1, EACH * 4));

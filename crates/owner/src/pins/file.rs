@@ -1,0 +1,96 @@
+//! The file of an owner's memory, which several processes read and change.
+
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use sordino_index::{Disk, Error, Files, OwnerFault};
+
+use super::line::Line;
+
+/// The file's first line.
+const HEAD: &str = "sordino-owner-pins-1";
+
+/// The longest file: some hundred thousand indexes.
+const MAX_FILE: u64 = 64 << 20;
+
+/// Reads and changes the lines of a file, while no other process does.
+pub(super) fn change<T>(
+    path: &Path,
+    work: impl FnOnce(&mut Vec<Line>) -> Result<T, Error>,
+) -> Result<T, Error> {
+    let failed = |error: io::Error| refused(path, error.to_string());
+    // A file that cannot be made beside it could not be put in its place: a memory that cannot be written is noticed before a change.
+    let _held = hold(path).map_err(failed)?;
+    let before = read(path)?;
+    let mut lines = before.clone();
+    let done = work(&mut lines)?;
+    if lines != before {
+        write(path, &lines).map_err(failed)?;
+    }
+    Ok(done)
+}
+
+fn refused(path: &Path, why: String) -> Error {
+    let path = path.to_owned();
+    OwnerFault::Pins { path, why }.into()
+}
+
+/// Waits until nobody else works on the file, and keeps others from it until this is dropped.
+fn hold(path: &Path) -> io::Result<File> {
+    let file = File::options()
+        .create(true)
+        .truncate(false)
+        .write(true)
+        .open(beside(path, ".lock"))?;
+    file.lock()?;
+    Ok(file)
+}
+
+/// The lines as they are now: a new file takes the place of the old one whole.
+pub(super) fn read(path: &Path) -> Result<Vec<Line>, Error> {
+    let bytes = match Files.read(path, MAX_FILE) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        bytes => bytes.map_err(|error| refused(path, error.to_string()))?,
+    };
+    let text = std::str::from_utf8(&bytes).ok();
+    let text = text.filter(|text| text.len() as u64 <= MAX_FILE);
+    let lines = text.and_then(|text| text.strip_prefix(HEAD)?.strip_prefix('\n'));
+    let lines = lines.and_then(|lines| lines.lines().map(Line::parse).collect());
+    lines.ok_or_else(|| {
+        let why = "not a file of versions as an owner remembers them: look at it, and put it right or move it away";
+        refused(path, why.to_owned())
+    })
+}
+
+/// Puts a whole file in the place of the old one.
+fn write(path: &Path, lines: &[Line]) -> io::Result<()> {
+    let mut text = format!("{HEAD}\n");
+    for line in lines {
+        text += &line.to_string();
+        text.push('\n');
+    }
+    let new = beside(path, ".new");
+    let written = Files.write(&new, text.as_bytes());
+    let written = written.and_then(|()| Files.sync(&new));
+    written
+        .and_then(|()| Files.rename(&new, path))
+        .inspect_err(|_| drop(Files.remove(&new)))?;
+    let folder = path.parent().filter(|it| !it.as_os_str().is_empty());
+    // It is in its place by now: a folder that may not be read, or of a file system without this, is none to fail for.
+    match Files.sync_dir(folder.unwrap_or(Path::new("."))) {
+        Err(error) if is_for_want_of_syncing(&error) => Ok(()),
+        synced => synced,
+    }
+}
+
+fn is_for_want_of_syncing(error: &io::Error) -> bool {
+    use io::ErrorKind::{InvalidInput, PermissionDenied, Unsupported};
+    matches!(error.kind(), InvalidInput | PermissionDenied | Unsupported)
+}
+
+fn beside(path: &Path, end: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(end);
+    PathBuf::from(name)
+}
