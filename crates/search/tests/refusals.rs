@@ -73,7 +73,7 @@ fn refusals() -> [(fn() -> Error, Kind); 7] {
 }
 
 /// Forms whose searches have several messages.
-fn forms() -> [(&'static str, Form, Option<usize>); 3] {
+fn forms() -> [(&'static str, Form, Option<u32>); 3] {
     [
         ("masked", Form::Masked(Packing::T4), Some(8)),
         ("open", Form::Open(Packing::T4), None),
@@ -89,21 +89,23 @@ fn forms() -> [(&'static str, Form, Option<usize>); 3] {
     ]
 }
 
-fn served(form: Form, second_look: Option<usize>) -> (Server, OwnerKeys, Vectors) {
+fn served(form: Form, second_look: Option<u32>) -> (Server, OwnerKeys, Vectors) {
     let keys = OwnerKeys::from_master([8; 32]);
     let (vectors, _) = synthetic::clustered(N, 1, DIM, 4);
     let spec = Spec {
         k: 5,
         form,
         second_look,
+        // Clients that come once fetch what others download.
+        searches: 1,
         ..Spec::default()
     };
     let dir = tempfile::tempdir().unwrap();
-    let payloads = (0..N).map(|row| vec![row.to_le_bytes()[0]; 40]).collect();
+    let payloads = (0..N).map(|row| vec![row.to_le_bytes()[0]; 400]).collect();
     let batch = Batch::from(vectors.clone()).with_payloads(payloads);
     let rng = &mut StdRng::seed_from_u64(1);
     drop(Store::create(dir.path(), rng, &keys, &spec, [batch], &mut |_| ()).unwrap());
-    let index = Index::open_dir(dir.path(), &keys.public_key()).unwrap();
+    let index = Index::open_dir(dir.path(), &keys.public()).unwrap();
     (Server::new(index).unwrap(), keys, vectors)
 }
 
@@ -236,7 +238,7 @@ fn a_refusal_of_the_next_version_is_the_same_with_and_without_a_bad_reply() {
 }
 
 #[test]
-fn a_session_ends_with_its_batch_and_not_with_a_search() {
+fn a_batch_is_over_once_it_is_stopped() {
     let stopped = Arc::new(true.into());
     let batch = sordino_search::SearchBatch::default().stopped_by(&stopped);
     assert!(batch.is_over());
