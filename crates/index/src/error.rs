@@ -62,11 +62,8 @@ pub enum Error {
         highest: u64,
     },
     /// Records of an index whose ids are not numbers come without ids.
-    #[error("records without ids: this index names records by a {expected}, so each needs one")]
-    NoIds {
-        /// The index's kind.
-        expected: IdKind,
-    },
+    #[error("records without ids: this index names records by a {0}, so each needs one")]
+    NoIds(IdKind),
     /// A column of attributes cannot be stored.
     #[error("attribute {name}: {why}")]
     Attribute {
@@ -327,7 +324,7 @@ pub enum Error {
     /// A message did not reach the server, or no acceptable reply came back.
     #[error("asking failed: {source}")]
     Transport {
-        /// What follows from it.
+        /// Its kind.
         kind: Kind,
         /// The transport's own error.
         source: Box<dyn std::error::Error + Send + Sync>,

@@ -27,7 +27,7 @@ use crate::transport::Transport;
 use crate::update::Update;
 use crate::{history, payload};
 
-/// How a client connects.
+/// The choices of a client that connects.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ConnectOptions<'a> {
     /// The version that was seen last; none at the first time.

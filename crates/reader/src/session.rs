@@ -23,7 +23,7 @@ pub use retry::Retry;
 use retry::{Attempts, Pauses};
 pub use search_batch::SearchBatch;
 
-/// What a session begins with. [`SessionOptions::default`] remembers nothing, caches nothing and makes no second attempt.
+/// The choices of a session. [`SessionOptions::default`] remembers nothing, caches nothing and makes no second attempt.
 pub struct SessionOptions {
     /// The memory of versions.
     pub pins: Box<dyn PinStore>,

@@ -18,7 +18,7 @@ const DIM: usize = 16;
 /// Bytes of a reply's head, and some more.
 const HEAD: usize = 24;
 
-/// What a server does with the messages of a session, and what it has seen.
+/// A server's plan for the messages of a session, and those that it has seen.
 #[derive(Default)]
 struct Script {
     /// Kind and length of each message.

@@ -1,4 +1,4 @@
-//! Whether searches can be answered.
+//! The health of a proxy: it can answer searches, or not.
 
 use super::problem::Problem;
 use crate::Error;
@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 /// what is not ready, and nothing would see it mended otherwise.
 const TROUBLE: Duration = Duration::from_secs(60);
 
-/// Whether searches can be answered.
+/// The health of a proxy.
 #[derive(Clone)]
 pub(super) enum Health {
     Serving,

@@ -69,7 +69,7 @@ impl Error {
     /// The part of it that a server knows of: nothing of a bad reply, and of a failure after one the failure.
     ///
     /// # Security
-    /// Whether a client asks again is decided by this alone.
+    /// A client asks again, or does not, by this alone.
     #[must_use]
     pub fn seen(&self) -> Option<&Self> {
         match self {

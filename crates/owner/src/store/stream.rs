@@ -218,7 +218,7 @@ impl Stream {
     fn numbers(&mut self, count: u64) -> Result<Vec<Id>, Error> {
         if self.ids != IdKind::Number {
             let expected = self.ids;
-            return Err(Error::NoIds { expected });
+            return Err(Error::NoIds(expected));
         }
         let none = Error::NoNextId { highest: u64::MAX };
         let next = self.next.ok_or(none)?;

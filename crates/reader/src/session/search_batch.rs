@@ -106,7 +106,7 @@ impl SearchBatch {
     /// Calls `search` for each number below `count`, by one thread for each of `rooms`, which it gets; the results in order.
     ///
     /// # Errors
-    /// That of [`outcome`](Self::outcome); [`Error::Transport`] if the batch was stopped before the last search.
+    /// The error of [`outcome`](Self::outcome); [`Error::Transport`] if the batch was stopped before the last search.
     pub fn all<S: Send, T: Send>(
         &self,
         rooms: Vec<S>,
