@@ -9,7 +9,7 @@ use crate::pin::{PinArgs, PinFile, connect};
 use crate::{Error, Output, random};
 use rand::rngs::StdRng;
 use signal_hook::consts::SIGINT;
-use sordino_search::{Cache, Filter, Question, ReaderKeys, Transport};
+use sordino_search::{Cache, Filter, Metric, Question, ReaderKeys, Transport};
 use std::{
     io,
     sync::atomic::{AtomicBool, Ordering},
@@ -52,6 +52,12 @@ impl Work<'_> {
             Ok((transport, client))
         })?;
         let connected = start.elapsed();
+        if client.manifest().metric == Metric::Euclidean
+            && self.wanted.threshold.is_some_and(|most| most < 0.0)
+        {
+            let why = "no distance is below 0, so nothing is found: --min-score is the longest distance in this index, whose metric is the Euclidean";
+            self.output.note(&format!("sordino: warning: {why}"));
+        }
         if let Some(pin) = &mut pin {
             pin.remember(client.pin(), |other| {
                 Ok(while_it_changes(|| {
