@@ -14,7 +14,7 @@ use std::process::ExitCode;
 use clap::Parser;
 use sordino_search::manifest::Packing;
 use sordino_search::recall::{self, Truth};
-use sordino_search::{Error, Plan, Routing, Vectors, Wish, synthetic};
+use sordino_search::{Error, Metric, Plan, Routing, Vectors, Wish, synthetic};
 
 /// Private nearest-neighbour search, measured.
 #[derive(Parser)]
@@ -108,17 +108,16 @@ fn search_all(args: &Args) -> Result<(), Error> {
             if let Some(n) = args.n {
                 base = base.truncated(n as usize)?;
             }
-            let queries = Vectors::open(queries)?.normalised()?;
+            let queries = Vectors::open(queries)?;
             if queries.dim() != base.dim() {
                 return Err(Error::Dimension {
                     found: queries.dim(),
                     expected: base.dim(),
                 });
             }
-            let base = base.normalised()?;
             let truth = match &args.truth {
                 Some(truth) if whole => Truth::open(truth)?,
-                _ => recall::exact(&base, &queries, args.k.min(base.len())),
+                _ => recall::nearest(Metric::Cosine, &base, &queries, args.k.min(base.len())),
             };
             truth.check(queries.len(), args.k, base.len())?;
             let name = data
@@ -146,7 +145,7 @@ fn search_all(args: &Args) -> Result<(), Error> {
             );
             let clustered = synthetic::clustered(n, count, dim, 42);
             for (name, (base, queries)) in [("uniform", uniform), ("clustered", clustered)] {
-                let truth = recall::exact(&base, &queries, args.k.min(n));
+                let truth = recall::nearest(Metric::Cosine, &base, &queries, args.k.min(n));
                 search(
                     &Set {
                         name: name.to_owned(),

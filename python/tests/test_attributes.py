@@ -35,6 +35,8 @@ PASS = {
     'lang = "de"': np.array([lang == "de" for lang in LANGS]),
     "lang is null and free = true": np.array([lang is None for lang in LANGS]) & (YEARS % 2 == 0),
     "not (score < 0.5 or year in (2010, 2011))": (np.linspace(0, 1, N) >= 0.5) & ~np.isin(YEARS, [2010, 2011]),
+    "not lang = 'de'": np.array([lang not in ("de", None) for lang in LANGS]),
+    "not lang = 'de' or lang is null": np.array([lang != "de" for lang in LANGS]),
     "year < 0": np.zeros(N, bool),
 }
 

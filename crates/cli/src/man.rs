@@ -1,11 +1,11 @@
 //! `sordino man`: manual pages.
 
-use crate::{Error, Output, whole::Whole};
+use crate::{Error, Output, files};
 use clap::{Args as ClapArgs, Command};
 use serde::Serialize;
 use std::{
-    fs,
-    io::Write,
+    fs::{self, File},
+    io::Read,
     path::{Path, PathBuf},
 };
 
@@ -31,12 +31,20 @@ struct Report<'a> {
 /// Writes the pages of `command` and of all commands below it.
 ///
 /// # Errors
-/// If a file cannot be written.
+/// If a file cannot be written, or is there and no such page.
 pub fn run(args: &Args, mut command: Command, output: Output) -> Result<(), Error> {
     fs::create_dir_all(&args.folder).map_err(Error::at(&args.folder))?;
     command.build();
     let mut pages = Vec::new();
-    write(&command, &args.folder, &mut pages)?;
+    render(&command, &args.folder, &mut pages)?;
+    // Before the first is written: a folder has all of them, or those that it had.
+    for (page, _) in &pages {
+        refuse_other(&args.folder.join(page))?;
+    }
+    for (page, text) in &pages {
+        files::write(&args.folder.join(page), text)?;
+    }
+    let pages = pages.into_iter().map(|(page, _)| page).collect();
     let report = Report {
         folder: &args.folder,
         pages,
@@ -46,23 +54,39 @@ pub fn run(args: &Args, mut command: Command, output: Output) -> Result<(), Erro
     })
 }
 
-fn write(command: &Command, folder: &Path, pages: &mut Vec<String>) -> Result<(), Error> {
+/// The pages of a command and of all commands below it, by their names.
+fn render(
+    command: &Command,
+    folder: &Path,
+    pages: &mut Vec<(String, Vec<u8>)>,
+) -> Result<(), Error> {
     for below in command
         .get_subcommands()
         .filter(|below| below.get_name() != "help")
     {
-        write(below, folder, pages)?;
+        render(below, folder, pages)?;
     }
     let man = clap_mangen::Man::new(command.clone());
-    let page = man.get_filename();
-    let path = folder.join(&page);
-    let mut text = Vec::new();
-    let written = man.render(&mut text).and_then(|()| {
-        let mut file = Whole::new(&path)?;
-        file.write_all(&text)?;
-        file.finish()
-    });
-    written.map_err(Error::at(&path))?;
-    pages.push(page);
+    let (page, mut text) = (man.get_filename(), Vec::new());
+    let rendered = man.render(&mut text);
+    rendered.map_err(Error::at(&folder.join(&page)))?;
+    pages.push((page, text));
     Ok(())
+}
+
+/// Refuses to write over a file that is no page of this command, of whatever version.
+fn refuse_other(path: &Path) -> Result<(), Error> {
+    const HEAD: &[u8] = b".TH sordino";
+    if !path.is_file() {
+        return Ok(());
+    }
+    let mut head = Vec::new();
+    let read = File::open(path).and_then(|file| file.take(1 << 10).read_to_end(&mut head));
+    read.map_err(Error::at(path))?;
+    if head.windows(HEAD.len()).any(|words| words == HEAD) {
+        return Ok(());
+    }
+    let path = path.display();
+    let why = "it is no manual page of sordino, and is not written over: move it away, or choose another folder";
+    Err(Error::Arguments(format!("{path}: {why}")))
 }

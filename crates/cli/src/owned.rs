@@ -61,11 +61,14 @@ impl OwnedArgs {
             false => pins.open(disk, root, &place, keys),
         };
         let store = store.map_err(&named)?;
-        if !known {
+        let (index, version) = (index.display(), store.version());
+        if self.restored {
             output.note(&format!(
-                "{}: not known here so far: version {} is remembered, and nothing older is accepted from now on",
-                index.display(),
-                store.version()
+                "{index}: taken as it is here: version {version} is remembered as the newest, and nothing older is accepted from now on"
+            ));
+        } else if !known {
+            output.note(&format!(
+                "{index}: not known here so far: version {version} is remembered, and nothing older is accepted from now on"
             ));
         }
         Ok(Owned { store, pins, place })

@@ -6,7 +6,7 @@ use crate::stdio::stdout;
 use sordino_search::{Disk, Files};
 use std::{
     fs::{File, Metadata},
-    io::{self, Write},
+    io::{self, Read, Write},
     path::{Path, PathBuf},
 };
 use tempfile::NamedTempFile;
@@ -29,7 +29,8 @@ pub(crate) fn target(path: &Path) -> PathBuf {
 ///
 /// A file is written beside its place, and moved there when all is done. Without that nothing is left of it, and what was there stays. It
 /// keeps the mode of the file that it replaces, and the links that lead there. What is there and is no file, such as a
-/// pipe or a device, or is a descriptor (/dev/stdout), is never replaced: it is opened, and gets the bytes as they come.
+/// pipe or a device, or is a descriptor (/dev/stdout), is never replaced: it is opened, and gets the bytes as they come. A key file is not
+/// replaced either, under whatever name: it may be the only copy, or the key of this very command.
 pub(crate) struct Whole {
     out: Out,
     path: PathBuf,
@@ -67,7 +68,10 @@ impl Whole {
         // Links are followed once, and one that comes into the way afterwards is not: somebody else may make it.
         let place = target(path);
         let old = match place.symlink_metadata() {
-            Ok(old) if old.is_file() => Some(Box::new(old)),
+            Ok(old) if old.is_file() => {
+                refuse_key(&place)?;
+                Some(Box::new(old))
+            }
             Ok(old) if old.is_symlink() => return Err(turned()),
             Ok(_) => {
                 let file = File::options().write(true).open(&place)?;
@@ -130,6 +134,29 @@ impl Whole {
 /// The error of a name that leads elsewhere than it just did, or around in a circle.
 fn turned() -> io::Error {
     io::Error::other("it is a link of which it is not certain where it leads")
+}
+
+/// Refuses a file that is a key of any kind. One that cannot be read may be a key, and is refused for that.
+fn refuse_key(path: &Path) -> io::Result<()> {
+    let mut head = Vec::new();
+    File::open(path)?.take(64).read_to_end(&mut head)?;
+    if !is_key(&head) {
+        return Ok(());
+    }
+    let why = "it is a key file, and is not written over: choose another name";
+    Err(io::Error::new(io::ErrorKind::AlreadyExists, why))
+}
+
+/// True of the beginning of a key file of this or of another version: `sordino-KIND-VERSION:`.
+fn is_key(head: &[u8]) -> bool {
+    let Some(rest) = head.strip_prefix(b"sordino-") else {
+        return false;
+    };
+    let name = rest.split(|&byte| byte == b':').next().unwrap_or_default();
+    let of_name = |byte: &u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || *byte == b'-';
+    name.len() < rest.len()
+        && name.iter().all(of_name)
+        && name.last().is_some_and(u8::is_ascii_digit)
 }
 
 /// Gives a file the users that an old one has. Where its group cannot be given, what the group may do is taken away: it would be another group's.
@@ -337,6 +364,28 @@ mod tests {
             file.finish().unwrap();
             assert_eq!(mode(), expected);
             fs::set_permissions(&path, fs::Permissions::from_mode(0o660)).unwrap();
+        }
+    }
+
+    #[test]
+    fn every_key_file_is_told_from_other_files() {
+        let kinds = sordino_net::KeyKind::ALL.iter();
+        let kinds = kinds.map(|kind| format!("sordino-{}-1:", kind.name()));
+        let others = [crate::fpe::KEY_FILE_PREFIX, "sordino-owner-12:"].map(str::to_owned);
+        for prefix in kinds.chain(others) {
+            let text = prefix.clone() + "0a";
+            assert!(is_key(text.as_bytes()), "{prefix}");
+            assert!(!is_key(&prefix.as_bytes()[..prefix.len() - 1]), "{prefix}");
+            assert!(!is_key(format!(" {prefix}").as_bytes()), "{prefix}");
+        }
+        for other in [
+            "",
+            "sordino-",
+            "sordino-owner-pins-1\n",
+            "sordino-: x",
+            "{\"index\":\"0a\"}",
+        ] {
+            assert!(!is_key(other.as_bytes()), "{other}");
         }
     }
 

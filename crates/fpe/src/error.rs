@@ -23,10 +23,10 @@ pub enum Error {
         /// Largest radix of the algorithm.
         max: u32,
     },
-    /// The numeral string is too short or too long for the algorithm and the radix.
-    #[error("input of {found} symbols: expected {min} to {max}")]
+    /// The numeral string or the text is too short or too long for the algorithm, the radix and the format.
+    #[error("input of {found} symbols: expected {}", Lengths(*min, *max))]
     Length {
-        /// Symbols given.
+        /// Symbols given, those among them that a format keeps.
         found: usize,
         /// Fewest symbols allowed.
         min: usize,
@@ -132,6 +132,19 @@ pub enum Error {
         /// The kind of format.
         format: &'static str,
     },
+}
+
+/// Lengths in words: a bound that no input reaches would only hide the other one.
+struct Lengths(usize, usize);
+
+impl core::fmt::Display for Lengths {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        let Self(min, max) = self;
+        match *max < 1 << 24 {
+            true => write!(f, "{min} to {max}"),
+            false => write!(f, "at least {min}"),
+        }
+    }
 }
 
 /// A set of symbols that a [`crate::Format::text`] is made of.

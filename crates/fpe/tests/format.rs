@@ -179,11 +179,16 @@ fn refusals() {
     assert!(matches!(
         error(Format::pan(), "378282246310005"),
         Error::Length {
-            found: 5,
-            min: 6,
+            found: 15,
+            min: 16,
             ..
         }
     ));
+    // Digits that are kept are counted as a user counts them.
+    let said = error(Format::pan(), "3782 822463 10005").to_string();
+    assert_eq!(said, "input of 15 symbols: expected at least 16");
+    let said = error(Format::pan_luhn(), "378282248").to_string();
+    assert_eq!(said, "input of 9 symbols: expected at least 13");
     assert!(
         Format::pan()
             .allow_small_domain()
@@ -250,6 +255,14 @@ fn refusals() {
         Error::Symbol { index: 0 }
     );
     assert_eq!(error(Format::email(), "nobody"), Error::Symbol { index: 6 });
+    for text in ["abcd@", "abcd@ ", "a@bcd@"] {
+        let index = text.trim_end().len();
+        assert_eq!(
+            error(Format::email(), text),
+            Error::Symbol { index },
+            "{text}"
+        );
+    }
     assert!(matches!(
         error(Format::email(), "ab@x.org"),
         Error::Length {

@@ -7,8 +7,9 @@
 //! value:      number | 'text' | "text" | true | false
 //! ```
 //!
-//! `not` binds most, `or` least. A name is letters, digits, `_` and `.`, or anything between backquotes. A record without a value passes no test of
-//! it but `is null`, not even `!=`.
+//! `not` binds most, `or` least. A name is letters, digits, `_` and `.`, or anything between backquotes. Conditions are true, false or unknown, as
+//! in SQL (Kleene's logic), and a record passes those that are true. A test of a value that a record lacks is unknown, `!=` and `not in` too; only `is null` and `is not
+//! null` are always known. `not` of unknown is unknown, `and` with false is false, and `or` with true is true.
 
 use std::cmp::Ordering;
 
@@ -117,7 +118,11 @@ impl Filter {
         &self,
         segments: impl Iterator<Item = &'a Attributes>,
     ) -> Vec<Vec<bool>> {
-        segments.map(|rows| self.condition.passing(rows)).collect()
+        let passing = |rows| {
+            let truths = self.condition.truths(rows).into_iter();
+            truths.map(|truth| truth == Some(true)).collect()
+        };
+        segments.map(passing).collect()
     }
 }
 
@@ -174,48 +179,65 @@ impl Condition {
         Err(fault.into())
     }
 
-    fn passing(&self, rows: &Attributes) -> Vec<bool> {
-        let joined = |all: &[Self], one: fn(bool, bool) -> bool| {
-            let mut parts = all.iter().map(|part| part.passing(rows));
+    /// For each row whether this is true of it, where that is known.
+    fn truths(&self, rows: &Attributes) -> Vec<Option<bool>> {
+        let joined = |all: &[Self], one: fn(Option<bool>, Option<bool>) -> Option<bool>| {
+            let mut parts = all.iter().map(|part| part.truths(rows));
             let first = parts.next().unwrap_or_default();
-            parts.fold(first, |mut passing, part| {
-                passing
+            parts.fold(first, |mut truths, part| {
+                truths
                     .iter_mut()
                     .zip(part)
                     .for_each(|(a, b)| *a = one(*a, b));
-                passing
+                truths
             })
         };
         match self {
-            Self::All(all) => joined(all, |a, b| a && b),
-            Self::Any(all) => joined(all, |a, b| a || b),
-            Self::Not(one) => {
-                let mut passing = one.passing(rows);
-                passing.iter_mut().for_each(|passes| *passes = !*passes);
-                passing
-            }
+            Self::All(all) => joined(all, |a, b| not(either(not(a), not(b)))),
+            Self::Any(all) => joined(all, either),
+            Self::Not(one) => one.truths(rows).into_iter().map(not).collect(),
             Self::Is(name, relation, value) => compared(rows, name, value, *relation),
             Self::In(name, values) => {
-                let mut passing = vec![false; rows.rows()];
+                let mut truths = vec![Some(false); rows.rows()];
                 for value in values {
                     let equal = compared(rows, name, value, Relation::Equal);
-                    passing.iter_mut().zip(equal).for_each(|(a, b)| *a |= b);
+                    truths
+                        .iter_mut()
+                        .zip(equal)
+                        .for_each(|(a, b)| *a = either(*a, b));
                 }
-                passing
+                truths
             }
             Self::Null(name) => rows.column(name).map_or_else(
-                || vec![true; rows.rows()],
+                || vec![Some(true); rows.rows()],
                 |column| match column {
-                    Column::Int(values) => values.iter().map(Option::is_none).collect(),
-                    Column::Float(values) => values.iter().map(Option::is_none).collect(),
-                    Column::Bool(values) => values.iter().map(Option::is_none).collect(),
-                    Column::Text(values) => values.iter().map(Option::is_none).collect(),
-                    Column::Bytes(values) => values.iter().map(Option::is_none).collect(),
-                    Column::Json(values) => values.iter().map(Option::is_none).collect(),
+                    Column::Int(values) => missing(values),
+                    Column::Float(values) => missing(values),
+                    Column::Bool(values) => missing(values),
+                    Column::Text(values) => missing(values),
+                    Column::Bytes(values) => missing(values),
+                    Column::Json(values) => missing(values),
                 },
             ),
         }
     }
+}
+
+fn not(a: Option<bool>) -> Option<bool> {
+    a.map(|a| !a)
+}
+
+/// `a or b`: true if one is, false if both are, else unknown.
+fn either(a: Option<bool>, b: Option<bool>) -> Option<bool> {
+    match (a, b) {
+        (Some(true), _) | (_, Some(true)) => Some(true),
+        (Some(false), b) => b,
+        (None, _) => None,
+    }
+}
+
+fn missing<T>(values: &[Option<T>]) -> Vec<Option<bool>> {
+    values.iter().map(|value| Some(value.is_none())).collect()
 }
 
 /// True of a value that this column's can be compared with.
@@ -230,10 +252,10 @@ fn fits(column: &Column, value: &Value) -> bool {
     )
 }
 
-/// For each row whether its value of this column has this relation to `value`; none has it to one that does not fit.
-fn compared(rows: &Attributes, name: &str, value: &Value, relation: Relation) -> Vec<bool> {
+/// For each row whether its value of this column has this relation to `value`; unknown where it has none, or one that is no number or does not fit.
+fn compared(rows: &Attributes, name: &str, value: &Value, relation: Relation) -> Vec<Option<bool>> {
     let Some(column) = rows.column(name) else {
-        return vec![false; rows.rows()];
+        return vec![None; rows.rows()];
     };
     match (column, value) {
         (Column::Int(values), Value::Int(value)) => each(values, |x| Some(x.cmp(value)), relation),
@@ -253,7 +275,7 @@ fn compared(rows: &Attributes, name: &str, value: &Value, relation: Relation) ->
         (Column::Text(values), Value::Text(value)) => {
             each(values, |x| Some(x.cmp(value)), relation)
         }
-        _ => vec![false; rows.rows()],
+        _ => vec![None; rows.rows()],
     }
 }
 
@@ -278,10 +300,10 @@ fn each<T>(
     values: &[Option<T>],
     order: impl Fn(&T) -> Option<Ordering>,
     relation: Relation,
-) -> Vec<bool> {
+) -> Vec<Option<bool>> {
     let order = |value: &Option<T>| value.as_ref().and_then(&order);
-    let passes = |value| order(value).is_some_and(|order| relation.holds(order));
-    values.iter().map(passes).collect()
+    let truth = |value| order(value).map(|order| relation.holds(order));
+    values.iter().map(truth).collect()
 }
 
 #[cfg(test)]
@@ -328,7 +350,10 @@ mod tests {
             ("year <> 2020", "1001"),
             ("year < 2019.5", "1001"),
             ("year >= -5 and year <= 2019", "1001"),
-            ("not year = 2020", "1011"),
+            ("not year = 2020", "1001"),
+            ("not not year = 2020", "0100"),
+            ("not year is null", "1101"),
+            ("not year != 2020", "0100"),
             ("year is null", "0010"),
             ("year is not null", "1101"),
             ("price > 1", "1010"),
@@ -337,7 +362,20 @@ mod tests {
             ("new = true", "1001"),
             ("new != true", "0100"),
             ("lang in ('en', \"de\")", "1100"),
-            ("lang not in ('en', 'de')", "0011"),
+            ("lang not in ('en', 'de')", "0010"),
+            ("not lang in ('en', 'de')", "0010"),
+            // Unknown and false is false, and unknown or true is true.
+            ("not (year = 2020 and new = true)", "1101"),
+            ("not (year = 2020 or new = true)", "0000"),
+            ("not (year = 1 and price = 9)", "1111"),
+            ("not (price = 1.5 and lang = 'xx')", "1110"),
+            ("year = 2020 or not price = 2", "1100"),
+            ("not (year = 2019 or lang = 'en')", "0100"),
+            ("not (price = 2 or year is null)", "1000"),
+            // A value that is no number is unequal to nothing, and is there.
+            ("price != 2", "1000"),
+            ("not price = 2", "1000"),
+            ("price is not null", "1011"),
             ("lang = 'it''s'", "0010"),
             ("lang > 'de' AND NOT lang = 'en'", "0010"),
             ("year = 2020 or year = 2019 and lang = 'xx'", "0100"),
@@ -378,9 +416,19 @@ mod tests {
     fn a_segment_without_a_column_has_no_values_there() {
         let (with, without) = (rows(), Attributes::none(2));
         let segments = [&with, &without];
-        let filter = Filter::parse("not year > 0").unwrap();
-        let passing = filter.passing(segments.into_iter()).unwrap();
-        assert_eq!(passing, [vec![false, false, true, true], vec![true, true]]);
+        for (text, rows) in [
+            (
+                "not year > 0",
+                [vec![false, false, false, true], vec![false; 2]],
+            ),
+            (
+                "year is null",
+                [vec![false, false, true, false], vec![true; 2]],
+            ),
+        ] {
+            let filter = Filter::parse(text).unwrap();
+            assert_eq!(filter.passing(segments.into_iter()).unwrap(), rows);
+        }
     }
 
     #[test]

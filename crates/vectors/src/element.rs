@@ -2,7 +2,7 @@
 
 use half::f16;
 
-use crate::to_f32;
+use crate::rounding::Rounding;
 
 /// A type of number, little-endian.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,14 +37,14 @@ impl Element {
         }
     }
 
-    /// Appends whole numbers of `bytes` as coordinates; a type of row numbers gives none.
+    /// Appends the whole numbers of `bytes`, a row, as coordinates; a type of row numbers gives none.
     ///
-    /// An f64 beyond the range of f32 becomes infinite, and is refused as that by `Vectors`.
-    pub(super) fn coordinates(self, bytes: &[u8], out: &mut Vec<f32>) {
+    /// An f64 that is no number of 32 bits becomes infinite or NaN, and is refused as that by `Vectors`.
+    pub(super) fn coordinates(self, bytes: &[u8], rounding: &mut Rounding, out: &mut Vec<f32>) {
         match self {
             Self::F64 => {
                 let values = bytes.as_chunks().0.iter();
-                out.extend(values.map(|b| to_f32(f64::from_le_bytes(*b))));
+                rounding.row(values.map(|b| f64::from_le_bytes(*b)), out);
             }
             Self::F32 => {
                 let values = bytes.as_chunks().0.iter();

@@ -232,9 +232,9 @@ pub enum Error {
         /// Values of one vector.
         dim: usize,
     },
-    /// A coordinate is NaN or infinite, or too large for an f32.
+    /// A coordinate is NaN or infinite, or too large or too close to 0 for an f32.
     #[error(
-        "row {row}, column {column} is not a finite number of 32 bits: expected -3.4e38 to 3.4e38"
+        "row {row}, column {column} is not a finite number of 32 bits: expected 0, or 1e-42 to 3.4e38 with either sign"
     )]
     NotFinite {
         /// The vector.

@@ -5,7 +5,7 @@ use std::path::Path;
 use crate::id::IdKind;
 use crate::{Error, extension};
 
-/// A format that vectors are read from.
+/// A format that vectors are read from. Numbers of 64 bits, and those of texts, are rounded to 32: see [`Reader::loss`](crate::Reader::loss).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Format {

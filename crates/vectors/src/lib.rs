@@ -30,6 +30,7 @@ mod format;
 mod input;
 mod matrix;
 mod reader;
+mod rounding;
 mod rows;
 #[cfg(feature = "arrow")]
 mod table;
@@ -46,6 +47,7 @@ pub use format::{ColumnNames, Format};
 pub use matrix::Vectors;
 pub use metric::Metric;
 pub use reader::{Chunk, Reader};
+pub use rounding::Loss;
 
 use file::{extension, read};
 

@@ -366,6 +366,9 @@ mod tests {
         );
         assert!(message(&npy("<f4", "(1, 1)", &f32::NAN.to_le_bytes())).contains("row 0"));
         assert!(message(&npy("<f8", "(1, 1)", &1e300f64.to_le_bytes())).contains("of 32 bits"));
+        assert!(
+            message(&npy("<f8", "(1, 1)", &1e-46f64.to_le_bytes())).contains("row 0, column 0")
+        );
         assert!(message(&npy("|u1", "(1, 9000)", &[0; 9000])).contains("9000 dimensions"));
         assert!(message(&npy("<i4", "(1, 1)", &[0; 4])).contains("<i4"));
         let mut long = [MAGIC, &[2, 0][..]].concat();

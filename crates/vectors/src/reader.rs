@@ -9,9 +9,12 @@ use crate::column::Column;
 use crate::element::Element;
 use crate::id::Id;
 use crate::input::{Input, Rest};
+use crate::rounding::Loss;
 use crate::rows::Rows;
 use crate::{ColumnNames, Error, Format, Vectors};
 use crate::{bin, npy, texmex};
+
+mod whole;
 
 /// Some of a file's vectors.
 #[derive(Clone, Debug, PartialEq)]
@@ -229,6 +232,19 @@ impl Reader {
         }
     }
 
+    /// The loss of the rows that were read, if rounding to 32 bits moves many of them by much.
+    #[must_use]
+    pub fn loss(&self) -> Option<Loss> {
+        let rounding = match &self.source {
+            Source::Rows(rows) => rows.rounding(),
+            #[cfg(feature = "arrow")]
+            Source::Table(table) => table.rounding(),
+            #[cfg(feature = "text")]
+            Source::Text(text) => text.rounding(),
+        };
+        rounding.loss()
+    }
+
     fn chunk(&mut self) -> Result<Option<Chunk>, Error> {
         let Rest {
             mut data,
@@ -302,47 +318,5 @@ impl fmt::Debug for Reader {
             .field("len", &self.len)
             .field("read", &self.read)
             .finish_non_exhaustive()
-    }
-}
-
-/// Whole files.
-impl Vectors {
-    /// Reads a whole file, in the format of its extension: see [`Format`].
-    ///
-    /// # Errors
-    /// If the file cannot be read, its format is not one of these, its length contradicts its
-    /// header, or it holds no vector or a value that is not finite.
-    pub fn open(path: impl AsRef<Path>) -> Result<Self, Error> {
-        Self::open_columns(path, &ColumnNames::default())
-    }
-
-    /// Reads a whole file; of a table, the vectors of these columns.
-    ///
-    /// # Errors
-    /// Those of [`open`](Self::open), and if there are no such columns.
-    pub fn open_columns(path: impl AsRef<Path>, columns: &ColumnNames) -> Result<Self, Error> {
-        let path = path.as_ref();
-        Self::collect(Reader::open_columns(path, columns)?).map_err(|error| error.in_file(path))
-    }
-
-    /// Reads the bytes of a whole file.
-    ///
-    /// # Errors
-    /// Those of [`open`](Self::open).
-    pub fn from_bytes(format: Format, bytes: Vec<u8>) -> Result<Self, Error> {
-        Self::collect(Reader::from_bytes(format, bytes)?)
-    }
-
-    /// All that is left of a file.
-    ///
-    /// # Errors
-    /// Those of the reader, and if nothing is left.
-    pub fn collect(reader: Reader) -> Result<Self, Error> {
-        let dim = reader.dim();
-        let mut data = Vec::new();
-        for chunk in reader {
-            data.extend_from_slice(chunk?.vectors.as_slice());
-        }
-        Self::new(dim, data)
     }
 }

@@ -1,11 +1,12 @@
 //! Exact search, and how much of its answer an approximate search found.
 
-use std::path::Path;
-
 use rayon::prelude::*;
 
-use crate::{Error, Vectors, u32_of};
-use crate::{extension, npy, read, texmex};
+use crate::{Vectors, u32_of};
+
+mod truth;
+
+pub use truth::{Truth, nearest};
 
 /// A vector's number and its score.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -24,15 +25,12 @@ impl Scored {
     }
 }
 
-/// For each query its true nearest rows, best first.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Truth(Vec<Vec<u32>>);
-
 /// Rows and queries of one block of the matrix product: its scores stay in cache.
 const ROWS: usize = 512;
 const QUERIES: usize = 32;
 
-/// The `k` rows of `base` with the largest inner product with each query, best first.
+/// The `k` rows of `base` with the largest inner product with each query, best first, as single precision has it. Where vectors lie close together
+/// that is not the truth, which [`nearest`] finds, in more time.
 ///
 /// # Panics
 /// If the dimensions differ.
@@ -63,65 +61,7 @@ pub fn exact(base: &Vectors, queries: &Vectors, k: usize) -> Truth {
         best.into_iter()
             .map(|best| best.into_ranked().iter().map(|hit| hit.id).collect())
     });
-    Truth(nearest.collect())
-}
-
-impl Truth {
-    /// Reads known neighbours: `.npy` of 32-bit integers, or `.ivecs`.
-    ///
-    /// # Errors
-    /// If the file cannot be read or is not one of the two.
-    pub fn open(path: impl AsRef<Path>) -> Result<Self, Error> {
-        let path = path.as_ref();
-        let bytes = read(path)?;
-        match extension(path) {
-            "npy" => npy::neighbours(&bytes).map(Self),
-            "ivecs" => texmex::ivecs(&bytes).map(Self),
-            other => Err(Error::UnknownFormat {
-                extension: other.to_owned(),
-            }),
-        }
-    }
-
-    /// Checks that this truth has an answer of at least `k` of `n` rows for each of `queries`.
-    ///
-    /// # Errors
-    /// If it has too few queries, too few neighbours, or names a row that is not there.
-    pub fn check(&self, queries: usize, k: usize, n: usize) -> Result<(), Error> {
-        let neighbours = self.0.iter().map(Vec::len).min().unwrap_or(0);
-        if self.0.len() < queries || neighbours < k {
-            let (found, expected) = ((self.0.len(), neighbours), (queries, k));
-            return Err(Error::TruthShape { found, expected });
-        }
-        match self.0.iter().flatten().find(|&&id| id as usize >= n) {
-            Some(&id) => Err(Error::TruthRow { id, n }),
-            None => Ok(()),
-        }
-    }
-
-    /// The true neighbours of query `index`.
-    ///
-    /// # Panics
-    /// If there is no such query.
-    #[must_use]
-    pub fn of(&self, index: usize) -> &[u32] {
-        &self.0[index]
-    }
-
-    /// Recall@k of one answer: the part of the query's true `k` nearest rows that `found` holds.
-    ///
-    /// # Panics
-    /// If there is no such query, or fewer than `k` true neighbours are known.
-    #[must_use]
-    pub fn recall(&self, index: usize, k: usize, found: impl IntoIterator<Item = u64>) -> f64 {
-        let truth = &self.0[index][..k];
-        let mut found: Vec<u64> = found.into_iter().collect();
-        found.sort_unstable();
-        let hits = truth
-            .iter()
-            .filter(|&&row| found.binary_search(&row.into()).is_ok());
-        hits.count() as f64 / k as f64
-    }
+    Truth::ranked(nearest.collect())
 }
 
 /// The score of what counts, and of what does not count one that [`TopK`] refuses; without a branch.
@@ -339,23 +279,5 @@ mod tests {
             let found: Vec<u32> = ranked.filter(|row| all.contains(row)).collect();
             assert_eq!(found, all, "query {query}");
         }
-    }
-
-    #[test]
-    fn a_truth_of_the_wrong_shape_is_refused() {
-        let truth = Truth(vec![vec![1, 2, 3], vec![4, 5, 6]]);
-        assert!(truth.check(2, 3, 7).is_ok());
-        assert!(matches!(
-            truth.check(3, 3, 7),
-            Err(Error::TruthShape { .. })
-        ));
-        assert!(matches!(
-            truth.check(2, 4, 7),
-            Err(Error::TruthShape { .. })
-        ));
-        assert!(matches!(
-            truth.check(2, 3, 6),
-            Err(Error::TruthRow { id: 6, n: 6 })
-        ));
     }
 }

@@ -5,6 +5,7 @@ use std::io::{Cursor, Read};
 use crate::Error;
 use crate::element::Element;
 use crate::input::MAX_VALUES;
+use crate::rounding::Rounding;
 
 /// The rest of such a file, to be read.
 pub(super) struct Rows {
@@ -17,6 +18,7 @@ pub(super) struct Rows {
     left: Option<u64>,
     /// Rows that have been read.
     read: u64,
+    rounding: Rounding,
 }
 
 impl Rows {
@@ -34,6 +36,7 @@ impl Rows {
             prefixed: false,
             left: Some(rows),
             read: 0,
+            rounding: Rounding::new(dim),
         }
     }
 
@@ -51,11 +54,16 @@ impl Rows {
             prefixed: true,
             left: None,
             read: 0,
+            rounding: Rounding::new(dim),
         }
     }
 
     pub(super) fn dim(&self) -> usize {
         self.dim
+    }
+
+    pub(super) fn rounding(&self) -> &Rounding {
+        &self.rounding
     }
 
     /// The next rows' coordinates: no more than fit a chunk, none at the end.
@@ -92,7 +100,8 @@ impl Rows {
                     });
                 }
             }
-            self.element.coordinates(values, &mut data);
+            self.element
+                .coordinates(values, &mut self.rounding, &mut data);
         }
         self.read += rows as u64;
         if let Some(left) = &mut self.left {

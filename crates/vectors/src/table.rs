@@ -10,7 +10,8 @@ use arrow_schema::{DataType, Fields, Schema};
 use crate::format::only_place;
 use crate::id::IdKind;
 use crate::input::{MAX_BYTES, MAX_VALUES, Rest, check_dim};
-use crate::{ColumnNames, Error, to_f32};
+use crate::rounding::Rounding;
+use crate::{ColumnNames, Error};
 
 mod ipc;
 mod parquet;
@@ -33,6 +34,7 @@ pub(super) struct Table {
     current: Option<(RecordBatch, usize)>,
     /// Rows that have been read.
     read: u64,
+    rounding: Rounding,
     /// The names of all columns of the file.
     all: Vec<String>,
     has_ids: bool,
@@ -87,6 +89,7 @@ impl Table {
             len,
             current,
             read: 0,
+            rounding: Rounding::new(dim),
             all,
             has_ids: names.ids.is_some(),
             id_kind: names.id_kind,
@@ -100,6 +103,10 @@ impl Table {
 
     pub(super) fn len_hint(&self) -> Option<u64> {
         self.len
+    }
+
+    pub(super) fn rounding(&self) -> &Rounding {
+        &self.rounding
     }
 
     /// The names of all columns.
@@ -133,7 +140,7 @@ impl Table {
             if values.null_count() > 0 {
                 return Err(null(&batch, 0, row));
             }
-            coordinates(&values, &mut data);
+            coordinates(&values, &mut self.rounding, &mut data);
         }
         let columns = batch.columns()[1..].iter();
         let mut columns = columns.map(|column| column.slice(start, rows));
@@ -309,12 +316,12 @@ fn list(column: &ArrayRef, at: usize) -> Option<ArrayRef> {
     })
 }
 
-/// Appends an array of numbers without nulls.
-fn coordinates(values: &ArrayRef, out: &mut Vec<f32>) {
+/// Appends a row, which is an array of numbers without nulls.
+fn coordinates(values: &ArrayRef, rounding: &mut Rounding, out: &mut Vec<f32>) {
     match values.data_type() {
         DataType::Float64 => {
             let values = values.as_primitive::<Float64Type>().values();
-            out.extend(values.iter().map(|&x| to_f32(x)));
+            rounding.row(values.iter().copied(), out);
         }
         DataType::Float16 => {
             let values = values.as_primitive::<Float16Type>().values();

@@ -6,7 +6,8 @@ use std::sync::{Arc, OnceLock};
 use crate::column::Column;
 use crate::id::{Id, IdKind};
 use crate::input::{MAX_BYTES, MAX_VALUES, Rest, check_dim};
-use crate::{ColumnNames, Error, to_f32};
+use crate::rounding::Rounding;
+use crate::{ColumnNames, Error};
 
 mod csv;
 mod jsonl;
@@ -49,6 +50,7 @@ pub(super) struct Text {
     /// The record being waited with.
     next: Option<Record>,
     read: u64,
+    rounding: Rounding,
 }
 
 impl Text {
@@ -72,8 +74,10 @@ impl Text {
         json: bool,
     ) -> Result<Self, Error> {
         let next = records.next().ok_or(Error::NoVectors)??;
+        let dim = check_dim(next.vector.len() as u64)?;
         Ok(Self {
-            dim: check_dim(next.vector.len() as u64)?,
+            dim,
+            rounding: Rounding::new(dim),
             records,
             columns: names.values.len(),
             found,
@@ -85,6 +89,10 @@ impl Text {
 
     pub(super) fn dim(&self) -> usize {
         self.dim
+    }
+
+    pub(super) fn rounding(&self) -> &Rounding {
+        &self.rounding
     }
 
     /// The names of all columns, or of all members of the first record.
@@ -117,7 +125,7 @@ impl Text {
                 return Err(wrong.in_line(line));
             }
             let first = data.len();
-            data.extend(record.vector.into_iter().map(to_f32));
+            self.rounding.row(record.vector.into_iter(), &mut data);
             if let Some(column) = data[first..].iter().position(|x| !x.is_finite()) {
                 return Err(Error::NotFinite { row: 0, column }.in_line(line));
             }

@@ -149,7 +149,8 @@ class Client:
         k: 1 to the index's k; without it 10, or the index's k if that is smaller. Messages have the same
             number and size whatever is asked for, so nothing of it reaches the server.
         where: a condition on the records' attributes, `'year >= 2020 and lang in ("en", "de")'`: with `and`, `or`, `not`, `=`, `!=`,
-            `<`, `in (...)`, `is null`. It is decided here, before anything is ranked; in sealed and routed mode among the records of the
+            `<`, `in (...)`, `is null`. A test of a value that a record lacks is unknown, as in SQL, and `not` of it too: only `is null` finds
+            such a record. It is decided here, before anything is ranked; in sealed and routed mode among the records of the
             buckets or clusters that a search reads.
         threshold: the lowest score of a result, or the longest Euclidean distance.
 

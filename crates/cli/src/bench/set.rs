@@ -5,7 +5,7 @@ use crate::{Error, Output};
 use sordino_search::plan::{Plan, Wish};
 use sordino_search::recall::{self, Truth};
 use sordino_search::vectors::{ColumnNames, Format};
-use sordino_search::{Vectors, synthetic};
+use sordino_search::{Metric, Vectors, synthetic};
 use std::path::{Path, PathBuf};
 
 /// Vectors of a generated set, if their number is not given.
@@ -72,8 +72,7 @@ impl Set {
             Some(path) => Truth::open(path).map_err(Error::vectors(path))?,
             None => {
                 output.note("computing the true neighbours");
-                let base = base.clone().normalised()?;
-                recall::exact(&base, &queries, args.k)
+                recall::nearest(Metric::Cosine, &base, &queries, args.k)
             }
         };
         truth.check(queries.len(), args.k, base.len())?;

@@ -1,7 +1,7 @@
 //! `sordino index add`.
 
 use super::advice::after_change;
-use super::input::{Input, Layout};
+use super::input::{Input, Layout, Rounding};
 use super::labels::Labelled;
 use super::list::QUOTING;
 use super::policy::Policy;
@@ -62,6 +62,8 @@ struct Report {
     segments: usize,
     /// The first of the numbers that records without ids got.
     first_id: Option<u64>,
+    /// The loss by rounding to 32 bits, if that is much for many vectors.
+    rounding: Option<Rounding>,
 }
 
 pub(super) fn run(args: &Args, output: Output) -> Result<(), Error> {
@@ -71,9 +73,10 @@ pub(super) fn run(args: &Args, output: Output) -> Result<(), Error> {
     let layout = args.input.layout(Some(store.manifest().ids))?;
     args.check_complete(&store, &layout)?;
     let first_id = store.next_number().filter(|_| !args.input.has_ids());
-    let added = match layout.labels().is_empty() {
+    let (added, rounding) = match layout.labels().is_empty() {
         true => args.add(&mut store, layout, output)?,
-        false => args.add_each(&mut store, &layout, output)?,
+        // An exported file, whose numbers are of 32 bits.
+        false => (args.add_each(&mut store, &layout, output)?, None),
     };
     let report = Report {
         index: args.index.clone(),
@@ -85,6 +88,7 @@ pub(super) fn run(args: &Args, output: Output) -> Result<(), Error> {
         label: args.label.clone(),
         segments: store.manifest().segments().len(),
         first_id,
+        rounding,
     };
     output.report(&report, || {
         let mut text = format!(
@@ -140,16 +144,17 @@ impl Args {
     }
 
     /// Adds all records in one change.
-    fn add(&self, store: &mut Owned, layout: Layout, output: Output) -> Result<Added, Error> {
+    fn add(
+        &self,
+        store: &mut Owned,
+        layout: Layout,
+        output: Output,
+    ) -> Result<(Added, Option<Rounding>), Error> {
         let records = self.input.records(layout, None)?;
         records.warn_of_ids(output);
-        let unseen = records.unseen();
+        let (unseen, rounded) = (records.unseen(), records.rounded());
         let bar = output.progress(records.len_hint(), "adding");
-        let records = records.inspect(|batch| {
-            if let Ok(batch) = batch {
-                bar.inc(batch.len() as u64);
-            }
-        });
+        let records = records.counted(&bar);
         let label = self.label.as_deref();
         let mut rng = random()?;
         let added = store.change(|store| {
@@ -159,7 +164,8 @@ impl Args {
         bar.finish_and_clear();
         let added = added.map_err(self.input.named(&self.index))?;
         unseen.say(&self.input.file, output);
-        Ok(added)
+        let rounding = rounded.say(&self.input.file, output);
+        Ok((added, rounding))
     }
 
     /// Adds records under the labels that the file has for them.

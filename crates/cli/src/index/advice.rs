@@ -30,7 +30,7 @@ pub(super) fn precision(recall: f64, mode: &Mode, looked: bool) -> String {
     text + ". Coordinates that are far larger than the others may be scaled, or --metric changed"
 }
 
-/// A change's effect on the recall, where it was measured again.
+/// The effect of a change on the recall, where it was measured again.
 pub(super) fn after_change(before: Option<f64>, store: &Store<AnyDisk>) -> String {
     let (manifest, Some(recall)) = (store.manifest(), store.recall()) else {
         return String::new();

@@ -2,7 +2,7 @@
 
 use super::advice::{advice, precision};
 use super::ids::KindName;
-use super::input::{Input, Records};
+use super::input::{Input, Records, Rounding};
 use super::labels::Labelled;
 use super::list::QUOTING;
 use crate::owned::{Owned, PinsArgs};
@@ -147,6 +147,8 @@ struct Report {
     segments: usize,
     bytes: u64,
     seconds: f64,
+    /// The loss by rounding to 32 bits, if that is much for many vectors.
+    rounding: Option<Rounding>,
     /// The recall that sealed and routed mode's builders measured on held-out vectors.
     expected_recall: Option<f64>,
     /// True if that reaches the recall asked for.
@@ -174,15 +176,11 @@ pub(super) fn run(args: &Args, output: Output) -> Result<(), Error> {
     }
     let records = args.input.records(layout.clone(), None)?;
     records.warn_of_ids(output);
-    let (spec, unseen) = (args.spec(&records)?, records.unseen());
+    let (spec, unseen, rounded) = (args.spec(&records)?, records.unseen(), records.rounded());
     let mut rng = random()?;
     let bar = output.progress(records.len_hint(), "reading");
     let start = Instant::now();
-    let records = records.inspect(|batch| {
-        if let Ok(batch) = batch {
-            bar.inc(batch.len() as u64);
-        }
-    });
+    let records = records.counted(&bar);
     let mut progress = |step: sordino_search::Step| output.working(&bar, step.name());
     let (disk, root) = (place.disk(), place.root());
     let store = Store::create_on(disk, root, &mut rng, &keys, &spec, records, &mut progress);
@@ -190,6 +188,7 @@ pub(super) fn run(args: &Args, output: Output) -> Result<(), Error> {
     let store = store.map_err(args.input.named(&args.index))?;
     let mut store = Owned::made(store, pins, &place).map_err(Error::index(&args.index))?;
     unseen.say(&args.input.file, output);
+    let rounding = rounded.say(&args.input.file, output);
     if has_labels {
         store.change(|store| labelled.add_rest(store, &mut rng))?;
     }
@@ -209,6 +208,7 @@ pub(super) fn run(args: &Args, output: Output) -> Result<(), Error> {
         segments: manifest.segments().len(),
         bytes: super::info::stored(manifest)?,
         seconds,
+        rounding,
         expected_recall: store.recall(),
         reached: measured.map(|measured| measured.reached),
         bytes_in_all: measured.map(|measured| measured.cost.total(measured.queries)),

@@ -3,10 +3,13 @@
 pub(super) mod exported;
 mod layout;
 mod omission;
+mod rounded;
 mod unseen;
 
 use layout::Labels;
 pub(super) use layout::Layout;
+use rounded::Rounded;
+pub(super) use rounded::Rounding;
 use unseen::Unseen;
 
 use super::ids::{Ids, Place, twice};
@@ -14,6 +17,7 @@ use super::list::List;
 use super::values::{Attribute, Payloads};
 use crate::Error;
 use clap::Args;
+use indicatif::ProgressBar;
 use sordino_search::vectors::{self, ColumnNames, Reader};
 use sordino_search::{Attributes, Batch, Class, Column, Error as Search, Id, IdKind};
 use std::path::{Path, PathBuf};
@@ -69,6 +73,7 @@ pub(super) struct Records {
     /// Records that have come.
     read: usize,
     unseen: Unseen,
+    rounded: Rounded,
 }
 
 impl Input {
@@ -107,6 +112,7 @@ impl Input {
             wanted,
             read: 0,
             unseen,
+            rounded: Rounded::default(),
         })
     }
 
@@ -224,6 +230,20 @@ impl Records {
         self.unseen.clone()
     }
 
+    /// The loss by rounding, when all have been read.
+    pub(super) fn rounded(&self) -> Rounded {
+        self.rounded.clone()
+    }
+
+    /// The same, counted by a bar.
+    pub(super) fn counted(self, bar: &ProgressBar) -> impl Iterator<Item = Result<Batch, Search>> {
+        self.inspect(|batch| {
+            if let Ok(batch) = batch {
+                bar.inc(batch.len() as u64);
+            }
+        })
+    }
+
     /// The records of a chunk that are wanted, if there are any.
     fn batch(&mut self, chunk: vectors::Chunk) -> Result<Option<Batch>, Search> {
         let next = self.read + chunk.vectors.len();
@@ -310,7 +330,9 @@ impl Iterator for Records {
     fn next(&mut self) -> Option<Self::Item> {
         loop {
             let first = self.first.take().map(Ok);
-            let Some(chunk) = first.or_else(|| self.reader.next()) else {
+            let next = first.or_else(|| self.reader.next());
+            self.rounded.set(self.reader.loss());
+            let Some(chunk) = next else {
                 let found = self.ids.as_ref()?.list.len();
                 let expected = self.read;
                 return (found != expected).then_some(Err(Search::Ids { found, expected }));

@@ -356,6 +356,9 @@ mod tests {
             payloads.of(vec![column.clone()], 2).unwrap()
         };
         assert_eq!(one(&text), [b"a".to_vec(), Vec::new()]);
+        // JSON's null is no text, and no other value either.
+        let lines = Column::Json(vec![Some("\"null\"".into()), None]);
+        assert_eq!(one(&lines), [b"null".to_vec(), Vec::new()]);
         assert_eq!(one(&number), [b"7".to_vec(), Vec::new()]);
         assert_eq!(one(&bytes), [vec![255], Vec::new()]);
         let names = ["t", "n", "b"].map(str::to_owned);

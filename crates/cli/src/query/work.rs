@@ -5,7 +5,7 @@ use super::report::{Answer, Form, Printer, Summary};
 use crate::{Error, Output};
 use signal_hook::consts::SIGINT;
 use sordino_search::{
-    Dial, Error as Search, Filter, Kind, Question, ReaderKeys, SearchBatch, Session,
+    Dial, Error as Search, Filter, Kind, Metric, Question, ReaderKeys, SearchBatch, Session,
     SessionOptions, graver,
 };
 use std::{
@@ -44,6 +44,11 @@ impl Work<'_> {
         let start = Instant::now();
         let session = Session::open(dial, self.keys, self.options).map_err(&named)?;
         let connected = start.elapsed();
+        let euclidean = session.client().manifest().metric == Metric::Euclidean;
+        if euclidean && self.wanted.threshold.is_some_and(|most| most < 0.0) {
+            let why = "no distance is below 0, so nothing is found: --min-score is the longest distance in this index, whose metric is the Euclidean";
+            self.output.note(&format!("sordino: warning: {why}"));
+        }
         // Until here there is nothing to print, and Ctrl-C ends the process at once.
         let stop = interrupted()?;
         let len = self.queries.len();

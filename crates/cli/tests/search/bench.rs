@@ -1,7 +1,29 @@
 //! `sordino bench`.
 
 use crate::binary::{done, json};
-use crate::place::Place;
+use crate::place::{Place, npy};
+use sordino_search::{Vectors, synthetic};
+use std::fs;
+
+/// In single precision the constant hides what tells these vectors apart.
+#[test]
+fn the_truth_is_computed_in_double_precision() {
+    let place = Place::without_keys();
+    for (name, n, seed) in [("far.npy", 3200, 1), ("asked.npy", 20, 2)] {
+        let data = synthetic::uniform(n, 16, seed);
+        let rows = data.rows().flat_map(|row| {
+            let scaled = row[..15].iter().map(|x| 4.0 * x);
+            scaled.chain([1e4])
+        });
+        let rows = Vectors::new(16, rows.collect()).unwrap();
+        fs::write(place.path(name), npy(&rows)).unwrap();
+    }
+    let line = "bench --data @far.npy --queries @asked.npy --mode masked,local";
+    let report = json(&place.line(line));
+    for row in report["measured"].as_array().unwrap() {
+        assert!(row["recall"].as_f64().unwrap() > 0.97, "{row}");
+    }
+}
 
 #[test]
 fn the_bench_measures_every_mode() {

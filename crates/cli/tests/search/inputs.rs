@@ -419,3 +419,62 @@ fn ids_that_are_none_are_shown_as_they_are() {
         "{error}"
     );
 }
+
+/// A `.npy` file of numbers of 64 bits, two a row.
+fn doubles(rows: impl Iterator<Item = [f64; 2]>) -> Vec<u8> {
+    let rows: Vec<[f64; 2]> = rows.collect();
+    let shape = format!("({}, 2)", rows.len());
+    let head = format!("{{'descr': '<f8', 'fortran_order': False, 'shape': {shape}, }}\n");
+    let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
+    bytes.extend(u16::try_from(head.len()).unwrap().to_le_bytes());
+    bytes.extend(head.as_bytes());
+    bytes.extend(rows.iter().flatten().flat_map(|x| x.to_le_bytes()));
+    bytes
+}
+
+#[test]
+fn what_rounding_to_32_bits_takes_is_refused_or_said() {
+    let place = Place::new();
+    let scattered = |at: u32| f64::from(at.wrapping_mul(2_654_435_769)) / f64::from(u32::MAX);
+    let pair = |at: u32| [scattered(at), scattered(at ^ 0x5555)];
+    let far = (1..400).map(|at| {
+        let [x, y] = pair(at);
+        [1.7e9 + 3600.0 * x, y]
+    });
+    fs::write(place.path("far.npy"), doubles(far)).unwrap();
+    fs::write(place.path("near.npy"), doubles((1..400).map(pair))).unwrap();
+    let build = |name: &str| {
+        place.line(&format!(
+            "index build @{name}.npy @{name}.index --key @owner.key --metric euclidean --mode local"
+        ))
+    };
+    let built = run(&build("far"));
+    let said = String::from_utf8(built.stderr).unwrap();
+    assert!(
+        said.contains("far.npy: numbers are kept in 32 bits")
+            && said.contains("coordinate 0, counted from 0, lies"),
+        "{said}"
+    );
+    let added = json(&place.line("index add @far.index @far.npy --key @owner.key"));
+    assert!(
+        added["rounding"]["error"].as_f64().unwrap() > 60.0,
+        "{added}"
+    );
+    let near = json(&build("near"));
+    assert!(near["rounding"].is_null(), "{near}");
+    let lines = r#"{"v": [1, 2]}
+{"v": [1, 1e-46]}
+"#;
+    let error = place.refused("small.jsonl", lines, "");
+    assert!(
+        error.contains("small.jsonl: line 2: number 1 of the vector"),
+        "{error}"
+    );
+    let tiny = doubles([[1.0, 2.0], [0.0, 1e-46]].into_iter());
+    fs::write(place.path("tiny.npy"), tiny).unwrap();
+    let error = failed(&build("tiny"), 1);
+    assert!(
+        error.contains("tiny.npy: row 1, column 1 is not"),
+        "{error}"
+    );
+}

@@ -137,6 +137,52 @@ fn links_and_modes_stay() {
     }
 }
 
+/// A key that is written over is lost, with all that was encrypted or signed by it.
+#[test]
+fn no_key_is_written_over() {
+    let place = place();
+    let keys = [
+        "fpe.key",
+        "owner.key",
+        "owner.pub",
+        "alice.key",
+        "issuer.key",
+    ];
+    let old: Vec<Vec<u8>> = keys.map(|key| fs::read(place.path(key)).unwrap()).into();
+    fs::create_dir(place.path("pages")).unwrap();
+    for (at, key) in keys.iter().enumerate() {
+        symlink(place.path(key), place.path(&format!("soft{at}"))).unwrap();
+        fs::hard_link(place.path(key), place.path(&format!("hard{at}"))).unwrap();
+        for name in [key, &*format!("soft{at}"), &*format!("hard{at}")] {
+            for (line, _) in WRITERS {
+                failed(&place.line(&line.replace("@out", &format!("@{name}"))), 1);
+            }
+            let line = format!(
+                "fpe encrypt --key-file @fpe.key --format digits --input @{name} --output @{name}"
+            );
+            let error = failed(&place.line(&line), 1);
+            assert!(error.contains("it is a key file"), "{error}");
+        }
+        for (key, old) in keys.iter().zip(&old) {
+            assert_eq!(&fs::read(place.path(key)).unwrap(), old, "{key}");
+        }
+    }
+    // Manual pages replace pages of this command alone, and none is written where another file has the name of one.
+    for text in ["mine", &String::from_utf8_lossy(&old[1])] {
+        fs::write(place.path("pages/sordino.1"), text).unwrap();
+        let error = failed(&place.line("man @pages"), 1);
+        assert!(error.contains("sordino.1: it is no manual page"), "{error}");
+        assert_eq!(
+            fs::read_to_string(place.path("pages/sordino.1")).unwrap(),
+            text
+        );
+        assert_eq!(fs::read_dir(place.path("pages")).unwrap().count(), 1);
+    }
+    fs::remove_file(place.path("pages/sordino.1")).unwrap();
+    done(&place.line("man @pages"));
+    done(&place.line("man @pages"));
+}
+
 /// Behind a descriptor is what others write to as well: they are not cut off from it.
 #[test]
 fn a_descriptor_is_written_on() {

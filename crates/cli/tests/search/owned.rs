@@ -70,6 +70,24 @@ fn a_backup_is_restored_on_purpose_by_an_option() {
     assert!(refused.contains("version 3"), "{refused}");
 }
 
+/// Also in a folder in which nothing was known of it.
+#[test]
+fn a_version_that_was_put_back_on_purpose_is_not_said_to_be_unknown() {
+    let place = Place::new();
+    place.build("local", &["--mode", "local"]);
+    copy(&place.path("local"), &place.path("elsewhere"));
+    for index in ["local", "elsewhere"] {
+        let line = format!("index delete @{index} --ids 7 --key @owner.key --restored");
+        let said = command(&place.line(&line)).output().unwrap();
+        let said = String::from_utf8(said.stderr).unwrap();
+        assert!(
+            said.contains("taken as it is here: version 1 is remembered"),
+            "{said}"
+        );
+        assert!(!said.contains("not known"), "{said}");
+    }
+}
+
 #[test]
 fn a_deletion_that_is_taken_back_and_another_index_are_refused() {
     let place = Place::new();

@@ -80,11 +80,11 @@ impl FormatCipher {
             .all(|(_, alphabet)| alphabet.radix() == first)
         {
             let ff1 = self.ff1(first)?;
-            if ENCRYPT {
-                ff1.encrypt_numerals(&tweak, &mut numerals)?;
-            } else {
-                ff1.decrypt_numerals(&tweak, &mut numerals)?;
-            }
+            let done = match ENCRYPT {
+                true => ff1.encrypt_numerals(&tweak, &mut numerals),
+                false => ff1.decrypt_numerals(&tweak, &mut numerals),
+            };
+            done.map_err(|error| self.of_whole(error))?;
         } else {
             let radices: Vec<u32> = slots.encrypted.iter().map(|(_, a)| a.radix()).collect();
             self.mixed::<ENCRYPT>(&tweak, &radices, &mut numerals)?;
@@ -99,6 +99,18 @@ impl FormatCipher {
             }
         }
         Ok(())
+    }
+
+    /// The error of a wrong length with the symbols that are kept: a user counts all that a value has.
+    fn of_whole(&self, error: Error) -> Error {
+        match (&self.format.shape, error) {
+            (Shape::Text(text), Error::Length { found, min, max }) => Error::Length {
+                found: found.saturating_add(text.kept()),
+                min: min.saturating_add(text.kept()),
+                max: max.saturating_add(text.kept()),
+            },
+            (_, error) => error,
+        }
     }
 
     /// Symbols of several alphabets as one integer, most significant first.

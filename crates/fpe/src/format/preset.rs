@@ -92,7 +92,7 @@ impl Format {
     }
 
     /// An e-mail address: the letters and digits of the local part are encrypted, its
-    /// punctuation and the domain are kept. Four letters or digits are the least.
+    /// punctuation and the domain, which is not empty, are kept. Four letters or digits are the least.
     ///
     /// Capitals of the domain do not count, and come back. Those of the local part do: they are
     /// encrypted, and an address whose local part was put into small letters is another one.

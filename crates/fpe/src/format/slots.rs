@@ -49,12 +49,23 @@ pub(super) struct CheckSlots {
 }
 
 impl Text {
+    /// The symbols that are not encrypted.
+    pub(super) fn kept(&self) -> usize {
+        let kept = self.keep_prefix.saturating_add(self.keep_suffix);
+        kept.saturating_add(self.check.map_or(0, Check::width))
+    }
+
     fn slots(&self, text: &[char]) -> Result<Slots<'_>, Error> {
         let end = match self.until {
             None => text.len(),
             Some(until) => {
                 let last = text.iter().rposition(|&c| c == until);
-                last.ok_or(Error::Symbol { index: text.len() })?
+                let last = last.ok_or(Error::Symbol { index: text.len() })?;
+                // Without a domain behind it, it is no address.
+                if text[last + 1..].iter().all(|c| c.is_whitespace()) {
+                    return Err(Error::Symbol { index: last + 1 });
+                }
+                last
             }
         };
         // Every character that does not pass is a symbol; the last of them are the check, which
@@ -83,10 +94,9 @@ impl Text {
         }
         let kept = self.keep_prefix.saturating_add(self.keep_suffix);
         if body.len() <= kept {
-            let min = kept.saturating_add(self.check.map_or(0, Check::width));
             return Err(Error::Length {
                 found,
-                min: min.saturating_add(1),
+                min: self.kept().saturating_add(1),
                 max: usize::MAX,
             });
         }

@@ -179,7 +179,7 @@ mod tests {
                 serving: 4
             }
         ));
-        assert!(matches!(sent(Of::Search), Of::Transport(_)));
+        assert!(matches!(sent(Of::BadReply), Of::Transport { .. }));
     }
 
     #[test]

@@ -33,7 +33,7 @@ impl Error {
             } => format!("no id: {found}, expected {expected}"),
             Self::NotFinite { column, .. } => {
                 format!(
-                    "number {column} of the vector, counted from 0, is not a finite one of 32 bits: expected -3.4e38 to 3.4e38"
+                    "number {column} of the vector, counted from 0, is not a finite one of 32 bits: expected 0, or 1e-42 to 3.4e38 with either sign"
                 )
             }
             Self::ZeroVector { .. } => {

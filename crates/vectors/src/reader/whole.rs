@@ -1,0 +1,48 @@
+//! Files of vectors, read as a whole.
+
+use std::path::Path;
+
+use super::Reader;
+use crate::{ColumnNames, Error, Format, Vectors};
+
+/// Whole files.
+impl Vectors {
+    /// Reads a whole file, in the format of its extension: see [`Format`].
+    ///
+    /// # Errors
+    /// If the file cannot be read, its format is not one of these, its length contradicts its
+    /// header, or it holds no vector or a value that is not finite.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self, Error> {
+        Self::open_columns(path, &ColumnNames::default())
+    }
+
+    /// Reads a whole file; of a table, the vectors of these columns.
+    ///
+    /// # Errors
+    /// Those of [`open`](Self::open), and if there are no such columns.
+    pub fn open_columns(path: impl AsRef<Path>, columns: &ColumnNames) -> Result<Self, Error> {
+        let path = path.as_ref();
+        Self::collect(Reader::open_columns(path, columns)?).map_err(|error| error.in_file(path))
+    }
+
+    /// Reads the bytes of a whole file.
+    ///
+    /// # Errors
+    /// Those of [`open`](Self::open).
+    pub fn from_bytes(format: Format, bytes: Vec<u8>) -> Result<Self, Error> {
+        Self::collect(Reader::from_bytes(format, bytes)?)
+    }
+
+    /// All that is left of a file.
+    ///
+    /// # Errors
+    /// Those of the reader, and if nothing is left.
+    pub fn collect(reader: Reader) -> Result<Self, Error> {
+        let dim = reader.dim();
+        let mut data = Vec::new();
+        for chunk in reader {
+            data.extend_from_slice(chunk?.vectors.as_slice());
+        }
+        Self::new(dim, data)
+    }
+}
