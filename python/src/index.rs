@@ -1,9 +1,11 @@
 //! An index in a directory.
 
+use std::ffi::CString;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use numpy::PyReadonlyArray2;
+use pyo3::exceptions::PyUserWarning;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use sordino_search::OwnerPublicKey;
@@ -18,6 +20,9 @@ use crate::errors;
 use crate::ids::{self, Given};
 use crate::keys::{self, OwnerKey, PublicKey, ReaderKey, ReaderPublicKey};
 use crate::vectors::{batch, check_directions, matrix, metric_name};
+
+/// Recall below which records that were added call for a warning.
+const FAR: f64 = 0.95;
 
 /// An index in a directory, and the key that it is used with. Each call opens the directory anew, so it
 /// sees what others have changed, and locks it only while it changes something itself.
@@ -115,6 +120,14 @@ impl Index {
         let added = Stop::default().heeding(py, None, |told| {
             self.changed(|store| store.add_labelled(&mut rng, label, [Ok(batch)], told))
         })?;
+        if let Some(recall) = added.recall.filter(|recall| *recall < FAR) {
+            let text = format!(
+                "recall among these records is {recall:.3}: they lie far from those of which the index was built, and are stored \
+                 relative to these. To find them better build an index of all records again, from their vectors"
+            );
+            let text = CString::new(text).unwrap_or_default();
+            PyErr::warn(py, &py.get_type::<PyUserWarning>(), &text, 1)?;
+        }
         Ok(added.version)
     }
 

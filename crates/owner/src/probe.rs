@@ -88,7 +88,7 @@ impl<'a> Sample<'a> {
         let len = units.len();
         let count = count.min(len);
         let places = (0..count).map(|i| i * len / count);
-        let y = |row: usize| frame.whole(rows.marks[row].base, rows.vectors.row(row));
+        let y = |row: usize| rows.whole(frame, row);
         let asked = places.filter_map(|row| {
             let y = y(row);
             let near_to = Nearness::new(frame, &y);
@@ -106,8 +106,10 @@ impl<'a> Sample<'a> {
         let lifted = lifted.expect("as many coordinates as before");
         let query = |(near, (itself, asked, near_to)): (Vec<u32>, (u32, Asked, Nearness))| {
             let others = near.iter().filter(|&&id| id != itself);
-            let of =
-                |id: u32| near_to.of(rows.marks[id as usize].base, rows.vectors.row(id as usize));
+            let of = |id: u32| {
+                let id = id as usize;
+                near_to.of(rows.marks[id].base, &rows.unrounded(id))
+            };
             let mut truth: Vec<(u32, f64)> = others.map(|&id| (id, of(id))).collect();
             truth.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
             truth.truncate(k);
@@ -150,7 +152,7 @@ impl<'a> Sample<'a> {
         let id = id as usize;
         query
             .near
-            .of(self.rows.marks[id].base, self.rows.vectors.row(id))
+            .of(self.rows.marks[id].base, &self.rows.unrounded(id))
     }
 
     /// A record with its exact score for a query.
@@ -221,7 +223,7 @@ fn candidates(
     let mut best = vec![TopK::new(most); asked.len()];
     for first in (0..n).step_by(ROWS) {
         let last = n.min(first + ROWS);
-        let whole = |row: usize| frame.whole(rows.marks[row].base, rows.vectors.row(row));
+        let whole = |row: usize| rows.whole(frame, row);
         let ys: Vec<f32> = (first..last).flat_map(whole).collect();
         let halves = ys.chunks_exact(width).map(|y| match frame.metric() {
             Metric::InnerProduct => 0.0,

@@ -176,7 +176,7 @@ impl Recall {
         keys: impl Fn(&Asked, u64) -> Vec<f32> + Sync,
     ) {
         let n = rows.vectors.len();
-        let y = |row: usize| frame.whole(rows.marks[row].base, rows.vectors.row(row));
+        let y = |row: usize| rows.whole(frame, row);
         let more = if self.queries.is_empty() { FIRST } else { NEXT };
         let more = more.min(MOST - self.queries.len()).min(n);
         for row in (0..more).map(|at| (2 * at + 1) * n / (2 * more)) {
@@ -203,7 +203,7 @@ impl Recall {
                 if place == query.itself {
                     continue;
                 }
-                let near = query.near.of(rows.marks[row].base, rows.vectors.row(row));
+                let near = query.near.of(rows.marks[row].base, &rows.unrounded(row));
                 query.truth.offer(near);
                 query.found.offer_with(key, || {
                     query.nearness.push((place, near));
@@ -221,6 +221,12 @@ impl Recall {
             query.nearness.retain(|(place, _)| kept.contains(place));
         });
         self.rows += sordino_vectors::u32_of(n);
+    }
+
+    /// [`share`](Self::share), of enough rows that they are not all among the nearest.
+    pub(crate) fn share_of_many(&self) -> Option<f64> {
+        let many = self.rows as usize >= 4 * self.k;
+        self.share().filter(|_| many)
     }
 
     /// The part of the nearest that was found; `None` of nothing.

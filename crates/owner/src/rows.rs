@@ -1,5 +1,7 @@
 //! Records on their way into a segment.
 
+use std::borrow::Cow;
+
 use rayon::prelude::*;
 use sordino_index::attributes::Attributes;
 use sordino_index::bucket::Layout;
@@ -11,7 +13,9 @@ use sordino_index::opened::Opened;
 use sordino_index::quantiser::Entry;
 use sordino_index::{Error, Id};
 use sordino_vectors::metric::{Metric, length};
-use sordino_vectors::{Vectors, u32_of};
+use sordino_vectors::{Vectors, to_f32, u32_of};
+
+use crate::recall::mixed;
 
 /// Records in the order of their ids.
 pub(crate) struct Rows {
@@ -32,6 +36,8 @@ pub(crate) struct Mark {
     pub(crate) scale: f32,
     /// The constant that goes with that scale, where a server scores rows.
     pub(crate) constant: f32,
+    /// The step to which its coordinates were rounded when it was stored; 0 of a vector that has just come.
+    pub(crate) step: f32,
 }
 
 impl Rows {
@@ -60,7 +66,32 @@ impl Rows {
             old.restored(&old.whole(mark.base, self.vectors.row(row)))
         });
         let vectors = Vectors::new(old.dim(), vectors.collect())?;
-        Self { vectors, ..self }.framed(new)
+        let steps: Vec<f32> = self.marks.iter().map(|mark| mark.step).collect();
+        let mut rows = Self { vectors, ..self }.framed(new)?;
+        for (mark, step) in rows.marks.iter_mut().zip(steps) {
+            mark.step = step;
+        }
+        Ok(rows)
+    }
+
+    /// The residual of a row as it may have been before it was rounded: any value within half a step of what is stored is as
+    /// likely, and one is drawn by the place. A recall by what is stored alone would be that of a search for rounded vectors among themselves.
+    pub(crate) fn unrounded(&self, row: usize) -> Cow<'_, [f32]> {
+        let (stored, step) = (self.vectors.row(row), f64::from(self.marks[row].step));
+        if step == 0.0 {
+            return stored.into();
+        }
+        let seed = mixed(row as u64);
+        let coordinates = (0..).zip(stored).map(|(at, &x)| {
+            let drawn = mixed(seed ^ mixed(at)) as f64 / 2f64.powi(64) - 0.5;
+            to_f32(f64::from(x) + drawn * step)
+        });
+        coordinates.collect::<Vec<f32>>().into()
+    }
+
+    /// The `y` of a row before it was rounded.
+    pub(crate) fn whole(&self, frame: &Frame, row: usize) -> Vec<f32> {
+        frame.whole(self.marks[row].base, &self.unrounded(row))
     }
 
     /// The unit vectors that these rows are lifted to.

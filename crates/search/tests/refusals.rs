@@ -18,6 +18,9 @@ const DIM: usize = 16;
 /// Bytes of a reply's head, and some more.
 const HEAD: usize = 24;
 
+/// The first message that is refused, the refusal, and how many are.
+type Refused = (usize, fn() -> Error, usize);
+
 /// A server's plan for the messages of a session, and those that it has seen.
 #[derive(Default)]
 struct Script {
@@ -25,8 +28,7 @@ struct Script {
     sent: Vec<(u16, usize)>,
     /// The message whose reply is bad.
     bad: Option<usize>,
-    /// The message that is refused first, the refusal, and how many are.
-    refused: Option<(usize, fn() -> Error, usize)>,
+    refused: Option<Refused>,
 }
 
 #[derive(Clone)]
@@ -37,7 +39,7 @@ struct Scripted<'a> {
 
 impl Transport for Scripted<'_> {
     fn call(&mut self, request: &[u8], limit: usize) -> Result<Vec<u8>, Error> {
-        let mut script = self.script.lock().unwrap();
+        let mut script = self.script.lock().expect("no thread panics");
         let at = script.sent.len();
         let kind = u16::from_le_bytes([request[6], request[7]]);
         script.sent.push((kind, request.len()));
@@ -100,13 +102,14 @@ fn served(form: Form, second_look: Option<u32>) -> (Server, OwnerKeys, Vectors) 
         searches: 1,
         ..Spec::default()
     };
-    let dir = tempfile::tempdir().unwrap();
+    let dir = tempfile::tempdir().expect("a folder");
     let payloads = (0..N).map(|row| vec![row.to_le_bytes()[0]; 400]).collect();
     let batch = Batch::from(vectors.clone()).with_payloads(payloads);
     let rng = &mut StdRng::seed_from_u64(1);
-    drop(Store::create(dir.path(), rng, &keys, &spec, [batch], &mut |_| ()).unwrap());
-    let index = Index::open_dir(dir.path(), &keys.public()).unwrap();
-    (Server::new(index).unwrap(), keys, vectors)
+    let store = Store::create(dir.path(), rng, &keys, &spec, [batch], &mut |_| ());
+    drop(store.expect("an index"));
+    let index = Index::open_dir(dir.path(), &keys.public()).expect("an index");
+    (Server::new(index).expect("a server"), keys, vectors)
 }
 
 struct Outcome {
@@ -120,7 +123,7 @@ fn searched(
     served: &(Server, OwnerKeys, Vectors),
     retry: Retry,
     bad: Option<usize>,
-    refused: Option<(usize, fn() -> Error, usize)>,
+    refused: Option<Refused>,
 ) -> Outcome {
     let (server, keys, vectors) = served;
     let script = Arc::new(Mutex::new(Script::default()));
@@ -135,13 +138,13 @@ fn searched(
         retry,
         ..SessionOptions::default()
     };
-    let session = Session::open(dial, &keys.reader(), options).unwrap();
-    *script.lock().unwrap() = Script {
+    let session = Session::open(dial, &keys.reader(), options).expect("a session");
+    *script.lock().expect("no thread panics") = Script {
         sent: Vec::new(),
         bad,
         refused,
     };
-    let batch = session.batch().unwrap();
+    let batch = session.batch().expect("a batch");
     let ask = |row| {
         let question = Question::new(vectors.row(row));
         let found = session.call(&batch, |client, rng, transport| {
@@ -157,7 +160,7 @@ fn searched(
     // The session is over when the batch is, and not before.
     assert!(session.batch().is_ok());
     drop(batch);
-    let sent = script.lock().unwrap().sent.clone();
+    let sent = script.lock().expect("no thread panics").sent.clone();
     assert_eq!(
         session.batch().is_err(),
         [&first, &second]
@@ -167,7 +170,10 @@ fn searched(
     let again = session.ask(&Question::new(vectors.row(5)));
     if session.batch().is_err() {
         assert!(matches!(again, Err(Error::BadReply)));
-        assert_eq!(script.lock().unwrap().sent.len(), sent.len());
+        assert_eq!(
+            script.lock().expect("no thread panics").sent.len(),
+            sent.len()
+        );
     }
     Outcome {
         sent,

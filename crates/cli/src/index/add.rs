@@ -1,6 +1,6 @@
 //! `sordino index add`.
 
-use super::advice::after_change;
+use super::advice::{ENOUGH, after_change, among_added};
 use super::input::{Input, Layout, Rounding};
 use super::labels::Labelled;
 use super::list::QUOTING;
@@ -62,6 +62,8 @@ struct Report {
     segments: usize,
     /// The first of the numbers that records without ids got.
     first_id: Option<u64>,
+    /// Recall of held-out ones of these records among themselves, if they are enough to measure it.
+    recall: Option<f64>,
     /// The loss by rounding to 32 bits, if that is much for many vectors.
     rounding: Option<Rounding>,
 }
@@ -88,6 +90,7 @@ pub(super) fn run(args: &Args, output: Output) -> Result<(), Error> {
         label: args.label.clone(),
         segments: store.manifest().segments().len(),
         first_id,
+        recall: added.recall,
         rounding,
     };
     output.report(&report, || {
@@ -111,6 +114,9 @@ pub(super) fn run(args: &Args, output: Output) -> Result<(), Error> {
                 "\n{} had another label before or none, {old}",
                 report.relabelled
             );
+        }
+        if let Some(recall) = report.recall.filter(|recall| *recall < ENOUGH) {
+            text += &among_added(store.manifest().k, recall);
         }
         text + &after_change(recall, &store)
     })

@@ -5,7 +5,7 @@ use sordino_search::plan::Bytes;
 use sordino_search::{AnyDisk, Instead, Measured, Store};
 
 /// Recall of an index that is scored whole, below which a build says why and what would help.
-const ENOUGH: f64 = 0.95;
+pub(super) const ENOUGH: f64 = 0.95;
 
 /// A change of the recall that is more than chance.
 const LOST: f64 = 0.02;
@@ -28,6 +28,14 @@ pub(super) fn precision(recall: f64, mode: &Mode, looked: bool) -> String {
         text += ". --mode local has the exact order of what it stores";
     }
     text + ". Coordinates that are far larger than the others may be scaled, or --metric changed"
+}
+
+/// A warning about records that were added.
+pub(super) fn among_added(k: u32, recall: f64) -> String {
+    format!(
+        "\nrecall@{k} among these records: {recall:.3}; they lie far from those of which the index was built, and are stored relative to \
+         these. To find them better build an index of all records again, from their vectors"
+    )
 }
 
 /// The effect of a change on the recall, where it was measured again.

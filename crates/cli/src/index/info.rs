@@ -107,11 +107,11 @@ pub(super) fn run(args: &Args, output: Output) -> Result<(), Error> {
             ),
             (
                 "measured recall",
-                report
-                    .recall
-                    .map_or("sealed: a reader's key opens it".to_owned(), |recall| {
-                        format!("{recall:.3}")
-                    }),
+                match (report.recall, keys::reader(&args.key)) {
+                    (Some(recall), _) => format!("{recall:.3}"),
+                    (None, Ok(_)) => "not known".to_owned(),
+                    (None, Err(_)) => "sealed: a reader's key opens it".to_owned(),
+                },
             ),
             ("segments", report.segments.to_string()),
             ("on disk", Size(report.bytes).to_string()),

@@ -85,12 +85,7 @@ impl Labelled<'_> {
         rng: &mut StdRng,
         all: bool,
     ) -> Result<Added, Error> {
-        let mut sum = Added {
-            version: store.version(),
-            records: 0,
-            replaced: 0,
-            relabelled: 0,
-        };
+        let mut sum = Added::none(store.version());
         // None comes first.
         let labels = self.layout.labels().iter();
         let labels = labels.map(|(label, count)| (label.as_deref(), *count));
@@ -105,10 +100,7 @@ impl Labelled<'_> {
                     label.unwrap_or("none")
                 )));
             }
-            sum.version = added.version;
-            sum.records += added.records;
-            sum.replaced += added.replaced;
-            sum.relabelled += added.relabelled;
+            sum.and(&added);
         }
         Ok(sum)
     }

@@ -212,6 +212,10 @@ impl Draft {
             Mode::Sealed(mode) => {
                 progress(Step::Seal);
                 let codec = Codec::Int8;
+                if let Some(recall) = &mut self.recall {
+                    let vectors = rows.decoded(&self.frame, codec)?;
+                    recall.add(&self.frame, &rows, |asked, _| vectors.keys(asked));
+                }
                 mode.tail.push(chunks(rng, folder, writer, &rows, codec)?);
             }
         }

@@ -208,6 +208,7 @@ pub(super) fn residuals<D: Disk>(
         base: row.base,
         scale: row.scale,
         constant: row.constant,
+        step: 0.0,
     });
     Ok((marks.collect(), Vectors::new(width, residuals)?))
 }
@@ -240,10 +241,12 @@ fn decode(
         let into = (&mut marks, &mut residuals);
         layout.open_residuals(&seal, (chunk, sealed), frame, into)?;
     }
+    let steps = ((1u32 << (codec.bits() - 1)) - 1) as f32;
     let marks = marks.into_iter().map(|(base, scale)| Mark {
         base,
         scale,
         constant: 0.0,
+        step: scale / steps,
     });
     Ok((marks.collect(), residuals))
 }

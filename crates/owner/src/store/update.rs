@@ -16,11 +16,13 @@ use super::draft::Draft;
 use super::known::Known;
 use super::payloads::Carried;
 use super::stream::Stream;
+use crate::recall::Recall;
 use crate::spec::Batch;
 use crate::step::Step;
 
 /// The records of a change.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Added {
     /// The version that it made.
     pub version: u64,
@@ -31,6 +33,36 @@ pub struct Added {
     /// Those that had another label, or none and have one now. Readers of what they were can read that until the store is
     /// [compacted](Store::compact), so there are none if it was at once.
     pub relabelled: usize,
+    /// Recall of held-out ones of these records among themselves, as they are stored; none where they are fewer than four times the
+    /// results of a search. It is low where they lie far from the records of which the index was built. The recall that the index shows is
+    /// not changed by it.
+    pub recall: Option<f64>,
+}
+
+impl Added {
+    /// Nothing, at a version.
+    #[must_use]
+    pub fn none(version: u64) -> Self {
+        Self {
+            version,
+            records: 0,
+            replaced: 0,
+            relabelled: 0,
+            recall: None,
+        }
+    }
+
+    /// Counts another change with this one.
+    pub fn and(&mut self, other: &Self) {
+        self.version = other.version;
+        self.records += other.records;
+        self.replaced += other.replaced;
+        self.relabelled += other.relabelled;
+        self.recall = match (self.recall, other.recall) {
+            (Some(one), Some(other)) => Some(one.min(other)),
+            (one, other) => one.or(other),
+        };
+    }
 }
 
 impl<D: Disk> Store<D> {
@@ -136,6 +168,7 @@ impl<D: Disk> Store<D> {
         let writer = self.writer(&keys);
         let mut draft = self.draft();
         draft.check_room()?;
+        draft.recall = Some(self.measurement());
         if let Some(label) = label {
             self.labelled(rng, &mut draft, label)?;
         }
@@ -161,6 +194,8 @@ impl<D: Disk> Store<D> {
         if read == 0 {
             return Err(sordino_vectors::Error::NoVectors.into());
         }
+        // The frame keeps the recall of the build: that it changed would show.
+        let recall = draft.recall.take().and_then(|it| it.share_of_many());
         let (mut replaced, mut relabelled) = (0, 0);
         for ids in draft.records.sets.split_off(before) {
             if label.is_none() {
@@ -185,6 +220,7 @@ impl<D: Disk> Store<D> {
             records: usize::try_from(read).unwrap_or(usize::MAX),
             replaced,
             relabelled,
+            recall,
         })
     }
 
@@ -243,6 +279,13 @@ impl<D: Disk> Store<D> {
         let made = self.commit(rng, &writer, draft, Carried::default());
         let version = self.settle(made)?;
         self.tidied(rng, version)
+    }
+
+    /// A measurement of what is written.
+    pub(super) fn measurement(&self) -> Recall {
+        let k = self.manifest.k as usize;
+        let look = self.manifest.second_look();
+        Recall::new(k, look.map_or(k, |look| look.candidates as usize))
     }
 
     /// The version as it is, to be changed.
