@@ -61,7 +61,7 @@ impl Client {
         let known = known.map(Known::from);
         let opened = computing(py, || {
             let here = Here::open(path, &keys, known.as_ref())?;
-            Ok(Open::new(Server::Here(here)))
+            Ok(Open::new(Server::Here(Box::new(here))))
         })?;
         Ok(Self::of(
             keys,

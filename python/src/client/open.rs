@@ -24,7 +24,7 @@ pub(super) struct Open {
 }
 
 pub(super) enum Server {
-    Here(Here),
+    Here(Box<Here>),
     Remote(Box<Remote>),
 }
 

@@ -121,10 +121,12 @@ where
                 })
                 .collect();
             // All of them are waited for.
-            threads.into_iter().fold(Ok(()), |done, thread| {
+            let mut done = Ok(());
+            for thread in threads {
                 let joined = thread.join();
-                done.and(joined.unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
-            })
+                done = done.and(joined.unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+            }
+            done
         })
     }
 
