@@ -1,4 +1,4 @@
-//! Seeds and names that everyone may see: hashes of what a generator gives, never its own bytes.
+//! Seeds and names that everyone may see: hashes of what a generator gives, never its own bytes. And numbers that follow from a seed.
 
 use rand_core::CryptoRng;
 use sordino_pir::Seed;
@@ -13,4 +13,12 @@ pub(crate) fn build_name<R: CryptoRng + ?Sized>(rng: &mut R) -> [u8; 16] {
     let mut name = [0; 16];
     name.copy_from_slice(&random(rng)[..16]);
     name
+}
+
+/// The output function of SplitMix64 (Steele, Lea, Flood, 2014), a step after this state.
+pub(crate) fn mixed(state: u64) -> u64 {
+    let x = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    x ^ (x >> 31)
 }

@@ -12,6 +12,7 @@ use sordino_vectors::metric::Metric;
 use sordino_vectors::recall::TopK;
 use sordino_vectors::to_f32;
 
+use crate::random::mixed;
 use crate::rows::Rows;
 
 /// Queries of the first segment, of each one after it, and together.
@@ -278,14 +279,6 @@ impl Noise {
         let sum = parts.iter().sum::<u64>() as f64 - 2.0 * 65_535.0;
         sum * self.deviation * 3f64.sqrt() / 65_536.0
     }
-}
-
-/// The output function of SplitMix64 (Steele, Lea, Flood, 2014), a step after this state.
-pub(crate) fn mixed(state: u64) -> u64 {
-    let x = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    x ^ (x >> 31)
 }
 
 /// The keys of rows whose residuals are stored as these unit vectors, under noise; `asked` as its query is stored.

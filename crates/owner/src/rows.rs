@@ -15,7 +15,7 @@ use sordino_index::{Error, Id};
 use sordino_vectors::metric::{Metric, length};
 use sordino_vectors::{Vectors, to_f32, u32_of};
 
-use crate::recall::mixed;
+use crate::random::mixed;
 
 /// Records in the order of their ids.
 pub(crate) struct Rows {

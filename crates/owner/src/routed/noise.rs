@@ -5,7 +5,7 @@
 
 use sordino_index::manifest::Grid;
 
-use crate::recall::mixed;
+use crate::random::mixed;
 
 /// The noise of the products of one query's codes.
 pub(super) struct Noise {
