@@ -77,7 +77,7 @@ def constants():
     constant("owner/src/plan/segments.rs", r"FIRST: usize = (\d+)", FIRST)
     constant("owner/src/plan/segments.rs", r"NEXT: usize = (\d+)", NEXT)
     constant("index/src/public_key.rs", r"SIGNATURE_LEN: usize = (\d+)", SIGNATURE)
-    constant("reader/src/session.rs", r"REQUESTS: usize = (\d+)", REQUESTS)
+    constant("reader/src/pir_session.rs", r"REQUESTS: usize = (\d+)", REQUESTS)
 
 
 # --- estimates, and what hybrids leave of them ---
