@@ -12,7 +12,7 @@
 //! crash leaves the old or the new version, and at most files that nothing names, which the next
 //! opening removes. Manifests stay, named or not: a number that one of them has is not given again.
 //!
-//! Without `CURRENT`, manifests say that an index is here, or is about to be. Nobody makes another one over it, and
+//! Without `CURRENT`, manifests say that an index is here, or is about to be. No other index is made over it, and
 //! [`recover`](crate::folder::Folder::recover) names the newest whole version again.
 
 use std::hash::{BuildHasher, Hasher, RandomState};

@@ -15,7 +15,7 @@ pub(crate) const SAMPLE: usize = 8192;
 /// left out of training, and tells what bases are worth.
 pub(crate) const EACH: usize = 8;
 
-/// Bytes of the bases: at most so many, or a byte for this number of vectors where that is more.
+/// Bytes of the bases: at most this many, or a byte for this number of vectors where that is more.
 const BYTES: usize = 8192;
 const ROWS_A_BYTE: usize = 5;
 

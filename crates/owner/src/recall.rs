@@ -142,7 +142,7 @@ impl Best {
 }
 
 impl Recall {
-    /// Nothing yet, for `k` results; as many candidates are kept, and ranked exactly if they are more.
+    /// Nothing yet, for `k` results; `kept` candidates are kept, and ranked exactly if they are more than that.
     pub(crate) fn new(k: usize, kept: usize) -> Self {
         Self {
             k,
@@ -197,6 +197,7 @@ impl Recall {
             }
         }
         let first = self.rows;
+        let (vectors, width) = (rows.all_unrounded(), rows.vectors.dim());
         self.queries.par_iter_mut().for_each(|query| {
             let keys = keys(&query.asked, u64::from(query.itself));
             for (row, key) in keys.into_iter().enumerate() {
@@ -204,7 +205,8 @@ impl Recall {
                 if place == query.itself {
                     continue;
                 }
-                let near = query.near.of(rows.marks[row].base, &rows.unrounded(row));
+                let residual = &vectors[row * width..][..width];
+                let near = query.near.of(rows.marks[row].base, residual);
                 query.truth.offer(near);
                 query.found.offer_with(key, || {
                     query.nearness.push((place, near));

@@ -89,6 +89,18 @@ impl Rows {
         coordinates.collect::<Vec<f32>>().into()
     }
 
+    /// All of them, one after the other: a copy only if one was rounded.
+    pub(crate) fn all_unrounded(&self) -> Cow<'_, [f32]> {
+        let stored = self.vectors.as_slice();
+        if self.marks.iter().all(|mark| mark.step == 0.0) {
+            return stored.into();
+        }
+        let mut all = stored.to_vec();
+        let rows = all.par_chunks_exact_mut(self.vectors.dim()).enumerate();
+        rows.for_each(|(row, into)| into.copy_from_slice(&self.unrounded(row)));
+        all.into()
+    }
+
     /// The `y` of a row before it was rounded.
     pub(crate) fn whole(&self, frame: &Frame, row: usize) -> Vec<f32> {
         frame.whole(self.marks[row].base, &self.unrounded(row))

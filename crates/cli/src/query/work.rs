@@ -109,7 +109,7 @@ impl<D: Dial + Sync> Searches<'_, D>
 where
     D::Transport: Send,
 {
-    /// Searches by so many threads until there is no query left.
+    /// Searches by this number of threads until there is no query left.
     fn all(&self, threads: usize) -> Result<(), Error> {
         std::thread::scope(|scope| {
             let threads: Vec<_> = (0..threads)

@@ -11,7 +11,7 @@ pub const MAX_BASES: usize = 256;
 /// Bytes of a frame before its centre: a bound, a recall, the number of bases.
 pub(crate) const FRAME_HEAD_LEN: usize = 2 + 4 + 2;
 
-/// The length of a frame of so many bases before it is sealed.
+/// The length of a frame of this number of bases before it is sealed.
 #[must_use]
 pub fn frame_len(dim: usize, width: usize, bases: usize) -> usize {
     FRAME_HEAD_LEN + size_of::<f32>() * (dim + bases * width)

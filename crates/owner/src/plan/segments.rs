@@ -20,7 +20,7 @@ pub(crate) fn capacity(at: usize) -> usize {
     SEGMENT << doublings
 }
 
-/// Records of the largest segment of a stream of so many.
+/// Records of the largest segment of a stream of this number of records.
 fn largest(n: usize) -> usize {
     let (mut left, mut at) = (n, 0);
     while left > capacity(at) && at < MAX_SEGMENTS {
