@@ -373,7 +373,7 @@ def main():
     parser = argparse.ArgumentParser(description="Searches an index of a Sordino server.")
     parser.add_argument("server", help="http://host:port or https://host:port")
     parser.add_argument("--key", required=True, help="a reader's key file")
-    parser.add_argument("--client-key", help="sign requests with this client's key")
+    parser.add_argument("--client-key", help="log in with this client's key")
     parser.add_argument("--roots", help="certificates in PEM, one of which must have signed the server's")
     parser.add_argument("--vector", help="numbers, separated by commas or spaces; else a vector a line")
     args = parser.parse_args()

@@ -141,7 +141,7 @@ class Server(unittest.TestCase):
                     for hit in hits:
                         self.assertEqual(bytes.fromhex(hit["payload"]).decode(), text(int(hit["id"])))
 
-    def test_signed_requests_over_tls(self):
+    def test_logins_over_tls(self):
         certificate(self.folder)
         self.run_("keys", "new", "client", "alice.key")
         self.run_("keys", "new", "client-public", "alice.pub", "--from", "alice.key")
