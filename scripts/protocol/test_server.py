@@ -35,7 +35,6 @@ INDEXES = [
     ("sealed", 3000, 32, ["--routing", "downloaded", "--metric", "inner-product"]),
     ("sealed", 3000, 32, ["--routing", "encrypted"]),
     ("sealed", 3000, 32, ["--routing", "encrypted", "--metric", "euclidean"]),
-    ("sealed", 20000, 24, ["--routing", "hashed", "--recall", "0.5"]),
     ("sealed", 20000, 24, ["--routing", "downloaded", "--queries", "1"]),
 ]
 

@@ -70,7 +70,6 @@ impl Binding {
         let routing = match candidate.routing {
             Routing::Downloaded => 0,
             Routing::Encrypted => 1,
-            Routing::Hashed => 2,
         };
         let layout = candidate.layout;
         self.word(candidate.clusters as u64)
