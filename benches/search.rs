@@ -87,7 +87,6 @@ fn search(c: &mut Criterion) {
             sealed(&base, &keys, Routing::Downloaded),
         ),
         ("sealed-encrypted", sealed(&base, &keys, Routing::Encrypted)),
-        ("sealed-hashed", sealed(&base, &keys, Routing::Hashed)),
         ("routed", routed(&base, &keys)),
         // Codes are compared first where the builder found that worth it, as it does in this set.
         (

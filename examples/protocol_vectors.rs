@@ -102,7 +102,6 @@ fn keys() -> Value {
         Purpose::Ids,
         Purpose::Deleted,
         Purpose::Centroids,
-        Purpose::Mean,
         Purpose::Payload,
     ];
     let seals = purposes.map(|purpose| {
@@ -244,17 +243,12 @@ fn searches() -> Result<Vec<Value>, Error> {
         (
             "sealed, downloaded",
             sealed(Routing::Downloaded),
-            Metric::Cosine,
+            Metric::InnerProduct,
         ),
         (
             "sealed, encrypted",
             sealed(Routing::Encrypted),
             Metric::Cosine,
-        ),
-        (
-            "sealed, hashed",
-            sealed(Routing::Hashed),
-            Metric::InnerProduct,
         ),
     ];
     let forms = forms.into_iter();

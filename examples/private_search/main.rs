@@ -59,8 +59,6 @@ struct Args {
 enum Mode {
     /// A fixed number of sealed buckets by private information retrieval.
     Sealed,
-    /// The same, with buckets by a keyed hash in place of clusters: no centroids, far more buckets.
-    SealedLsh,
     /// The whole index downloaded once.
     Local,
     /// Encrypted scores of all vectors, which the server holds in the clear.
@@ -183,14 +181,8 @@ fn search(set: &Set, wish: Wish, args: &Args) -> Result<(), Error> {
         let packing = args.t.or(planned).unwrap_or(Packing::T4);
         measured.push(run::open(set, wish.k, packing)?);
     }
-    let routings = [
-        (Mode::Sealed, Routing::Downloaded),
-        (Mode::Sealed, Routing::Encrypted),
-        (Mode::SealedLsh, Routing::Hashed),
-    ];
-    for (mode, routing) in routings {
-        // The hash takes far longer than clusters and is shown only where it is asked for.
-        if wanted(mode) && (mode != Mode::SealedLsh || args.mode.is_some()) {
+    for routing in Routing::ALL {
+        if wanted(Mode::Sealed) {
             let wish = Wish {
                 routing: Some(routing),
                 ..wish

@@ -160,7 +160,6 @@ fn seen(all: &[Measured]) {
         let (saw, not) = saw(measured);
         let routing = match measured.centroids {
             "none" | "groups" => String::new(),
-            "hashed" => " (buckets by hash)".to_owned(),
             centroids => format!(" ({centroids} centroids)"),
         };
         println!("  {}{routing}: saw {saw}; not {not}.", measured.mode);
@@ -175,10 +174,6 @@ fn seen(all: &[Measured]) {
 /// The things that a server sees in this mode, and those that it does not.
 fn saw(measured: &Measured) -> (&'static str, &'static str) {
     match (measured.mode, measured.centroids) {
-        ("sealed", "hashed") => (
-            "that a search happened, and when",
-            "the query, which buckets, their hash, any vector, any score",
-        ),
         ("sealed", "downloaded") => (
             "that a search happened, and when",
             "the query, which buckets, the centroids, any vector, any score",

@@ -25,7 +25,7 @@ pub fn servers() -> Vec<Server> {
     let rng = &mut chacha20::ChaCha20Rng::from_seed([2; 32]);
     let base = synthetic::uniform(200, 8, 1);
     let mut indexes = Vec::new();
-    for routing in [Routing::Downloaded, Routing::Encrypted, Routing::Hashed] {
+    for routing in Routing::ALL {
         let wish = Wish {
             k: 3,
             recall: 0.9,

@@ -147,11 +147,8 @@ impl Settings {
             None => Ok(None),
             Some("downloaded") => Ok(Some(Routing::Downloaded)),
             Some("encrypted") => Ok(Some(Routing::Encrypted)),
-            Some("hashed") => Ok(Some(Routing::Hashed)),
             Some(other) => {
-                let text = format!(
-                    "routing {other:?}: expected \"downloaded\", \"encrypted\" or \"hashed\""
-                );
+                let text = format!("routing {other:?}: expected \"downloaded\" or \"encrypted\"");
                 Err(errors::raise(py, "InputError", text))
             }
         }

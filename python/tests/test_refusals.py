@@ -171,7 +171,7 @@ def test_settings_that_do_not_exist(tmp_path, key):
             sordino.build(tmp_path / "index", np.eye(8), key=key, k=1, **settings)
     # Settings that the mode or the metric would pass over.
     for settings, match in [
-        ({"mode": "sealed", "packing": 4}, "packing = 4"), ({"mode": "local", "packing": 4}, "packing = 4"), ({"routing": "hashed"}, "routing = 'hashed'"),
+        ({"mode": "sealed", "packing": 4}, "packing = 4"), ({"mode": "local", "packing": 4}, "packing = 4"), ({"routing": "encrypted"}, "routing = 'encrypted'"),
         ({"mode": "routed", "routing": "encrypted"}, "routing"),
     ]:
         with pytest.raises(sordino.InputError, match=match):

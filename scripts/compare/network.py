@@ -30,7 +30,7 @@ def section(run: Run) -> str:
     parts.append(
         notes(
             "The reference's figures are estimates (\"production estimate\" without a network measured); ours are measured: client and "
-            "server are two processes on one machine, over loopback with TLS and signed requests, on all its cores. They share these "
+            "server are two processes on one machine, over loopback with TLS and tagged requests, on all its cores. They share these "
             "cores, and a real network adds its own time: 25 ms each way in the reference's estimate.",
             "The server answers the requests that wait with one scan, so that several clients get more from it than one: as much as a "
             "scan for several takes less than one for each. Where one client's scans keep all cores busy, there is no more to get "

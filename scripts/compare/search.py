@@ -56,7 +56,6 @@ def label(s: dict) -> str:
     ways = {
         "downloaded": "sealed",
         "encrypted": "sealed, encrypted routing",
-        "hashed": "sealed, hashed routing",
     }
     return ways.get(s["centroids"], "sealed") if s["mode"] == "sealed" else s["mode"]
 

@@ -24,7 +24,7 @@ import metric
 import pir
 from keys import ReaderKeys, digest
 from manifest import (
-    DOWNLOADED, EXACT, HASHED, LOCAL, MASKED, NONE, NUMBER, OPEN, SEALED, SUMS, Manifest, ids, numbers,
+    DOWNLOADED, EXACT, LOCAL, MASKED, NONE, NUMBER, OPEN, SEALED, SUMS, Manifest, ids, numbers,
 )
 from transport import Connection, Refused
 
@@ -157,16 +157,6 @@ class Client:
         if m.routing == DOWNLOADED:
             codes = self.keys.open("centroids", base.id, base.version, 0, b"", self.parts[m.centroids])
             self.route = np.stack([chunks.unit_of_int8(code) for code in split(codes, m.width)])
-        elif m.routing == HASHED:
-            mean = self.keys.open("mean", base.id, base.version, 0, b"", self.parts[m.centroids])
-            self.mean = np.frombuffer(mean, "<f4")
-            seed = self.keys.subkey("router", m.pir_seed[:16])
-            size = max(64, 1 << (m.width - 1).bit_length())
-            hashes = metric.Hashes(seed, m.width, -(-m.clusters // (2 * size)))
-            images = np.stack([hashes.apply(axis) for axis in np.eye(m.width, dtype=np.float32)], axis=1)
-            both = np.stack([images, -images], axis=1).reshape(-1, m.width)[: m.clusters]
-            first = np.eye(1, m.width, dtype=np.float32)[0]
-            self.route = np.stack([first if (x := metric.normalise(v)) is None else x for v in both])
 
     def _open_payloads(self):
         p = self.manifest.payloads
@@ -282,9 +272,6 @@ class Client:
         m = self.manifest
         if m.routing == DOWNLOADED:
             return chunks.dots(self.route, unit)
-        if m.routing == HASHED:
-            relative = metric.normalise(unit - self.mean)
-            return chunks.dots(self.route, unit if relative is None else relative)
         secret, sent = dot.encrypt(unit, self.random(32))
         _, _, per = dot.shape(m.width)
         here = [min(per, m.clusters - at) for at in range(0, m.clusters, per)]
@@ -373,7 +360,7 @@ def main():
     parser = argparse.ArgumentParser(description="Searches an index of a Sordino server.")
     parser.add_argument("server", help="http://host:port or https://host:port")
     parser.add_argument("--key", required=True, help="a reader's key file")
-    parser.add_argument("--client-key", help="sign requests with this client's key")
+    parser.add_argument("--client-key", help="log in with this client's key")
     parser.add_argument("--roots", help="certificates in PEM, one of which must have signed the server's")
     parser.add_argument("--vector", help="numbers, separated by commas or spaces; else a vector a line")
     args = parser.parse_args()

@@ -23,7 +23,7 @@ ROUTED = 4
 PACKED = {OPEN: (1, 2, 12, 10, 11), MASKED: (3, 4, 6, 8, 9)}
 NUMBER, TEXT, UUID = range(3)
 NONE, SUMS, EXACT = range(3)
-DOWNLOADED, ENCRYPTED, HASHED = range(3)
+DOWNLOADED, ENCRYPTED = range(2)
 
 
 class Reader:
@@ -117,7 +117,7 @@ class Manifest:
             self.segments = [base, *tail]
             self.clusters, self.probes = r.u32(), r.u32()
             self.layout = chunks.Layout(r.u32(), r.u32(), r.tag(4))
-            self.routing, _, _ = r.tag(3), r.u32(), r.u64()
+            self.routing, _, _ = r.tag(2), r.u32(), r.u64()
             self.pir_seed, self.buckets, self.digests = r.bytes(32), r.bytes(32), r.bytes(32)
             self.hint, self.centroids = r.option(lambda: r.bytes(32)), r.bytes(32)
             self.codec = chunks.INT8
@@ -162,8 +162,6 @@ class Manifest:
             parts.append((self.digests, 32 * self.clusters))
             if self.routing == DOWNLOADED:
                 parts.append((self.centroids, self.clusters * self.width + 16))
-            elif self.routing == HASHED:
-                parts.append((self.centroids, 4 * self.width + 16))
             if self.hint:
                 parts.append((self.hint, self.bucket_params().hint_len))
             parts += about(self.segments[0])

@@ -205,25 +205,3 @@ class Rotation:
                 at += size
             x = x[order]
         return x
-
-
-class Hashes:
-    """The unscaled rotations H D3 H D2 H D1 of keyed hashes: of hashed routing, and of sketches."""
-
-    def __init__(self, seed, dim, copies):
-        self.size = max(64, 1 << (dim - 1).bit_length())
-        words = ChaCha(seed, 1)
-        count = 3 * self.size * copies // 64
-        bits = np.frombuffer(words.take(8 * count), np.uint8)
-        flips = np.unpackbits(bits, bitorder="little").astype(np.float32)
-        self.signs = (1 - 2 * flips).reshape(copies, 3, self.size)
-
-    def apply(self, vector):
-        images = []
-        for signs in self.signs:
-            x = np.zeros(self.size, np.float32)
-            x[: len(vector)] = vector
-            for flip in signs:
-                x = hadamard(x * flip)
-            images.append(x)
-        return np.concatenate(images)

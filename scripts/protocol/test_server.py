@@ -35,7 +35,6 @@ INDEXES = [
     ("sealed", 3000, 32, ["--routing", "downloaded", "--metric", "inner-product"]),
     ("sealed", 3000, 32, ["--routing", "encrypted"]),
     ("sealed", 3000, 32, ["--routing", "encrypted", "--metric", "euclidean"]),
-    ("sealed", 20000, 24, ["--routing", "hashed", "--recall", "0.5"]),
     ("sealed", 20000, 24, ["--routing", "downloaded", "--queries", "1"]),
 ]
 
@@ -141,7 +140,7 @@ class Server(unittest.TestCase):
                     for hit in hits:
                         self.assertEqual(bytes.fromhex(hit["payload"]).decode(), text(int(hit["id"])))
 
-    def test_signed_requests_over_tls(self):
+    def test_logins_over_tls(self):
         certificate(self.folder)
         self.run_("keys", "new", "client", "alice.key")
         self.run_("keys", "new", "client-public", "alice.pub", "--from", "alice.key")

@@ -1,13 +1,14 @@
-"""gRPC, signatures of requests, chunks: section 1 of docs/protocol.md."""
+"""gRPC, logins, tags of requests, chunks: section 1 of docs/protocol.md."""
 
 import os
 import struct
 import time
 
 import grpc
-from cryptography.hazmat.primitives.asymmetric import mldsa
+from blake3 import blake3
+from cryptography.hazmat.primitives.asymmetric import mldsa, mlkem
 
-from keys import digest, read_key_file
+from keys import derive, digest, read_key_file
 
 CHUNK = 64 << 10
 
@@ -17,6 +18,10 @@ def field(number, data):
     if not data:
         return b""
     return bytes([number << 3 | 2]) + length(len(data)) + data
+
+
+def fixed64(number, x):
+    return bytes([number << 3 | 1]) + struct.pack("<Q", x)
 
 
 def length(x):
@@ -65,7 +70,7 @@ class Connection:
             self.channel = grpc.secure_channel(host, credentials, options)
         else:
             self.channel = grpc.insecure_channel(host, options)
-        self.key = self.instance = None
+        self.key = self.login = None
         if client_key:
             kind, seed = read_key_file(client_key)
             if kind != "client-key":
@@ -73,24 +78,40 @@ class Connection:
             self.key = mldsa.MLDSA65PrivateKey.from_seed_bytes(seed)
         plain = {"request_serializer": None, "response_deserializer": None}
         self.hello = self.channel.unary_unary("/sordino.v1.Search/Hello", **plain)
+        self.enter = self.channel.unary_unary("/sordino.v1.Search/Login", **plain)
         self.ask = self.channel.unary_stream("/sordino.v1.Search/Call", **plain)
 
-    def _sign(self, message):
-        if self.instance is None:
-            self.instance = fields(self.hello(b"", timeout=30))[1]
+    def _log_in(self):
+        """The login's name and request key, and the number of its first request."""
+        hello = fields(self.hello(b"", timeout=30))
+        instance, kem_key = hello[1], hello.get(2, b"")
+        if not kem_key:
+            return None  # The server answers everyone, and is shown nothing.
+        secret, ciphertext = mlkem.MLKEM768PublicKey.from_public_bytes(kem_key).encapsulate()
         key = digest(self.key.public_key().public_bytes_raw())
         now, nonce = int(time.time() * 1000), os.urandom(16)
-        statement = self.instance + key + struct.pack("<Q", now) + nonce + digest(message)
-        signature = self.key.sign(statement, b"sordino request 1")
-        stamp = bytes([2 << 3 | 1]) + struct.pack("<Q", now)
-        return field(1, key) + stamp + field(3, nonce) + field(4, signature)
+        statement = instance + key + struct.pack("<Q", now) + nonce + digest(kem_key + ciphertext)
+        signature = self.key.sign(statement, b"sordino login 1")
+        signed = field(1, key) + fixed64(2, now) + field(3, nonce) + field(4, signature)
+        reply = fields(self.enter(field(1, ciphertext) + field(2, signed), timeout=30))
+        return [reply.get(1, 0), derive(secret + statement, "sordino 2026 request key"), 1]
+
+    def _tag(self, message):
+        """The tag of a request, as a field; nothing at a server that answers everyone."""
+        self.login = self.login or self._log_in()
+        if not self.login:
+            return b""
+        name, key, number = self.login
+        self.login[2] += 1
+        tag = blake3(message + struct.pack("<Q", number), key=key).digest()
+        return field(3, fixed64(1, name) + fixed64(2, number) + field(3, tag))
 
     def call(self, message, limit):
         """The reply to a message, of at most `limit` bytes. Nothing is ever sent again."""
         request = field(1, message)
         try:
             if self.key:
-                request += field(2, self._sign(message))
+                request += self._tag(message)
             reply, total = bytearray(), None
             for chunk in self.ask(request, timeout=30 + limit / (64 << 10)):
                 part = fields(chunk)
@@ -100,7 +121,7 @@ class Connection:
                     raise ValueError("a chunk that no honest server sends")
                 reply += data
         except grpc.RpcError as error:
-            self.instance = None
+            self.login = None
             raise Refused(error) from None
         if total is None or len(reply) != total:
             raise ValueError("a reply that is cut off")

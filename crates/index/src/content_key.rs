@@ -61,13 +61,6 @@ impl ContentKey {
         sordino_lsh::Seed(self.subkey(Purpose::Sketch, segment))
     }
 
-    /// The seed of the hash that says in which bucket of a sealed index a vector is; `salt` is the
-    /// index's own.
-    #[must_use]
-    pub fn router_seed(&self, salt: &[u8; 16]) -> sordino_lsh::Seed {
-        sordino_lsh::Seed(self.subkey(Purpose::Router, salt))
-    }
-
     /// The pads of a segment's rows.
     #[must_use]
     pub fn pad(&self, segment: &[u8; 16], version: u64) -> Pad {

@@ -59,6 +59,9 @@ pub mod key_wrap;
 /// The owner's keys.
 #[cfg(feature = "secret")]
 pub mod keys;
+/// The mean that vectors are compared relative to.
+#[cfg(feature = "secret")]
+pub mod mean;
 /// Who is where in routed mode's clusters.
 #[cfg(feature = "secret")]
 pub mod members;
@@ -101,9 +104,6 @@ pub mod ring;
 /// The way to routed mode's clusters.
 #[cfg(feature = "secret")]
 pub mod route;
-/// Buckets by a keyed hash.
-#[cfg(feature = "secret")]
-pub mod router;
 /// Inner products of fixed-point vectors.
 #[cfg(feature = "secret")]
 pub mod scan;

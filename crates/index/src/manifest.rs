@@ -47,7 +47,7 @@ pub use readers::{KeyUse, MAX_KEYS, Readers};
 #[cfg(feature = "secret")]
 pub(crate) use routed::{ALONG_BITS, SPREAD_LEN};
 pub use routed::{ENTRY_LEN, Grid, Routed, SecretPacking};
-pub use sealed::{Routing, Sealed, router_salt};
+pub use sealed::{Routing, Sealed};
 pub use signed::SignedManifest;
 #[cfg(feature = "secret")]
 pub(crate) use size::FRAME_HEAD_LEN;

@@ -17,8 +17,6 @@ pub enum Purpose {
     Deleted,
     /// Sealing centroids.
     Centroids,
-    /// Sealing the mean of hashed routing.
-    Mean,
     /// Sealing the list of who is where in routed mode.
     Members,
     /// Sealing payloads.
@@ -31,8 +29,6 @@ pub enum Purpose {
     SlotOrder,
     /// The codes that clients make of downloaded vectors.
     Sketch,
-    /// The hash of hashed routing.
-    Router,
     /// The pads of masked rows, and of places.
     Pad,
     /// The signs and bits of check rows, and the signs of sums that readers hold.
@@ -61,14 +57,12 @@ impl Purpose {
             Self::Scales => "scales",
             Self::Deleted => "deleted",
             Self::Centroids => "centroids",
-            Self::Mean => "mean",
             Self::Members => "members",
             Self::Payload => "payload",
             Self::Attributes => "attributes",
             Self::RowOrder => "row order",
             Self::SlotOrder => "slot order",
             Self::Sketch => "sketch",
-            Self::Router => "router",
             Self::Pad => "pad",
             Self::Checks => "checks",
             Self::Sums => "sums",

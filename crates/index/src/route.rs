@@ -5,7 +5,7 @@
 
 use crate::code::unit_from_int8;
 use crate::manifest::Grid;
-use crate::router::Mean;
+use crate::mean::Mean;
 use crate::select::mask;
 use crate::vectors::{dot, normalise};
 use crate::{Error, TAG_LEN};

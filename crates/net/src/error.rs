@@ -188,7 +188,7 @@ impl Error {
         match self {
             Self::Unreachable(_) | Self::Broken(_) => Kind::Away,
             Self::Refused(Refusal::Rate | Refusal::Busy) => Kind::Busy,
-            // A server draws a new run when it starts, for which the next request is signed, or tagged.
+            // A server draws a new run when it starts, for which clients log in, and owners sign, again.
             Self::Refused(Refusal::Signature | Refusal::Instance | Refusal::Login) => Kind::Away,
             Self::Refused(refusal) if refusal.is_passing() => Kind::Away,
             Self::Refused(_) => Kind::Refused,

@@ -1,7 +1,7 @@
 //! The key that a client and a run of the server agree on when the client logs in, and the tags that it makes for requests.
 //!
-//! The server has an ML-KEM-768 key (FIPS 203) for its run. A client encapsulates a secret to it and signs, once, the statement of a
-//! request whose message is the [`transcript`]. Both derive the key from the secret and that statement, so it belongs to one run, one client,
+//! The server has an ML-KEM-768 key (FIPS 203) for its run. A client encapsulates a secret to it and signs, once, a statement about
+//! the [`transcript`]. Both derive the key from the secret and that statement, so it belongs to one run, one client,
 //! one nonce and one KEM key: who stands between and offers a KEM key of its own gets a signature that the server refuses.
 
 use std::fmt;
@@ -11,7 +11,7 @@ use zeroize::{Zeroize, Zeroizing};
 
 use crate::signature::STATEMENT_LEN;
 
-/// Separates the signatures of logins from those of requests under the same key (FIPS 204, 5.2).
+/// Separates the signatures of logins from others under the same key (FIPS 204, 5.2).
 pub(crate) const CONTEXT: &[u8] = b"sordino login 1";
 
 /// The context in which the key is derived.

@@ -4,10 +4,10 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
 #[non_exhaustive]
 pub enum Refusal {
-    /// The server answers signed or tagged requests only, and this one is neither.
+    /// The server answers tagged requests only, and this one has no tag; or a login or a change has no signature.
     #[error("the request is not signed")]
     Unsigned,
-    /// A part of the request's signature, tag or login does not have its length, or there is both a signature and a tag.
+    /// A part of the request's signature, tag or login does not have its length.
     #[error("the request's signature, tag or login is malformed")]
     Malformed,
     /// The key is not among those that may ask.

@@ -1,4 +1,4 @@
-//! The statement that the signature of a request is made on.
+//! The statement that the signature of a login or a change is made on.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -6,10 +6,6 @@ use rand_core::CryptoRng;
 use zeroize::Zeroizing;
 
 use crate::IndexName;
-
-/// Separates these signatures from others under the same key (FIPS 204, 5.2).
-#[cfg(feature = "server")]
-pub(crate) const CONTEXT: &[u8] = b"sordino request 1";
 
 /// instance | key | time | nonce | digest of the message
 pub(crate) const STATEMENT_LEN: usize = 32 + 32 + 8 + 16 + 32;
@@ -34,7 +30,7 @@ pub(crate) fn statement(
     statement
 }
 
-/// The instance that requests for this index are signed for: the run of the server, and at one that has several
+/// The instance that logins and changes for this index are signed for: the run of the server, and at one that has several
 /// indexes the name. So neither a signature nor a login for one index is of use at another.
 pub(crate) fn instance_for(run: &[u8; 32], index: Option<&IndexName>) -> [u8; 32] {
     index.map_or(*run, |name| {

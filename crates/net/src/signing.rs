@@ -1,4 +1,4 @@
-//! The signatures that go with requests, and the key that clients make them with.
+//! The signatures of logins and changes, and the key that clients log in with.
 
 use std::fmt;
 
@@ -55,13 +55,6 @@ impl ClientKey {
         &self.public
     }
 
-    /// Signs that this client asks this of this run of the server, now: as clients do that do not log in.
-    #[cfg(all(test, feature = "server"))]
-    pub(crate) fn sign(&self, instance: &[u8; 32], message: &[u8], time: u64) -> RequestSignature {
-        self.sign_within(crate::signature::CONTEXT, instance, message, time)
-            .0
-    }
-
     /// Signs a login's transcript; the statement that was signed, too.
     pub(crate) fn sign_login(
         &self,
@@ -69,24 +62,14 @@ impl ClientKey {
         transcript: &[u8],
         time: u64,
     ) -> (RequestSignature, [u8; STATEMENT_LEN]) {
-        self.sign_within(login::CONTEXT, instance, transcript, time)
-    }
-
-    fn sign_within(
-        &self,
-        context: &[u8],
-        instance: &[u8; 32],
-        message: &[u8],
-        time: u64,
-    ) -> (RequestSignature, [u8; STATEMENT_LEN]) {
         let mut nonce = [0; 16];
-        nonce.copy_from_slice(&shown(&mut rand::rng(), message)[..16]);
+        nonce.copy_from_slice(&shown(&mut rand::rng(), transcript)[..16]);
         let key = self.public.id();
-        let statement = statement(instance, &key, time, &nonce, message);
+        let statement = statement(instance, &key, time, &nonce, transcript);
         let signature = self
             .signing
             .expanded_key()
-            .sign_deterministic(&statement, context)
+            .sign_deterministic(&statement, login::CONTEXT)
             .expect("a context of less than 256 bytes");
         let signature = RequestSignature {
             key: Bytes::copy_from_slice(&key),

@@ -1,16 +1,13 @@
 //! The base of a sealed index: clustered, cut into buckets, sealed, with its PIR hint.
 
-use std::borrow::Cow;
-
 use rand_core::CryptoRng;
 use rayon::prelude::*;
 use sordino_index::bucket::Layout;
 use sordino_index::code::Codec;
 use sordino_index::frame::Frame;
-use sordino_index::manifest::{self, Routing, Sealed, router_salt};
+use sordino_index::manifest::{self, Routing, Sealed};
 use sordino_index::opened::Opened;
 use sordino_index::purpose::Purpose;
-use sordino_index::router::{self, Mean};
 use sordino_index::{Error, digest};
 use sordino_pir::{Database, Seed, simple};
 use sordino_vectors::Vectors;
@@ -53,26 +50,27 @@ impl Base {
         let units = &rows.lifted(frame)?;
         progress(Step::Cluster);
         let pir_seed = random(rng);
-        let (router, lists) = match (given, chosen.routing) {
-            (Some(given), _) => (Router::from(given.trained), Some(given.lists)),
-            (None, Routing::Hashed) => {
-                let seed = writer.key().router_seed(&router_salt(&pir_seed));
-                (Router::hashed(units, seed, chosen.clusters)?, None)
-            }
-            (None, _) => {
-                let mut pulse = || progress(Step::Cluster);
-                let trained = Trained::new(units, chosen.clusters, random(rng), &mut pulse)?;
-                (Router::from(trained), None)
-            }
+        let (trained, lists) = if let Some(given) = given {
+            (given.trained, Some(given.lists))
+        } else {
+            let mut pulse = || progress(Step::Cluster);
+            let trained = Trained::new(units, chosen.clusters, random(rng), &mut pulse)?;
+            (trained, None)
         };
         progress(Step::Assign);
         let mut pulse = || progress(Step::Assign);
-        let plain = router.filled((rows, units), lists, &chosen.layout, &mut pulse)?;
+        let plain = trained.filled((rows, units), lists, &chosen.layout, &mut pulse);
         progress(Step::Probe);
         let mut pulse = || progress(Step::Probe);
-        let probes = Probes::measured(&router, &plain, (rows, units), (plan, frame), &mut pulse)?;
+        let probes = Probes::measured(
+            &trained.centres,
+            &plain,
+            (rows, units),
+            (plan, frame),
+            &mut pulse,
+        )?;
         progress(Step::Seal);
-        let sealed = Buckets::sealed(rng, writer, (rows, units), plan, router, plain);
+        let sealed = Buckets::sealed(rng, writer, (rows, units), plan, trained, plain);
         progress(Step::Hint);
         sealed.finish(plan, &probes, pir_seed)
     }
@@ -89,7 +87,7 @@ impl Probes {
     /// The fewest that are enough for the recall wished for, or beyond which next to nothing more is found, measured with some
     /// of the vectors as queries.
     fn measured(
-        router: &Router,
+        centres: &Vectors,
         plain: &[Vec<u8>],
         rows: (&Rows, &Vectors),
         (plan, frame): (&Plan, &Frame),
@@ -104,9 +102,8 @@ impl Probes {
         let opened: Result<Vec<Opened>, Error> = plain.par_iter().map(read).collect();
         let opened = opened?;
         let sample = Sample::new(frame, rows, (SAMPLE, plan.wish().k));
-        let queries = router.routed(sample.queries())?;
         let most = plan.most_probes();
-        let curve = sample.curve(&queries, &router.centres, &opened, most, pulse);
+        let curve = sample.curve(sample.queries(), centres, &opened, most, pulse);
         let wanted = plan.wish().recall;
         let at = first_enough(&curve, wanted);
         let recall = curve[at];
@@ -133,13 +130,13 @@ impl Buckets {
         writer: &SegmentWriter<'_>,
         (rows, units): (&Rows, &Vectors),
         plan: &Plan,
-        router: Router,
+        trained: Trained,
         plain: Vec<Vec<u8>>,
     ) -> Self {
         let layout = plan.chosen().layout;
         // The clusters are drawn at random. Which bucket a vector is in follows from them only up to the
         // rounding of sums, which may differ between processors, so buckets are content of their own.
-        let drawn = router.centres.as_slice().iter().chain(units.as_slice());
+        let drawn = trained.centres.as_slice().iter().chain(units.as_slice());
         let drawn = drawn.chain(rows.vectors.as_slice());
         let drawn = drawn.map(|x| x.to_bits());
         let contents = plain.iter().flat_map(|plain| words(plain));
@@ -151,14 +148,12 @@ impl Buckets {
             .enumerate()
             .flat_map_iter(|(bucket, plain)| layout.seal(&seal, u32_of(bucket), &plain))
             .collect();
-        let sealed_route = |purpose, plain: &[u8]| {
-            let seal = reader.seal(purpose, &id, writer.version());
-            seal.seal(0, &[], plain)
-        };
         let centroids = match plan.chosen().routing {
-            Routing::Downloaded => sealed_route(Purpose::Centroids, &router.encoding),
-            Routing::Encrypted => router.encoding,
-            Routing::Hashed => sealed_route(Purpose::Mean, &router.encoding),
+            Routing::Downloaded => {
+                let seal = reader.seal(Purpose::Centroids, &id, writer.version());
+                seal.seal(0, &[], &trained.codes)
+            }
+            Routing::Encrypted => trained.codes,
         };
         let chunks = writer.chunk_bytes(&id, rows, Codec::Int8);
         Self {
@@ -217,37 +212,7 @@ fn words(plain: &[u8]) -> impl Iterator<Item = u32> {
     })
 }
 
-/// The rule by which vectors are given to buckets.
-struct Router {
-    /// A unit vector for each bucket: vectors go where the inner product is largest.
-    centres: Vectors,
-    /// The mean relative to which vectors are compared, if not as they are.
-    mean: Option<Mean>,
-    /// The data that clients route with, before it is sealed.
-    encoding: Vec<u8>,
-}
-
-impl From<Trained> for Router {
-    fn from(trained: Trained) -> Self {
-        Self {
-            centres: trained.centres,
-            mean: None,
-            encoding: trained.codes,
-        }
-    }
-}
-
-impl Router {
-    /// The vertices of a keyed hash.
-    fn hashed(units: &Vectors, seed: sordino_lsh::Seed, clusters: usize) -> Result<Self, Error> {
-        let mean = Mean::of(units);
-        Ok(Self {
-            centres: router::vertices(seed, units.dim(), clusters)?,
-            encoding: mean.to_bytes(),
-            mean: Some(mean),
-        })
-    }
-
+impl Trained {
     /// The contents of all buckets, by these lists or, if there are none yet, by those that it makes.
     fn filled(
         &self,
@@ -255,25 +220,16 @@ impl Router {
         lists: Option<Lists>,
         layout: &Layout,
         pulse: &mut dyn FnMut(),
-    ) -> Result<Vec<Vec<u8>>, Error> {
-        let routed = self.routed(units)?;
-        let lists = lists.unwrap_or_else(|| cluster::lists(&routed, &self.centres, pulse));
-        let buckets = cluster::buckets(&routed, &self.centres, &lists, layout.slots as usize);
+    ) -> Vec<Vec<u8>> {
+        let lists = lists.unwrap_or_else(|| cluster::lists(units, &self.centres, pulse));
+        let buckets = cluster::buckets(units, &self.centres, &lists, layout.slots as usize);
         drop(lists);
         let filled = buckets.par_iter().enumerate().map(|(bucket, rows)| {
             let entries = rows.iter().map(|&row| row as usize);
             let entries = entries.map(|row| all.entry(row, units.row(row)));
             layout.write(self.centres.row(bucket), &entries.collect::<Vec<_>>())
         });
-        Ok(filled.collect())
-    }
-
-    /// Vectors as they are compared with the centres.
-    fn routed<'a>(&self, vectors: &'a Vectors) -> Result<Cow<'a, Vectors>, Error> {
-        Ok(match &self.mean {
-            None => Cow::Borrowed(vectors),
-            Some(mean) => Cow::Owned(mean.centred_all(vectors)?),
-        })
+        filled.collect()
     }
 }
 

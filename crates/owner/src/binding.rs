@@ -1,6 +1,6 @@
 //! The public facts that a content's id is bound to, beside the content.
 //!
-//! Every field has a fixed length or its length before it, and every choice a number of its own, so two
+//! Every field has a fixed length or its length before it, and every choice a number in a field of its own, so two
 //! sets of facts never share an encoding.
 
 use sordino_index::IdKind;
@@ -36,8 +36,7 @@ impl Binding {
             IdKind::Text => 1,
             IdKind::Uuid => 2,
         };
-        Self::default()
-            .word(variant.number())
+        Self(variant.facts().to_vec())
             .word(ids)
             .word(metric)
             .word(dim as u64)
@@ -70,7 +69,6 @@ impl Binding {
         let routing = match candidate.routing {
             Routing::Downloaded => 0,
             Routing::Encrypted => 1,
-            Routing::Hashed => 2,
         };
         let layout = candidate.layout;
         self.word(candidate.clusters as u64)
@@ -149,13 +147,19 @@ pub(crate) enum Variant {
 }
 
 impl Variant {
-    fn number(self) -> u64 {
+    /// A number of the mode, one of the packing and one of the check, or 0 for what the mode has not: each in a byte of its
+    /// own, so that more packings or checks never make two variants one.
+    fn facts(self) -> [u8; 3] {
         match self {
-            Self::Sealed => 0,
-            Self::Local => 1,
-            Self::Open(packing, checking) => 2 + of(packing, checking),
-            Self::Masked(packing, checking) => 17 + of(packing, checking),
-            Self::Routed(packing) => 32 + of(packing, Checking::Sums),
+            Self::Sealed => [0, 0, 0],
+            Self::Local => [1, 0, 0],
+            Self::Open(packing, checking) => {
+                [2, packing_number(packing), checking_number(checking)]
+            }
+            Self::Masked(packing, checking) => {
+                [3, packing_number(packing), checking_number(checking)]
+            }
+            Self::Routed(packing) => [4, packing_number(packing), 0],
         }
     }
 
@@ -171,21 +175,22 @@ impl Variant {
     }
 }
 
-/// A number below 15 for each packing and check.
-fn of(packing: Packing, checking: Checking) -> u64 {
-    let packing = match packing {
+fn packing_number(packing: Packing) -> u8 {
+    match packing {
         Packing::T4 => 0,
         Packing::T8 => 1,
         Packing::T64 => 2,
         Packing::T16 => 3,
         Packing::T32 => 4,
-    };
-    let checking = match checking {
+    }
+}
+
+fn checking_number(checking: Checking) -> u8 {
+    match checking {
         Checking::None => 0,
         Checking::Sums => 1,
         Checking::Exact => 2,
-    };
-    5 * checking + packing
+    }
 }
 
 impl From<&Mode> for Variant {
@@ -206,21 +211,41 @@ mod tests {
     use sordino_index::look::SecondLook;
     use std::collections::HashSet;
 
-    #[test]
-    fn no_two_sets_of_facts_share_an_encoding() {
-        let mut all = HashSet::new();
-        let mut count = 0;
+    /// All variants of all modes.
+    fn variants() -> Vec<Variant> {
         let packings = Packing::ALL;
         let checked = || {
             packings
                 .into_iter()
                 .flat_map(|packing| Checking::ALL.map(|it| (packing, it)))
         };
-        let variants = [Variant::Sealed, Variant::Local]
+        [Variant::Sealed, Variant::Local]
             .into_iter()
             .chain(checked().map(|(packing, it)| Variant::Open(packing, it)))
             .chain(checked().map(|(packing, it)| Variant::Masked(packing, it)))
-            .chain(packings.map(Variant::Routed));
+            .chain(packings.map(Variant::Routed))
+            .collect()
+    }
+
+    /// Each fact has its byte, so one that gets more choices never takes another's bytes.
+    #[test]
+    fn every_variant_has_bytes_of_its_own() {
+        let facts: HashSet<[u8; 3]> = variants().into_iter().map(Variant::facts).collect();
+        assert_eq!(facts.len(), 2 + 2 * 15 + 5);
+        for (a, b) in Packing::ALL.iter().zip(&Packing::ALL[1..]) {
+            for checking in Checking::ALL {
+                let of = |packing: &Packing| Variant::Masked(*packing, checking).facts();
+                let (a, b) = (of(a), of(b));
+                assert_eq!((a[0], a[2]), (b[0], b[2]));
+                assert_ne!(a[1], b[1]);
+            }
+        }
+    }
+
+    #[test]
+    fn no_two_sets_of_facts_share_an_encoding() {
+        let mut all = HashSet::new();
+        let mut count = 0;
         let metrics = [Metric::Cosine, Metric::InnerProduct, Metric::Euclidean];
         let grid = Grid {
             groups: 2,
@@ -262,7 +287,7 @@ mod tests {
             let grids = grids.iter().map(Content::Routed);
             codecs.into_iter().chain(forms).chain(rest).chain(grids)
         };
-        for variant in variants {
+        for variant in variants() {
             for metric in metrics {
                 for (dim, rotation, version) in [
                     (4, [1; 32], 1),

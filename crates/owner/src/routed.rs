@@ -11,10 +11,10 @@ use sordino_index::digest::Digest;
 use sordino_index::frame::Frame;
 use sordino_index::ids::Ids;
 use sordino_index::manifest::{Grid, Routed};
+use sordino_index::mean::Mean;
 use sordino_index::members::Cluster;
 use sordino_index::residual::{self, Parts, Spread};
 use sordino_index::route::Route;
-use sordino_index::router::Mean;
 use sordino_vectors::Vectors;
 use sordino_vectors::u32_of;
 

@@ -1,6 +1,6 @@
 //! Trained centroids, as clients will have them, and the records near each.
 
-use sordino_index::router::Mean;
+use sordino_index::mean::Mean;
 use sordino_index::{Error, code};
 use sordino_vectors::Vectors;
 

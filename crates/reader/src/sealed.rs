@@ -13,12 +13,10 @@ use sordino_index::manifest::{self, Routing, Sealed};
 use sordino_index::numbers::Numbers;
 use sordino_index::opened::Opened;
 use sordino_index::purpose::Purpose;
-use sordino_index::router::{self, Mean};
 use sordino_index::seal::Seal;
 use sordino_index::wire::Message;
 use sordino_index::{Error, code};
 use sordino_pir::{Seed, hintless, simple};
-use sordino_vectors::Vectors;
 use sordino_vectors::recall::{Scored, TopK};
 use sordino_vectors::u32_of;
 use zeroize::Zeroizing;
@@ -57,8 +55,6 @@ enum Route {
     Centroids(Vec<f32>),
     /// The server, under encryption.
     Server,
-    /// The directions of a keyed hash, and what vectors are hashed relative to.
-    Vertices(Mean, Vectors),
 }
 
 impl Fetcher {
@@ -70,23 +66,15 @@ impl Fetcher {
         download: &mut Download,
     ) -> Result<Self, Error> {
         let (id, version, width) = (&mode.base.id, mode.base.version, frame.width());
-        let mut opened = |purpose| {
-            let sealed = download.take(&mode.centroids)?;
-            let seal = key.seal(purpose, id, version);
-            seal.open(0, &[], &sealed).ok_or(Error::BadReply)
-        };
         let route = match mode.routing {
             Routing::Downloaded => {
-                let codes = opened(Purpose::Centroids)?;
+                let sealed = download.take(&mode.centroids)?;
+                let seal = key.seal(Purpose::Centroids, id, version);
+                let codes = seal.open(0, &[], &sealed).ok_or(Error::BadReply)?;
                 let rows = codes.chunks_exact(width).flat_map(code::unit_from_int8);
                 Route::Centroids(rows.collect())
             }
             Routing::Encrypted => Route::Server,
-            Routing::Hashed => {
-                let mean = Mean::from_bytes(&opened(Purpose::Mean)?).ok_or(Error::BadReply)?;
-                let seed = key.router_seed(&mode.router_salt());
-                Route::Vertices(mean, router::vertices(seed, width, mode.clusters as usize)?)
-            }
         };
         let digests = download.take(&mode.digests)?;
         let seed = Seed(mode.pir_seed);
@@ -131,10 +119,6 @@ impl Fetcher {
         let query = asked.lifted();
         let scores = match &self.route {
             Route::Centroids(centroids) => Ok(self.own_scores(centroids, query, stages)),
-            Route::Vertices(mean, vertices) => {
-                let centred = Zeroizing::new(mean.centred(query));
-                Ok(self.own_scores(vertices.as_slice(), &centred, stages))
-            }
             Route::Server => {
                 let scores = self.encrypted_scores(round, query, stages)?;
                 round.latch.checked(scores)
@@ -155,7 +139,7 @@ impl Fetcher {
         })
     }
 
-    /// The scores of centroids or vertices that are here.
+    /// The scores of centroids that are here.
     fn own_scores(&self, rows: &[f32], query: &[f32], stages: &mut Stages) -> Zeroizing<Vec<f32>> {
         let rows = rows.chunks_exact(self.frame.width());
         let scores = || rows.map(|row| sordino_vectors::dot(row, query)).collect();

@@ -82,11 +82,10 @@ fn masked(set: &Set, packing: Packing) -> Index {
 }
 
 /// An index of each mode and, where a mode has two forms, of each form.
-fn all(set: &Set) -> [Index; 9] {
+fn all(set: &Set) -> [Index; 8] {
     [
         sealed(set, Routing::Downloaded),
         sealed(set, Routing::Encrypted),
-        sealed(set, Routing::Hashed),
         local(set),
         open(set, Packing::T4),
         open(set, Packing::T8),

@@ -162,7 +162,7 @@ fn whatever_the_server_answers_the_messages_are_the_same_and_the_error_says_noth
         let (honest, messages) = tampered(&server, &client, 0, |_| ());
         let honest = honest.unwrap();
         let kinds = match routing {
-            Routing::Downloaded | Routing::Hashed => &[FETCH][..],
+            Routing::Downloaded => &[FETCH][..],
             Routing::Encrypted => &[SCORE, FETCH],
         };
         for &kind in kinds {

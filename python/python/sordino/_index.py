@@ -198,7 +198,7 @@ def build(
     progress: Callable[[str, int], object] | None = None,
     queries: int = 100,
     packing: Literal[4, 8, 16, 32, 64] | None = None,
-    routing: Literal["downloaded", "encrypted", "hashed"] | None = None,
+    routing: Literal["downloaded", "encrypted"] | None = None,
     second_look: int | None = None,
     checks: Literal["sums", "exact", "none"] = "sums",
     own_readers: bool = False,

@@ -9,14 +9,14 @@ use super::{Place, digest, number, read, short, write};
 use crate::compute::random;
 use crate::errors;
 
-/// A new client's key, with which requests to a server are signed.
+/// A new client's key, with which it logs in to servers.
 #[pyfunction]
 pub(crate) fn client_keygen() -> PyResult<ClientKey> {
     let key = sordino_net::ClientKey::generate(&mut random()?);
     Ok(ClientKey(Arc::new(key)))
 }
 
-/// The key that a client signs its requests with, to servers that list its public key. 32 secret bytes.
+/// The key that a client logs in with, to servers that list its public key. 32 secret bytes.
 ///
 /// Made by `sordino.client_keygen()` or `ClientKey.load(path)`. All requests of one key can be linked.
 #[pyclass(module = "sordino", frozen)]

@@ -68,7 +68,7 @@ class Document(unittest.TestCase):
     def test_every_wanted_row_is_shown_where_it_was_measured(self) -> None:
         wanted = [
             ("ckks/column", "real/score 4 queries", "100000x128", "for each query"),
-            ("search/query", "sealed-hashed", "20000x128", "search, 20000x128, sealed-hashed"),
+            ("search/query", "sealed-encrypted", "20000x128", "search, 20000x128, sealed-encrypted"),
             ("net/eight_clients", "masked-in-turn", "4000x128", "4000x128, masked-in-turn"),
             ("lsh/scan", "avx2", "100000x128bits-top50", "scan, 100000x128bits-top50"),
             ("lsh/tables", "e2lsh-8x6", "8probes", "e2lsh-8x6, 8probes"),
@@ -84,9 +84,9 @@ class Document(unittest.TestCase):
         self.assertIn("| **4.00 ms** | **1.00 ms** | 1000.0 ns |", text)
 
     def test_routings_of_sealed_mode_have_names_of_their_own(self) -> None:
-        ways = ("downloaded", "encrypted", "hashed")
+        ways = ("downloaded", "encrypted")
         names = {search.label({"mode": "sealed", "centroids": way}) for way in ways}
-        self.assertEqual(len(names), 3)
+        self.assertEqual(len(names), 2)
 
     def test_each_size_and_line_names_its_fastest_mode(self) -> None:
         text = report.document(fixture(), MACHINE, "today")

@@ -127,8 +127,6 @@ enum RoutingName {
     Downloaded,
     /// The server scores the centroids under encryption, and sees them.
     Encrypted,
-    /// There are no centroids: buckets by a keyed hash, and far more of them. For large indexes.
-    Hashed,
 }
 
 #[derive(Serialize)]
@@ -269,7 +267,6 @@ impl Args {
                 routing: self.routing.map(|routing| match routing {
                     RoutingName::Downloaded => Routing::Downloaded,
                     RoutingName::Encrypted => Routing::Encrypted,
-                    RoutingName::Hashed => Routing::Hashed,
                 }),
             },
         };

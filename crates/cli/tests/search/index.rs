@@ -107,7 +107,7 @@ fn every_metric_and_format_builds() {
 #[test]
 fn every_routing_of_sealed_mode_builds() {
     let place = Place::new();
-    for routing in ["downloaded", "encrypted", "hashed"] {
+    for routing in ["downloaded", "encrypted"] {
         let sealed = ["--mode", "sealed", "--recall", "0.9", "--routing", routing];
         let built = place.build(routing, &sealed);
         assert_eq!(built["mode"].as_str(), Some("sealed"), "{routing}");

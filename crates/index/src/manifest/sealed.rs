@@ -35,7 +35,7 @@ pub struct Sealed {
     pub digests: Digest,
     /// The digest of the PIR hint; `None` where buckets are fetched without one.
     pub hint: Option<Digest>,
-    /// The digest of the centroids, or the mean, in the form that `routing` gives out.
+    /// The digest of the centroids, in the form that `routing` gives out.
     pub centroids: Digest,
 }
 
@@ -60,24 +60,11 @@ impl Sealed {
             centroids: [0; 32],
         }
     }
-
-    /// The salt of hashed routing's hash, one for each index.
-    #[must_use]
-    pub fn router_salt(&self) -> [u8; 16] {
-        router_salt(&self.pir_seed)
-    }
-}
-
-/// The beginning of a random seed.
-#[must_use]
-pub fn router_salt(pir_seed: &[u8; 32]) -> [u8; 16] {
-    let mut salt = [0; 16];
-    salt.copy_from_slice(&pir_seed[..16]);
-    salt
 }
 
 /// The way in which a client finds the buckets it wants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(try_from = "u32", into = "u32")]
 pub enum Routing {
     /// The centroids are downloaded once, sealed, and scored by the client: the server does not
     /// see them and takes no part.
@@ -85,14 +72,11 @@ pub enum Routing {
     /// The server holds the centroids in the clear and scores them under encryption, for every
     /// query: nothing to download first.
     Encrypted,
-    /// Buckets are those of a keyed hash: a client knows them from its key and the vectors' mean,
-    /// which it downloads, sealed. The server takes no part.
-    Hashed,
 }
 
 impl Routing {
     /// All ways.
-    pub const ALL: [Self; 3] = [Self::Downloaded, Self::Encrypted, Self::Hashed];
+    pub const ALL: [Self; 2] = [Self::Downloaded, Self::Encrypted];
 
     /// The word for it in reports.
     #[must_use]
@@ -100,7 +84,29 @@ impl Routing {
         match self {
             Self::Downloaded => "downloaded",
             Self::Encrypted => "encrypted",
-            Self::Hashed => "hashed",
+        }
+    }
+}
+
+impl From<Routing> for u32 {
+    fn from(routing: Routing) -> Self {
+        match routing {
+            Routing::Downloaded => 0,
+            Routing::Encrypted => 1,
+        }
+    }
+}
+
+impl TryFrom<u32> for Routing {
+    type Error = String;
+
+    fn try_from(number: u32) -> Result<Self, String> {
+        match number {
+            0 => Ok(Self::Downloaded),
+            1 => Ok(Self::Encrypted),
+            // Nothing else gets this number, so that such an index is never read as another.
+            2 => Err("buckets by a keyed hash, which are served no more: build the index again from its vectors".to_owned()),
+            other => Err(format!("routing {other}, which there is not")),
         }
     }
 }

@@ -111,7 +111,10 @@ impl std::ops::Deref for SignedManifest {
 fn decoded<T: serde::de::DeserializeOwned>(bytes: &[u8]) -> Result<(T, usize), Error> {
     bincode::serde::decode_from_slice(bytes, config()).map_err(|error| Error::Malformed {
         what: "manifest",
-        why: error.to_string(),
+        why: match error {
+            bincode::error::DecodeError::OtherString(why) => why,
+            other => other.to_string(),
+        },
     })
 }
 
@@ -270,6 +273,33 @@ mod tests {
             error.starts_with("manifest of format version 200,"),
             "{error}"
         );
+    }
+
+    /// Indexes of an earlier build may have buckets by a keyed hash, whose number no other routing has.
+    #[test]
+    fn a_routing_that_is_served_no_more_is_refused_by_name() {
+        let encoded = |routing| {
+            let mut manifest = sealed();
+            if let Mode::Sealed(mode) = &mut manifest.mode {
+                mode.routing = routing;
+            }
+            SignedManifest::sign(manifest, &owner()).to_bytes().to_vec()
+        };
+        let (mut bytes, other) = (encoded(Routing::Downloaded), encoded(Routing::Encrypted));
+        let unsigned = bytes.len() - SIGNATURE_LEN;
+        let mut differing = (0..unsigned).filter(|&at| bytes[at] != other[at]);
+        let at = differing.next().unwrap();
+        assert_eq!((differing.next(), bytes[at], other[at]), (None, 0, 1));
+        for (number, why) in [(2, "buckets by a keyed hash"), (3, "routing 3")] {
+            bytes.truncate(unsigned);
+            bytes[at] = number;
+            let signature = owner().sign(&bytes);
+            bytes.extend(signature);
+            let refused = SignedManifest::from_bytes(&bytes, &owner().public());
+            let error = refused.unwrap_err().to_string();
+            assert!(error.starts_with("malformed manifest"), "{error}");
+            assert!(error.contains(why), "{error}");
+        }
     }
 
     #[test]

@@ -52,7 +52,6 @@ pub fn route_len(routing: Routing, clusters: usize, width: usize) -> usize {
     match routing {
         Routing::Downloaded => clusters * width + TAG_LEN,
         Routing::Encrypted => 0,
-        Routing::Hashed => width * size_of::<f32>() + TAG_LEN,
     }
 }
 

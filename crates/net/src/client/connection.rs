@@ -53,7 +53,7 @@ pub struct Connection {
 pub struct Traffic {
     /// Messages of the search protocol, with a reply each.
     pub calls: u64,
-    /// Bytes of requests, signatures included, as gRPC carries them.
+    /// Bytes of requests, logins and tags included, as gRPC carries them.
     pub up: u64,
     /// Bytes of replies, as gRPC carries them.
     pub down: u64,
@@ -122,14 +122,13 @@ impl Connection {
         let mut tag = None;
         if let Some(key) = self.endpoint.key.clone() {
             let instance = self.instance()?;
-            // A server without a KEM key answers everyone. A signature would be of no use to it, but as a proof for others.
+            // A server without a KEM key answers everyone.
             if !instance.kem_key.is_empty() {
                 tag = Some(self.login(&key, &instance)?.tag(message));
             }
         }
         let request = CallRequest {
             message: Bytes::copy_from_slice(message),
-            signature: None,
             tag,
         };
         self.traffic.calls += 1;

@@ -23,7 +23,7 @@ pub(crate) struct Instance {
     pub(crate) kem_key: Bytes,
 }
 
-/// A login, with which requests are tagged in the place of signatures.
+/// A login, with which requests are tagged.
 pub(crate) struct Login {
     id: u64,
     key: RequestKey,

@@ -136,8 +136,8 @@ impl Askers {
         }
     }
 
-    /// The number of the key that signed a request, if its signature is good.
-    pub(crate) async fn number(&self, signed: Signed) -> Result<u32, Refusal> {
+    /// The number of the key that signed a login, if its signature is good.
+    async fn number(&self, signed: Signed) -> Result<u32, Refusal> {
         let number = {
             let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
             known.number(&signed)?

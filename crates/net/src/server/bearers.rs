@@ -13,7 +13,7 @@ use super::rate::Rate;
 use super::replay::Replay;
 use super::signed::Signed;
 use crate::signature::now;
-use crate::{Limits, Refusal};
+use crate::{Limits, Refusal, login};
 
 /// The numbers of holders begin here. Those of listed keys begin at 0, and never come so far.
 pub(crate) const FIRST: u32 = 1 << 31;
@@ -126,7 +126,7 @@ impl Bearers {
         }
         let message = sordino_mldsa::Message::Pure {
             message: &signed.statement,
-            context: signed.context,
+            context: login::CONTEXT,
         };
         let verdict =
             sordino_mldsa::verify::<MlDsa65>(holder.as_bytes(), message, &signed.signature);

@@ -156,9 +156,12 @@ pub(crate) struct Calls {
     shared: Arc<Shared>,
     /// The index that is asked, where there are several.
     name: Option<IndexName>,
-    /// The instance that requests to it are signed for.
+    /// The instance that logins and changes of it are signed for.
     instance: [u8; 32],
 }
+
+/// The index that a request is for, the version of it that answers, and the number of the key that asks.
+type Admitted = (Arc<Hosted>, Arc<Server>, Option<u32>);
 
 impl Calls {
     /// The call that a request belongs to. It is whole now.
@@ -175,7 +178,7 @@ impl Calls {
     /// Answers `request`, once it is known that it may be.
     async fn answer(&self, call: &Call, request: CallRequest) -> Result<Content, Refused> {
         let message = request.message.clone();
-        let (hosted, index, key) = self.admit(call, request).await?;
+        let (hosted, index, key) = self.admit(call, request)?;
         let asker = key.map_or(Asker::Address(call.peer.address), Asker::Key);
         let answered = match hosted.begin(call, asker) {
             Ok(()) => self.ask(&hosted, index, message, asker.number()).await,
@@ -187,40 +190,20 @@ impl Calls {
         answered
     }
 
-    /// The index that a request is for, with the version that answers, and the number of whoever asks, if the request may be answered.
-    async fn admit(
-        &self,
-        call: &Call,
-        request: CallRequest,
-    ) -> Result<(Arc<Hosted>, Arc<Server>, Option<u32>), Refused> {
-        let CallRequest {
-            message,
-            signature,
-            tag,
-        } = request;
+    /// Lets a request be answered, or refuses it.
+    fn admit(&self, call: &Call, request: CallRequest) -> Result<Admitted, Refusal> {
+        let CallRequest { message, tag } = request;
         let Some(keys) = &self.shared.keys else {
             let hosted = self.shared.hosted(self.name.as_ref())?;
             let index = hosted.admit(None, None, &message)?;
             return Ok((hosted, index, None));
         };
         // The index is looked up after the client is known, so that strangers learn no names.
-        let (login, key);
-        let (clients, asker, grant) = match (tag, signature) {
-            (Some(tag), None) => {
-                login = keys.logins.check(&self.instance, &tag, &message)?;
-                let entrant = &login.entrant;
-                (login.clients(), entrant.client, entrant.grant.as_deref())
-            }
-            (None, signature) => {
-                let signed = Signed::read(&self.instance, &message, signature)?;
-                key = signed.key;
-                let number = keys.number(signed).await?;
-                (std::slice::from_ref(&key), number, None)
-            }
-            (Some(_), Some(_)) => return Err(Refusal::Malformed.into()),
-        };
+        let tag = tag.ok_or(Refusal::Unsigned)?;
+        let login = keys.logins.check(&self.instance, &tag, &message)?;
+        let (asker, grant) = (login.entrant.client, login.entrant.grant.as_deref());
         let hosted = self.shared.hosted(self.name.as_ref())?;
-        let index = hosted.admit(Some(clients), grant, &message)?;
+        let index = hosted.admit(Some(login.clients()), grant, &message)?;
         call.peer.prove(Asker::Key(asker));
         Ok((hosted, index, Some(asker)))
     }

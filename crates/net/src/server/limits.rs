@@ -24,7 +24,7 @@ pub struct Limits {
     pub receiving: usize,
     /// The same, of one address.
     pub receiving_per_address: usize,
-    /// Requests in flight: whole, and with a good signature where one is needed. A key, or an
+    /// Requests in flight: whole, and with a good tag or signature where one is needed. A key, or an
     /// address where anyone may ask, gets another place as long as it has fewer than are free. Where there are
     /// several indexes, so does each of these.
     pub in_flight: usize,
@@ -40,7 +40,7 @@ pub struct Limits {
     /// questions for the server's run and requests that are refused; where anyone may ask, all.
     pub rate_per_address: f64,
     /// A new connection must make a request within this time; where keys are known, one with a good
-    /// signature.
+    /// tag or signature.
     pub first_request: Duration,
     /// A connection without requests is closed after this time.
     pub idle: Duration,
@@ -144,7 +144,7 @@ impl Limits {
         Duration::from_secs_f64(bytes as f64 / f64::from(self.slowest))
     }
 
-    /// Nonces to be remembered: as many as the rate lets through while a signature is fresh.
+    /// Nonces to be remembered: what the rate lets through while a signature is fresh.
     pub(crate) fn nonces(&self) -> usize {
         let window = 2.0 * self.skew.as_secs_f64() + 2.0;
         #[expect(

@@ -24,7 +24,7 @@ pub(crate) const LIFETIME: Duration = Duration::from_secs(3600);
 /// Logins of one listed key. One more ends its oldest, so nobody can end another's.
 const MOST_PER_KEY: usize = 16;
 
-/// The rest of a key's rate, shared by its signed requests and its logins.
+/// The rest of a key's rate, shared by its logins.
 pub(crate) type SharedRate = Arc<Mutex<Rate>>;
 
 /// Requests of a key at once, however few a second it may make: what it takes to connect and to search.

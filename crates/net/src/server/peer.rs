@@ -97,12 +97,12 @@ impl Peer {
         })
     }
 
-    /// A known key has signed a request on this connection.
+    /// A known key has signed a login on this connection, or a login of one has tagged a request.
     pub(crate) fn has_proven(&self) -> bool {
         self.lock().holder.is_some()
     }
 
-    /// The key of `holder` has signed a request: from now on no stranger takes the connection's place, and
+    /// The key of `holder` has shown itself: from now on no stranger takes the connection's place, and
     /// the request does not count among those that prove nothing.
     pub(crate) fn prove(&self, holder: Asker) {
         let mut state = self.lock();

@@ -1,4 +1,4 @@
-//! The requests that were accepted before.
+//! The logins and steps of changes that were accepted before.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -7,8 +7,8 @@ use crate::Refusal;
 /// The number of the key that signed, and the nonce.
 pub(crate) type Seen = (u32, [u8; 16]);
 
-/// Remembers every accepted request for as long as its signature is fresh, so that none is accepted
-/// twice.
+/// Remembers every accepted request that is signed, a login or a step of a change, for as long as its signature is fresh, so that
+/// none is accepted twice.
 ///
 /// Time goes in windows as long as the skew. A signature is fresh if its time is at most the skew from
 /// now, so it lies in one of three windows, and older ones can be forgotten whole.

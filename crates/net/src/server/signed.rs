@@ -1,14 +1,13 @@
-//! The signature of a request, as a server receives it.
+//! The signature of a login or a change, as a server receives it.
 
 use bytes::Bytes;
 use sordino_mldsa::{MlDsa65, MlDsa87, Params};
 
 use crate::schema::{LoginRequest, RequestSignature};
-use crate::signature::{CONTEXT, STATEMENT_LEN, statement};
+use crate::signature::{STATEMENT_LEN, statement};
 use crate::{Refusal, login};
 
-/// Bytes that a signature adds to a request: four fields, their tags and lengths, and those of the
-/// whole.
+/// Bytes of a client's signature: four fields, their tags and lengths, and those of the whole.
 pub(crate) const ADDED_LEN: usize =
     (2 + 32) + (1 + 8) + (2 + 16) + (3 + MlDsa65::SIGNATURE_LEN) + 3;
 
@@ -18,7 +17,7 @@ const CIPHERTEXT_LEN: usize = 1088;
 /// The longest login: its ciphertext and its token, each behind a tag and a length, and its signature.
 pub(crate) const LONGEST_LOGIN: usize = 3 + CIPHERTEXT_LEN + 4 + sordino_token::MAX_LEN + ADDED_LEN;
 
-/// A signed request whose parts have their lengths; whether the signature is good is not known.
+/// A signed login or step of a change whose parts have their lengths; whether the signature is good is not known.
 #[derive(Clone, Debug)]
 pub(crate) struct Signed {
     /// The run that it was signed for, and the index where that has several.
@@ -27,21 +26,10 @@ pub(crate) struct Signed {
     pub(crate) time: u64,
     pub(crate) nonce: [u8; 16],
     pub(crate) statement: [u8; STATEMENT_LEN],
-    /// The use that it was signed for (FIPS 204, 5.2).
-    pub(crate) context: &'static [u8],
     pub(crate) signature: Bytes,
 }
 
 impl Signed {
-    /// Reads the signature of a request to this run of the server.
-    pub(crate) fn read(
-        instance: &[u8; 32],
-        message: &[u8],
-        signature: Option<RequestSignature>,
-    ) -> Result<Self, Refusal> {
-        Self::of_len(MlDsa65::SIGNATURE_LEN, instance, message, signature)
-    }
-
     /// Reads the signature of a login at the run of the server that has this KEM key.
     pub(crate) fn of_login(
         instance: &[u8; 32],
@@ -53,9 +41,7 @@ impl Signed {
         }
         let transcript = login::transcript(kem_key, &request.ciphertext, &request.token);
         let signature = request.signature.clone();
-        let signed = Self::of_len(MlDsa65::SIGNATURE_LEN, instance, &transcript, signature)?;
-        let context = login::CONTEXT;
-        Ok(Self { context, ..signed })
+        Self::of_len(MlDsa65::SIGNATURE_LEN, instance, &transcript, signature)
     }
 
     /// Reads the signature of an owner's step of a change.
@@ -90,7 +76,6 @@ impl Signed {
             time,
             nonce,
             statement: statement(instance, &key, time, &nonce, message),
-            context: CONTEXT,
             signature,
         })
     }
@@ -111,8 +96,8 @@ mod tests {
     fn every_signature_has_the_same_size() {
         let key = ClientKey::from_seed(&[3; 32]);
         for (message, time) in [(&b""[..], 1), (&[0; 5000], u64::MAX), (b"x", 1 << 40)] {
-            let signature = key.sign(&[0; 32], message, time);
-            // In a request it has, like every field, its tag and its length before it.
+            let (signature, _) = key.sign_login(&[0; 32], message, time);
+            // In a login it has, like every field, its tag and its length before it.
             assert_eq!(signature.encoded_len() + 3, ADDED_LEN);
         }
     }

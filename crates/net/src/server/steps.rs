@@ -63,7 +63,6 @@ mod tests {
                 time,
                 nonce,
                 statement: [0; STATEMENT_LEN],
-                context: b"",
                 signature: Bytes::new(),
             }
         };

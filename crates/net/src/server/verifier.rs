@@ -12,12 +12,12 @@ use super::rate::Rate;
 use super::replay::Replay;
 use super::signed::Signed;
 use crate::signature::now;
-use crate::{ClientPublicKey, Error, Limits, Refusal};
+use crate::{ClientPublicKey, Error, Limits, Refusal, login};
 
 /// The clients that may ask.
 #[derive(Clone, Debug)]
 pub enum Access {
-    /// Everyone. Requests carry no signature, so the server cannot link them by key; whoever reaches
+    /// Everyone. Requests carry no tag, so the server cannot link them by key; whoever reaches
     /// the port can ask, held back by the rates of the address and of all.
     Anyone,
     /// The holders of these keys.
@@ -59,7 +59,7 @@ pub(crate) const BATCH: usize = 16;
 /// costs no more than that.
 ///
 /// A key keeps its number as long as it is known, and no number is given twice: what is remembered of a
-/// key's requests stays right when the list changes.
+/// key's logins stays right when the list changes.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct KnownKeys {
     numbers: HashMap<[u8; 32], u32>,
@@ -89,16 +89,16 @@ impl KnownKeys {
         self.numbers.values().copied().collect()
     }
 
-    /// The number of the key that is said to have signed a request.
+    /// The number of the key that is said to have signed a login.
     pub(crate) fn number(&self, signed: &Signed) -> Result<u32, Refusal> {
         self.numbers.get(&signed.key).copied().ok_or(Refusal::Key)
     }
 }
 
-/// A request that a known key is said to have signed: the key's number, and what was signed.
+/// A login that a known key is said to have signed: the key's number, and what was signed.
 pub(crate) type Claimed = (u32, Signed);
 
-/// The known keys, what they have asked before, and how often.
+/// The known keys, their logins before, and how often they ask.
 #[derive(Debug)]
 pub(crate) struct Verifier {
     keys: HashMap<u32, Known>,
@@ -150,7 +150,7 @@ impl Verifier {
     }
 
     /// Knows these keys, under their numbers in `known`, and no others. A key that was known before keeps
-    /// what is left of its rate, and all requests that were accepted stay remembered.
+    /// what is left of its rate, and all logins that were accepted stay remembered.
     pub(crate) fn renew(
         &mut self,
         keys: &[ClientPublicKey],
@@ -181,7 +181,7 @@ impl Verifier {
         self.replay.set_capacity(limits.nonces());
     }
 
-    /// A verdict for each request. Only one with a good signature uses up its key's rate, and only one
+    /// A verdict for each login. Only one with a good signature uses up its key's rate, and only one
     /// within that rate the memory for nonces, so nobody can do that for another, nor one key for all.
     pub(crate) fn verify(&mut self, claimed: &[Claimed]) -> Vec<Result<(), Refusal>> {
         let (time, instant) = (now(), Instant::now());
@@ -210,7 +210,7 @@ impl Verifier {
             .filter(|(_, look)| look.is_ok())
             .map(|((number, signed), _)| {
                 let key = &self.keys[number].key;
-                Item::new(key, &signed.statement, signed.context, &signed.signature)
+                Item::new(key, &signed.statement, login::CONTEXT, &signed.signature)
             })
             .collect();
         let mut verdicts = self.batch.verify_each(&items).into_iter();
@@ -244,10 +244,11 @@ fn milliseconds(time: Duration) -> u64 {
 mod tests {
     use super::*;
     use crate::ClientKey;
-    use crate::schema::RequestSignature;
+    use crate::schema::{LoginRequest, RequestSignature};
     use bytes::Bytes;
 
     const INSTANCE: [u8; 32] = [9; 32];
+    const KEM_KEY: &[u8] = b"the KEM key of this run";
     const TIME: u64 = 1_800_000_000_000;
 
     fn key(number: u8) -> ClientKey {
@@ -268,51 +269,74 @@ mod tests {
         verifier
     }
 
-    fn signed(signature: RequestSignature, message: &[u8]) -> Signed {
-        Signed::read(&INSTANCE, message, Some(signature)).unwrap()
+    /// A login that client `number` signs for this instance at this time.
+    fn login_at(instance: &[u8; 32], number: u8, time: u64) -> LoginRequest {
+        let ciphertext = Bytes::from_static(&[1; 1088]);
+        let transcript = login::transcript(KEM_KEY, &ciphertext, b"");
+        let (signature, _) = key(number).sign_login(instance, &transcript, time);
+        LoginRequest {
+            ciphertext,
+            signature: Some(signature),
+            token: Bytes::new(),
+        }
     }
 
-    fn claim(signature: RequestSignature, message: &[u8]) -> Claimed {
-        let signed = signed(signature, message);
+    fn login_of(number: u8) -> LoginRequest {
+        login_at(&INSTANCE, number, TIME)
+    }
+
+    /// A login of client `number` whose signature was changed.
+    fn changed(number: u8, change: impl FnOnce(&mut RequestSignature)) -> LoginRequest {
+        let mut login = login_of(number);
+        change(login.signature.as_mut().unwrap());
+        login
+    }
+
+    fn signed(login: &LoginRequest) -> Signed {
+        Signed::of_login(&INSTANCE, KEM_KEY, login).unwrap()
+    }
+
+    fn claim(login: &LoginRequest) -> Claimed {
+        let signed = signed(login);
         (known().number(&signed).unwrap(), signed)
     }
 
     #[test]
-    fn each_request_of_a_batch_gets_its_own_verdict() {
+    fn each_login_of_a_batch_gets_its_own_verdict() {
         let mut verifier = verifier(&Limits::default());
-        let good = |number| key(number).sign(&INSTANCE, b"message", TIME);
-        let replayed = good(0);
-        let mut flipped = good(1);
-        let mut signature = flipped.signature.to_vec();
-        signature[100] ^= 1;
-        flipped.signature = Bytes::from(signature);
-        let mut later = good(2);
-        later.time += 1;
-        let mut renamed = good(0);
-        renamed.key = good(1).key;
-        let mut renonced = good(0);
-        renonced.nonce = good(0).nonce;
+        let good = |number| claim(&login_of(number));
+        let replayed = login_of(0);
+        let shown = |number| login_of(number).signature.unwrap();
+        let flipped = changed(1, |it| {
+            let mut signature = it.signature.to_vec();
+            signature[100] ^= 1;
+            it.signature = Bytes::from(signature);
+        });
+        let other = LoginRequest {
+            ciphertext: Bytes::from_static(&[2; 1088]),
+            ..login_of(0)
+        };
+        let with_token = LoginRequest {
+            token: Bytes::from_static(b"token"),
+            ..login_of(0)
+        };
+        let wrong = Err(Refusal::Signature);
         let cases = [
-            (claim(good(0), b"message"), Ok(())),
-            (claim(replayed.clone(), b"message"), Ok(())),
-            (claim(good(0), b"massage"), Err(Refusal::Signature)),
-            (claim(flipped, b"message"), Err(Refusal::Signature)),
-            (claim(replayed, b"message"), Err(Refusal::Replayed)),
-            (claim(later, b"message"), Err(Refusal::Signature)),
-            (claim(renamed, b"message"), Err(Refusal::Signature)),
-            (claim(renonced, b"message"), Err(Refusal::Signature)),
+            (good(0), Ok(())),
+            (claim(&replayed), Ok(())),
+            (claim(&other), wrong),
+            (claim(&with_token), wrong),
+            (claim(&flipped), wrong),
+            (claim(&replayed), Err(Refusal::Replayed)),
+            (claim(&changed(2, |it| it.time += 1)), wrong),
+            (claim(&changed(0, |it| it.key = shown(1).key)), wrong),
+            (claim(&changed(0, |it| it.nonce = shown(0).nonce)), wrong),
+            (claim(&login_at(&[8; 32], 1, TIME)), wrong),
             (
-                claim(key(1).sign(&[8; 32], b"message", TIME), b"message"),
-                Err(Refusal::Signature),
-            ),
-            (
-                claim(
-                    key(1).sign(&INSTANCE, b"message", TIME - 61_000),
-                    b"message",
-                ),
+                claim(&login_at(&INSTANCE, 1, TIME - 61_000)),
                 Err(Refusal::Time),
             ),
-            (claim(good(2), b"message"), Ok(())),
+            (good(2), Ok(())),
         ];
         let (claims, expected): (Vec<_>, Vec<_>) = cases.into_iter().unzip();
         let found = verifier.verify_at(&claims, TIME, Instant::now());
@@ -324,18 +348,17 @@ mod tests {
 
     #[test]
     fn an_unknown_key_is_refused_without_any_arithmetic() {
-        let stranger = signed(key(3).sign(&INSTANCE, b"message", TIME), b"message");
+        let stranger = signed(&login_of(3));
         let keys = known();
         assert_eq!(keys.number(&stranger), Err(Refusal::Key));
-        let known = signed(key(2).sign(&INSTANCE, b"message", TIME), b"message");
-        assert_eq!(keys.number(&known), Ok(2));
+        assert_eq!(keys.number(&signed(&login_of(2))), Ok(2));
     }
 
     #[test]
-    fn a_list_that_changes_forgets_no_request_and_gives_no_number_twice() {
+    fn a_list_that_changes_forgets_no_login_and_gives_no_number_twice() {
         let (limits, instant) = (Limits::default(), Instant::now());
         let mut verifier = verifier(&limits);
-        let recorded = claim(key(1).sign(&INSTANCE, b"", TIME), b"");
+        let recorded = claim(&login_of(1));
         let ask = |verifier: &mut Verifier, claim: &Claimed| {
             let claim = (claim.0, claim.1.clone());
             verifier.verify_at(&[claim], TIME, instant).remove(0)
@@ -345,10 +368,10 @@ mod tests {
         let renewed = known().renewed(&list);
         verifier.renew(&list, &renewed, &limits).unwrap();
         // The number of the one that left is not that of the one that came.
-        let gone = claim(key(0).sign(&INSTANCE, b"", TIME), b"");
+        let gone = claim(&login_of(0));
         assert_eq!(renewed.number(&gone.1), Err(Refusal::Key));
         assert_eq!(ask(&mut verifier, &gone), Err(Refusal::Key));
-        let new = signed(key(3).sign(&INSTANCE, b"", TIME), b"");
+        let new = signed(&login_of(3));
         let new = (renewed.number(&new).unwrap(), new);
         assert_eq!(new.0, 3);
         assert_eq!(ask(&mut verifier, &new), Ok(()));
@@ -367,7 +390,7 @@ mod tests {
         let mut verifier = verifier(&limits);
         let instant = Instant::now();
         let mut ask = |number| {
-            let claim = claim(key(number).sign(&INSTANCE, b"", TIME), b"");
+            let claim = claim(&login_of(number));
             verifier.verify_at(&[claim], TIME, instant).remove(0)
         };
         let first: Vec<_> = (0..22).map(|_| ask(0)).collect();
@@ -388,7 +411,7 @@ mod tests {
         let mut verifier = verifier(&limits);
         let instant = Instant::now();
         let mut ask = |number| {
-            let claim = claim(key(number).sign(&INSTANCE, b"", TIME), b"");
+            let claim = claim(&login_of(number));
             verifier.verify_at(&[claim], TIME, instant).remove(0)
         };
         let asked: Vec<_> = (0..2 * most).map(|_| ask(0)).collect();
@@ -404,38 +427,35 @@ mod tests {
             ..Limits::default()
         };
         let mut verifier = verifier(&limits);
-        let recorded = key(0).sign(&INSTANCE, b"", TIME);
-        let claims: Vec<_> = [recorded.clone(), recorded.clone(), recorded]
-            .map(|signature| claim(signature, b""))
-            .into();
+        let recorded = claim(&login_of(0));
+        let claims = vec![recorded; 3];
         let instant = Instant::now();
         let found = verifier.verify_at(&claims, TIME, instant);
         assert_eq!(
             found,
             [Ok(()), Err(Refusal::Replayed), Err(Refusal::Replayed)]
         );
-        let next = claim(key(0).sign(&INSTANCE, b"", TIME), b"");
+        let next = claim(&login_of(0));
         assert_eq!(verifier.verify_at(&[next], TIME, instant), [Ok(())]);
     }
 
     #[test]
     fn a_malformed_signature_is_refused_before_any_arithmetic() {
-        let good = key(0).sign(&INSTANCE, b"", TIME);
-        let read = |signature| Signed::read(&INSTANCE, b"", signature).map(|_| ());
-        assert_eq!(read(Some(good.clone())), Ok(()));
-        assert_eq!(read(None), Err(Refusal::Unsigned));
-        assert_eq!(
-            read(Some(RequestSignature::default())),
-            Err(Refusal::Malformed)
-        );
+        let read = |login: &LoginRequest| Signed::of_login(&INSTANCE, KEM_KEY, login).map(|_| ());
+        assert_eq!(read(&login_of(0)), Ok(()));
+        let unsigned = LoginRequest {
+            signature: None,
+            ..login_of(0)
+        };
+        assert_eq!(read(&unsigned), Err(Refusal::Unsigned));
+        let empty = changed(0, |it| *it = RequestSignature::default());
+        assert_eq!(read(&empty), Err(Refusal::Malformed));
         for change in [
             |signed: &mut RequestSignature| signed.key = signed.key.slice(1..),
             |signed: &mut RequestSignature| signed.nonce = Bytes::from(vec![0; 17]),
             |signed: &mut RequestSignature| signed.signature = signed.signature.slice(..3308),
         ] {
-            let mut signature = good.clone();
-            change(&mut signature);
-            assert_eq!(read(Some(signature)), Err(Refusal::Malformed));
+            assert_eq!(read(&changed(0, change)), Err(Refusal::Malformed));
         }
     }
 }

@@ -8,12 +8,9 @@ use bytes::Bytes;
 use http_body_util::BodyExt;
 use hyper::body::Frame;
 use hyper_util::rt::{TokioExecutor, TokioIo};
-use sordino_mldsa::ml_dsa::{self, SigningKey, signature::Keypair};
-use sordino_net::schema::search_client::SearchClient;
-use sordino_net::schema::{CallRequest, HelloRequest, RequestSignature};
+use sordino_net::schema::{CallReply, RequestSignature};
 use sordino_net::{ClientKey, Connection, Error, Limits, Refusal, Running};
 use sordino_search::Client;
-use tonic::transport::Channel;
 
 use crate::parties::{
     GET_MANIFEST, GET_PARTS, SCORE, client_key, connect, endpoint, message, open_door, owner,
@@ -90,147 +87,66 @@ fn only_known_keys_may_ask() {
     still_serves(&running);
 }
 
-/// A client written from the schema's text alone.
-pub(crate) struct Raw {
-    calls: SearchClient<Channel>,
-    instance: Vec<u8>,
-    address: String,
-    runtime: tokio::runtime::Runtime,
-}
-
-impl Raw {
-    pub(crate) fn open(running: &Running) -> Self {
-        let runtime = tokio::runtime::Runtime::new().unwrap();
-        let address = format!("http://{}", running.address());
-        let (calls, instance) = runtime.block_on(async {
-            let endpoint = Channel::from_shared(address.clone()).unwrap();
-            let mut calls = SearchClient::new(endpoint.connect().await.unwrap());
-            let hello = calls.hello(HelloRequest {}).await.unwrap();
-            (calls, hello.into_inner().instance.to_vec())
-        });
-        Self {
-            calls,
-            instance,
-            address,
-            runtime,
-        }
-    }
-
-    pub(crate) fn sign(&self, message: &[u8], time: u64, nonce: [u8; 16]) -> RequestSignature {
-        let key = SigningKey::<ml_dsa::MlDsa65>::from_seed(&[6; 32].into());
-        let id = blake3::hash(&key.verifying_key().encode());
-        let statement = [
-            &self.instance[..],
-            id.as_bytes(),
-            &time.to_le_bytes(),
-            &nonce,
-            blake3::hash(message).as_bytes(),
-        ]
-        .concat();
-        let signature = key
-            .expanded_key()
-            .sign_deterministic(&statement, b"sordino request 1")
-            .unwrap();
-        RequestSignature {
-            key: Bytes::copy_from_slice(id.as_bytes()),
-            time,
-            nonce: Bytes::copy_from_slice(&nonce),
-            signature: Bytes::copy_from_slice(&signature.encode()),
-        }
-    }
-
-    pub(crate) fn call(&self, message: &[u8], signature: RequestSignature) -> Result<usize, Error> {
-        let mut calls = self.calls.clone();
-        let request = CallRequest {
-            message: Bytes::copy_from_slice(message),
-            signature: Some(signature),
-            tag: None,
-        };
-        self.runtime.block_on(async move {
-            let mut stream = calls.call(request).await?.into_inner();
-            let mut len = 0;
-            while let Some(part) = stream.message().await? {
-                len += part.chunk.len();
-            }
-            Ok(len)
-        })
-    }
-}
-
-impl Raw {
-    /// Makes a call and takes nothing of its reply, on a connection that has room for little.
-    pub(crate) fn hold(&self, message: &[u8], signature: RequestSignature) -> impl Drop + use<> {
-        let calls = self.runtime.block_on(async {
-            let endpoint = Channel::from_shared(self.address.clone()).unwrap();
-            let endpoint = endpoint.initial_stream_window_size(1000);
-            SearchClient::new(endpoint.connect().await.unwrap())
-        });
-        let mut calls = calls.max_decoding_message_size(1 << 20);
-        let request = CallRequest {
-            message: Bytes::copy_from_slice(message),
-            signature: Some(signature),
-            tag: None,
-        };
-        let reply = self
-            .runtime
-            .block_on(async { calls.call(request).await.unwrap() });
-        Held(Some((calls, reply)))
-    }
-}
-
-/// A reply that nobody takes.
-struct Held<T>(Option<T>);
-
-impl<T> Drop for Held<T> {
-    fn drop(&mut self) {
-        self.0 = None;
-    }
-}
-
 pub(crate) fn now() -> u64 {
     let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
     u64::try_from(since.unwrap().as_millis()).unwrap()
 }
 
-#[test]
-fn a_replayed_delayed_or_borrowed_signature_is_refused_by_name() {
-    let set = set();
-    let running = signed_door(server(4, &set), Limits::default());
-    let raw = Raw::open(&running);
-    let (manifest, parts) = (message(GET_MANIFEST, b""), parts_request(&server(4, &set)));
-    let signature = raw.sign(&manifest, now(), [1; 16]);
-    assert!(raw.call(&manifest, signature.clone()).unwrap() > 4000);
-    assert_eq!(
-        refusal(raw.call(&manifest, signature.clone())),
-        Refusal::Replayed
-    );
-    // On another connection, too, and from another process it would be the same.
-    assert_eq!(
-        refusal(Raw::open(&running).call(&manifest, signature)),
-        Refusal::Replayed
-    );
-    // For another message.
-    let borrowed = raw.sign(&manifest, now(), [2; 16]);
-    assert_eq!(refusal(raw.call(&parts, borrowed)), Refusal::Signature);
-    for skew in [-120_000i64, 120_000] {
-        let time = now().saturating_add_signed(skew);
-        let signature = raw.sign(&manifest, time, [3; 16]);
-        assert_eq!(refusal(raw.call(&manifest, signature)), Refusal::Time);
-    }
-    let mut nonce = raw.sign(&manifest, now(), [4; 16]);
-    nonce.nonce = Bytes::from_static(&[5; 16]);
-    assert_eq!(refusal(raw.call(&manifest, nonce)), Refusal::Signature);
-    let mut short = raw.sign(&manifest, now(), [6; 16]);
-    short.signature = short.signature.slice(1..);
-    assert_eq!(refusal(raw.call(&manifest, short)), Refusal::Malformed);
+/// A request as clients of before logins make it.
+#[derive(Clone, PartialEq, prost::Message)]
+struct SignedCall {
+    #[prost(bytes = "vec", tag = "1")]
+    message: Vec<u8>,
+    #[prost(message, optional, tag = "2")]
+    signature: Option<RequestSignature>,
+}
 
-    // A signature made for this run is worth nothing to the next.
-    let again = signed_door(server(4, &set), Limits::default());
-    let mut next = Raw::open(&again);
-    next.instance.clone_from(&raw.instance);
-    let signature = next.sign(&manifest, now(), [7; 16]);
-    assert_eq!(refusal(next.call(&manifest, signature)), Refusal::Signature);
-    still_serves(&running);
+/// Makes such a request; the number of parts of the reply.
+fn call_signed(running: &Running) -> Result<usize, Error> {
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let address = format!("http://{}", running.address());
+    let request = SignedCall {
+        message: message(GET_MANIFEST, b""),
+        signature: Some(RequestSignature {
+            key: Bytes::copy_from_slice(&client_key().public().id()),
+            time: now(),
+            nonce: Bytes::from_static(&[1; 16]),
+            signature: Bytes::from_static(&[2; 3309]),
+        }),
+    };
+    runtime.block_on(async {
+        let endpoint = tonic::transport::Endpoint::from_shared(address).unwrap();
+        let mut calls = tonic::client::Grpc::new(endpoint.connect().await.unwrap());
+        calls.ready().await.unwrap();
+        let codec = tonic_prost::ProstCodec::<SignedCall, CallReply>::default();
+        let path = "/sordino.v1.Search/Call".parse().unwrap();
+        let request = tonic::Request::new(request);
+        let mut stream = calls
+            .server_streaming(request, path, codec)
+            .await?
+            .into_inner();
+        let mut parts = 0;
+        while stream.message().await?.is_some() {
+            parts += 1;
+        }
+        Ok(parts)
+    })
+}
+
+/// The signature of a request is no field any more: a server that answers known keys says that the request is not signed, one that answers
+/// everyone answers.
+#[test]
+fn a_client_that_signs_its_requests_is_told_so() {
+    let set = set();
+    // One of them has requests shorter than such a signature.
+    for at in [2, 4] {
+        let running = signed_door(server(at, &set), Limits::default());
+        assert_eq!(refusal(call_signed(&running)), Refusal::Unsigned);
+        until_metric(&running, "refused_total{reason=\"unsigned\"} 1");
+        still_serves(&running);
+    }
+    let open = open_door(server(4, &set), Limits::default());
+    assert!(call_signed(&open).unwrap() > 0);
 }
 
 #[test]

@@ -47,7 +47,7 @@ fn to<T>(name: Option<&'static str>, message: T) -> tonic::Request<T> {
 }
 
 impl Raw {
-    fn open(running: &Running) -> Self {
+    pub(crate) fn open(running: &Running) -> Self {
         Self::at(running.address(), None)
     }
 
@@ -73,13 +73,18 @@ impl Raw {
     }
 
     /// A login that names the KEM key `shown`, and encapsulates to it; the request key.
-    fn ask(&self, shown: &[u8], nonce: u8) -> (LoginRequest, [u8; 32]) {
+    pub(crate) fn ask(&self, shown: &[u8], nonce: u8) -> (LoginRequest, [u8; 32]) {
+        self.ask_at(shown, nonce, now())
+    }
+
+    /// The same, signed at this time.
+    fn ask_at(&self, shown: &[u8], nonce: u8, time: u64) -> (LoginRequest, [u8; 32]) {
         let kem = Key::<EncapsulationKey<MlKem768>>::try_from(shown).unwrap();
         let kem = EncapsulationKey::<MlKem768>::new(&kem).unwrap();
         let (ciphertext, secret) = kem.encapsulate_with_rng(&mut rng(nonce.into()));
         let key = ml_dsa::SigningKey::<ml_dsa::MlDsa65>::from_seed(&[6; 32].into());
         let id = blake3::hash(&key.verifying_key().encode());
-        let (time, nonce) = (now(), [nonce; 16]);
+        let nonce = [nonce; 16];
         let statement = [
             &self.instance[..],
             id.as_bytes(),
@@ -107,7 +112,7 @@ impl Raw {
         )
     }
 
-    fn log_in(&self, request: LoginRequest, key: [u8; 32]) -> Result<LoggedIn, Error> {
+    pub(crate) fn log_in(&self, request: LoginRequest, key: [u8; 32]) -> Result<LoggedIn, Error> {
         let mut calls = self.calls.clone();
         let reply = self
             .runtime
@@ -125,12 +130,7 @@ impl Raw {
 
     pub(crate) fn call(&self, message: &[u8], tag: RequestTag) -> Result<usize, Error> {
         let mut calls = self.calls.clone();
-        let request = CallRequest {
-            message: Bytes::copy_from_slice(message),
-            signature: None,
-            tag: Some(tag),
-        };
-        let request = to(self.name, request);
+        let request = to(self.name, request(message, tag));
         self.runtime.block_on(async move {
             let mut stream = calls.call(request).await?.into_inner();
             let mut len = 0;
@@ -139,6 +139,41 @@ impl Raw {
             }
             Ok(len)
         })
+    }
+
+    /// Makes a call and takes nothing of its reply, on a connection to this address that has room for little.
+    pub(crate) fn hold(
+        &self,
+        address: std::net::SocketAddr,
+        message: &[u8],
+        tag: RequestTag,
+    ) -> impl Drop + use<> {
+        let reply = self.runtime.block_on(async {
+            let endpoint = Channel::from_shared(format!("http://{address}")).unwrap();
+            let endpoint = endpoint.initial_stream_window_size(1000);
+            let calls = SearchClient::new(endpoint.connect().await.unwrap());
+            let mut calls = calls.max_decoding_message_size(1 << 20);
+            let reply = calls.call(request(message, tag)).await.unwrap();
+            (calls, reply)
+        });
+        Held(Some(reply))
+    }
+}
+
+/// A reply that nobody takes.
+struct Held<T>(Option<T>);
+
+impl<T> Drop for Held<T> {
+    fn drop(&mut self) {
+        self.0 = None;
+    }
+}
+
+/// A tagged request.
+pub(crate) fn request(message: &[u8], tag: RequestTag) -> CallRequest {
+    CallRequest {
+        message: Bytes::copy_from_slice(message),
+        tag: Some(tag),
     }
 }
 
@@ -218,6 +253,10 @@ fn a_login_is_for_one_run_and_one_kem_key() {
     ciphertext[5] ^= 1;
     other.ciphertext = ciphertext.into();
     assert_eq!(refusal(raw.log_in(other, key)), Refusal::Replayed);
+    for skew in [-120_000i64, 120_000] {
+        let (request, key) = raw.ask_at(&raw.kem_key, 5, now().saturating_add_signed(skew));
+        assert_eq!(refusal(raw.log_in(request, key)), Refusal::Time);
+    }
     // Where anyone may ask there is nothing to log in to.
     let open = open_door(server(4, &set), Limits::default());
     assert!(Raw::open(&open).kem_key.is_empty());

@@ -11,14 +11,15 @@ use http_body_util::{BodyExt, Full};
 use hyper::client::conn::http2::SendRequest;
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use prost::Message;
+use sordino_net::schema::HelloRequest;
 use sordino_net::schema::search_client::SearchClient;
-use sordino_net::schema::{CallRequest, HelloRequest};
 use sordino_net::{
     Access, ClientKey, Connection, Identity, Limits, Listen, Refusal, Running, Service,
 };
 use sordino_search::Client;
 
-use crate::hostile_client::{Raw, Unfinished, closes, now, refusal};
+use crate::hostile_client::{Unfinished, closes, refusal};
+use crate::logins::{Raw, request};
 use crate::parties::{
     GET_MANIFEST, Set, certificate, client_key, connect_tls, endpoint, loopback, message,
     open_door, owner, rng, server, set, signed_door, until, until_metric,
@@ -222,7 +223,7 @@ fn unsigned_requests_have_a_budget_of_their_own() {
     );
 }
 
-/// Whoever has seen a known key's digest can put it on a request; the signature is then wrong, and
+/// Whoever has seen a known key's digest can put it on a login; the signature is then wrong, and
 /// that uses up nothing of the key's, nor of the verifier's queue.
 #[test]
 fn signatures_of_strangers_use_up_nothing_of_a_key() {
@@ -235,13 +236,11 @@ fn signatures_of_strangers_use_up_nothing_of_a_key() {
     let running = signed_door(server(4, &set), limits);
     let raw = Raw::open(&running);
     let manifest = message(GET_MANIFEST, b"");
-    let mut forged = raw.sign(&manifest, now(), [0; 16]);
-    let mut signature = forged.signature.to_vec();
-    signature[100] ^= 1;
-    forged.signature = Bytes::from(signature);
-    for number in 0..200u8 {
-        forged.nonce = Bytes::from(vec![number; 16]);
-        let found = raw.call(&manifest, forged.clone());
+    let (mut forged, key) = raw.ask(&raw.kem_key, 0);
+    for number in 1..=200u8 {
+        // Another than was signed
+        forged.signature.as_mut().unwrap().nonce = Bytes::from(vec![number; 16]);
+        let found = raw.log_in(forged.clone(), key);
         assert_eq!(refusal(found), Refusal::Signature);
     }
     search(&running, &set, 1);
@@ -308,11 +307,13 @@ fn one_key_does_not_take_all_places_in_flight() {
     };
     let running = signed_door(server(2, &set), limits);
     let greedy = Raw::open(&running);
+    let login = greedy.logged_in(1);
+    until_metric(&running, "in_flight 0");
     let parts = crate::parties::parts_request(&server(2, &set));
-    // A reply that is never taken, of the key that Raw signs with.
-    let held = greedy.hold(&parts, greedy.sign(&parts, now(), [1; 16]));
+    // A reply that is never taken, of the key that Raw logs in with.
+    let held = greedy.hold(running.address(), &parts, login.tag(1, &parts));
     until_metric(&running, "in_flight 1");
-    let second = greedy.call(&parts, greedy.sign(&parts, now(), [2; 16]));
+    let second = greedy.call(&parts, login.tag(2, &parts));
     assert_eq!(refusal(second), Refusal::Busy);
     let other = ClientKey::from_seed(&[7; 32]);
     let mut other = Connection::open(endpoint(&running).key(other)).unwrap();
@@ -348,11 +349,8 @@ fn a_slow_request_of_a_known_key_is_not_displaced() {
     let address = running.address();
     let raw = Raw::open(&running);
     let manifest = message(GET_MANIFEST, b"");
-    let whole = CallRequest {
-        signature: Some(raw.sign(&manifest, now(), [1; 16])),
-        message: manifest.into(),
-        tag: None,
-    };
+    let tag = raw.logged_in(1).tag(1, &manifest);
+    let whole = request(&manifest, tag);
     let mut body = vec![0];
     body.extend(u32::try_from(whole.encoded_len()).unwrap().to_be_bytes());
     body.extend(whole.encode_to_vec());

@@ -46,21 +46,8 @@ fn can_reach(codec: Codec, recall: f64) -> bool {
 
 /// Buckets that a search must read, from curves measured on image descriptors at 10,000 to
 /// 323,000 vectors: P = 2.75 C^0.477 N^-0.147 at a recall of .95, two places per vector.
-///
-/// Hashed buckets were measured at 100,000 vectors: 75, 132 and 241 of 1,024, 2,048 and 4,096, which
-/// is 1.2 C^0.84 with the same N^-0.147.
-fn predicted_probes(
-    n: usize,
-    clusters: usize,
-    codec: Codec,
-    routing: Routing,
-    recall: f64,
-) -> usize {
-    let (scale, growth) = match routing {
-        Routing::Downloaded | Routing::Encrypted => (2.75, 0.477),
-        Routing::Hashed => (1.2, 0.84),
-    };
-    let at_95 = scale * (clusters as f64).powf(growth) * (n as f64).powf(-0.147);
+fn predicted_probes(n: usize, clusters: usize, codec: Codec, recall: f64) -> usize {
+    let at_95 = 2.75 * (clusters as f64).powf(0.477) * (n as f64).powf(-0.147);
     // (-ln(1 - recall), ln(P / P at .95)), measured at 2,048 clusters.
     const CURVE: [(f64, f64); 5] = [
         (0.69, -1.9),
@@ -101,9 +88,6 @@ pub(super) fn all(n: usize, dim: usize, metric: Metric, wish: &Wish) -> Vec<Cand
             .into_iter()
             .filter(|codec| codec.serves(metric) && can_reach(*codec, target(wish.recall)));
         let ways = ways.flat_map(|codec| Routing::ALL.map(|routing| (codec, routing)));
-        // Vectors of a hashed bucket are not near its vertex: there is nothing to be saved by
-        // storing differences.
-        let ways = ways.filter(|way| way.1 != Routing::Hashed || way.0 == Codec::Int8);
         let ways = ways.filter(|way| wish.routing.is_none_or(|routing| routing == way.1));
         let costed =
             ways.filter_map(|(codec, routing)| candidate((n, dim), clusters, codec, routing, wish));
@@ -125,7 +109,7 @@ fn candidate(
         slots: u32_of(slots),
         codec,
     };
-    let probes = predicted_probes(n, clusters, codec, routing, wish.recall);
+    let probes = predicted_probes(n, clusters, codec, wish.recall);
     let way = Way::of_buckets(clusters, layout.sealed_len(), probes, wish.queries)?;
     let cost = cost(clusters, &layout, routing, (way, probes))?;
     Some(Candidate {
@@ -153,7 +137,7 @@ pub(super) fn cost(
     let dim = layout.dim as usize;
     let beside = clusters * size_of::<Digest>() + manifest::route_len(routing, clusters, dim);
     match routing {
-        Routing::Downloaded | Routing::Hashed => {}
+        Routing::Downloaded => {}
         Routing::Encrypted => {
             let params = dot::Params::rlwe_2048_50();
             up += request_len(dot::Query::encoded_len(dim)) as u64;
@@ -174,32 +158,25 @@ mod tests {
 
     #[test]
     fn predictions_follow_the_measured_curves() {
-        // (n, clusters, routing, recall, probes measured with 8-bit codes)
-        let (trained, hashed) = (Routing::Downloaded, Routing::Hashed);
-        for (n, clusters, routing, recall, measured) in [
-            (100_000, 2048, trained, 0.95, 20.0),
-            (100_000, 2048, trained, 0.90, 12.0),
-            (100_000, 2048, trained, 0.98, 41.0),
-            (100_000, 1024, trained, 0.95, 13.0),
-            (100_000, 4096, trained, 0.95, 27.0),
-            (10_000, 512, trained, 0.95, 14.0),
-            (100_000, 1024, hashed, 0.95, 75.0),
-            (100_000, 2048, hashed, 0.95, 132.0),
-            (100_000, 2048, hashed, 0.90, 88.0),
-            (100_000, 4096, hashed, 0.95, 241.0),
+        let probes = |n, clusters, recall| predicted_probes(n, clusters, Codec::Int8, recall);
+        // (n, clusters, recall, probes measured with 8-bit codes)
+        for (n, clusters, recall, measured) in [
+            (100_000, 2048, 0.95, 20.0),
+            (100_000, 2048, 0.90, 12.0),
+            (100_000, 2048, 0.98, 41.0),
+            (100_000, 1024, 0.95, 13.0),
+            (100_000, 4096, 0.95, 27.0),
+            (10_000, 512, 0.95, 14.0),
         ] {
-            let predicted = predicted_probes(n, clusters, Codec::Int8, routing, recall) as f64;
+            let predicted = probes(n, clusters, recall) as f64;
             let ratio = predicted / measured;
             assert!(
                 (0.75..1.35).contains(&ratio),
-                "{n} {clusters} {routing:?} {recall}: {predicted}"
+                "{n} {clusters} {recall}: {predicted}"
             );
         }
-        let trained = |n, clusters, recall| {
-            predicted_probes(n, clusters, Codec::Int8, Routing::Downloaded, recall)
-        };
-        assert_eq!(trained(100_000, 4, 0.99), 4);
-        let few = trained(100_000, 2048, 0.3);
+        assert_eq!(probes(100_000, 4, 0.99), 4);
+        let few = probes(100_000, 2048, 0.3);
         assert!((1..5).contains(&few), "{few}");
     }
 
@@ -241,22 +218,5 @@ mod tests {
         for recall in [0.99, 0.9925, 0.995, 0.999_999] {
             assert_eq!(codec(recall), Codec::Int8, "{recall}");
         }
-    }
-
-    #[test]
-    fn hashing_saves_the_centroids_and_costs_far_more_queries() {
-        let plan = |routing| {
-            let wish = Wish {
-                routing: Some(routing),
-                ..Wish::default()
-            };
-            *crate::Plan::new(100_000, 128, wish).unwrap().chosen()
-        };
-        let (trained, hashed) = (plan(Routing::Downloaded), plan(Routing::Hashed));
-        let per_query = |planned: Candidate| planned.cost.up + planned.cost.down;
-        assert!(per_query(hashed) > 2 * per_query(trained));
-        assert_eq!(hashed.layout.codec, Codec::Int8);
-        let free = crate::Plan::new(100_000, 128, Wish::default()).unwrap();
-        assert_eq!(free.chosen().routing, Routing::Downloaded);
     }
 }

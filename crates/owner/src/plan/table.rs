@@ -231,10 +231,6 @@ impl Plan {
                 client += speed.centroid * coordinates;
                 "queries, vectors, centroids"
             }
-            Routing::Hashed => {
-                client += speed.centroid * coordinates;
-                "queries, vectors"
-            }
             Routing::Encrypted => {
                 server += speed.dot_score * coordinates;
                 client += speed.dot_decrypt * centroids;
@@ -457,7 +453,7 @@ mod tests {
     fn fewer_buckets_take_less_of_a_clients_time_than_in_proportion() {
         let sealed = |n| {
             let wish = Wish {
-                routing: Some(Routing::Hashed),
+                routing: Some(Routing::Downloaded),
                 ..queries(100)
             };
             let plan = Plan::new(n, 32, wish).unwrap();

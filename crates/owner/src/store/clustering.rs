@@ -12,8 +12,7 @@ use std::path::Path;
 use rand_core::CryptoRng;
 use sordino_index::folder::Folder;
 use sordino_index::keys::OwnerKeys;
-use sordino_index::manifest::Routing;
-use sordino_index::router::Mean;
+use sordino_index::mean::Mean;
 use sordino_index::{Disk, Error, Files};
 use sordino_vectors::Vectors;
 
@@ -55,7 +54,7 @@ impl Clustering {
     /// metric that has one is chosen, where the spec names none.
     ///
     /// # Errors
-    /// Those of [`Store::create`] about the spec and the vectors; [`Error::Mode`] for another mode than routed and sealed and for hashed routing, which
+    /// Those of [`Store::create`] about the spec and the vectors; [`Error::Mode`] for another mode than routed and sealed, which
     /// has no centroids; [`Error::Count`] for a sample of fewer vectors than there are clusters.
     pub fn begin<R: CryptoRng + ?Sized>(
         rng: &mut R,
@@ -225,7 +224,7 @@ impl Clustering {
 /// The spec, with its routing chosen, and the number of clusters.
 fn planned(spec: &Spec, n: usize, dim: usize) -> Result<(Spec, usize), Error> {
     spec.check(n, dim)?;
-    let expected = "routed, or sealed with centroids, whose records can be assigned apart";
+    let expected = "routed or sealed, whose records can be assigned apart";
     let other = |found| Err(Error::Mode { found, expected });
     if n == 0 {
         return Err(sordino_vectors::Error::NoVectors.into());
@@ -245,19 +244,8 @@ fn planned(spec: &Spec, n: usize, dim: usize) -> Result<(Spec, usize), Error> {
                 .grid
                 .all_clusters()
         }
-        Form::Sealed {
-            routing: Some(Routing::Hashed),
-            ..
-        } => return other("sealed, with hashed routing"),
         Form::Sealed { routing, .. } => {
-            let mut plan = planned(wish)?;
-            if plan.chosen().routing == Routing::Hashed {
-                let downloaded = Some(Routing::Downloaded);
-                plan = planned(crate::Wish {
-                    routing: downloaded,
-                    ..wish
-                })?;
-            }
+            let plan = planned(wish)?;
             *routing = Some(plan.chosen().routing);
             plan.chosen().clusters
         }

@@ -54,7 +54,7 @@ fn sealed(routing: Routing) -> Form {
     }
 }
 
-fn forms() -> [Form; 7] {
+fn forms() -> [Form; 6] {
     [
         Form::Masked(Packing::T4),
         Form::Open(Packing::T8),
@@ -62,7 +62,6 @@ fn forms() -> [Form; 7] {
         Form::Local,
         sealed(Routing::Downloaded),
         sealed(Routing::Encrypted),
-        sealed(Routing::Hashed),
     ]
 }
 
@@ -138,7 +137,7 @@ fn clients_that_come_once_download_no_payloads_and_no_hint() {
     let (base, queries) = synthetic::clustered(N, 4, DIM, 3);
     for form in [
         Form::Masked(Packing::T4),
-        sealed(Routing::Hashed),
+        sealed(Routing::Downloaded),
         Form::Local,
     ] {
         let dir = tempfile::tempdir().unwrap();
@@ -544,7 +543,7 @@ fn a_wrong_answer_ends_in_one_error_after_the_same_messages() {
     let (base, queries) = synthetic::clustered(N, 1, DIM, 3);
     for (form, kinds, searches) in [
         (Form::Masked(Packing::T4), &[105, FETCH_PAYLOADS][..], 100),
-        (sealed(Routing::Hashed), &[107, FETCH_PAYLOADS], 100),
+        (sealed(Routing::Downloaded), &[107, FETCH_PAYLOADS], 100),
         (ROUTED, &[105, FETCH_PAYLOADS], 100),
         (Form::Local, &[FETCH_PAYLOADS], 100),
         (Form::Local, &[FETCH_PAYLOADS], 1),

@@ -323,7 +323,7 @@ fn a_second_look_that_there_cannot_be_is_refused_before_anything_is_made() {
         let made = Store::create(dir.path(), &mut rng(1), &keys(), spec, batches, &mut |_| ());
         made.map(drop)
     };
-    for form in [Form::Local, sealed(sordino_search::Routing::Hashed)] {
+    for form in [Form::Local, sealed(sordino_search::Routing::Downloaded)] {
         let refused = create(&spec(form));
         assert!(matches!(refused, Err(Error::Mode { .. })), "{refused:?}");
     }

@@ -5,10 +5,10 @@ use std::path::Path;
 use sordino_search::vectors::Error as Wrong;
 use sordino_search::{
     Batch, Centroids, Client, Clustering, Error, Form, Id, IdKind, InProcess, Index, Metric,
-    Nearest, OwnerKeys, Routing, Server, Spec, Store, Vectors, synthetic,
+    Nearest, OwnerKeys, Server, Spec, Store, Vectors, synthetic,
 };
 
-use crate::owner::{DIM, ROUTED, keys, rng, sealed, spec};
+use crate::owner::{DIM, ROUTED, keys, rng, spec};
 
 const N: usize = 1500;
 
@@ -232,7 +232,7 @@ fn what_has_no_centroids_is_refused_at_the_beginning() {
     let begun = |spec: &Spec, n, sample| {
         Clustering::begin(&mut rng(1), &keys(), spec, n, sample, &mut |_| ()).map(drop)
     };
-    for form in [Form::Local, sealed(Routing::Hashed), Spec::default().form] {
+    for form in [Form::Local, Spec::default().form] {
         let refused = begun(&spec(form), N, all());
         assert!(matches!(refused, Err(Error::Mode { .. })), "{refused:?}");
     }

@@ -84,7 +84,7 @@ impl Transport for Both<'_> {
     }
 }
 
-const FORMS: [(Form, Checking); 10] = [
+const FORMS: [(Form, Checking); 9] = [
     (Form::Masked(Packing::T4), Checking::Sums),
     (Form::Masked(Packing::T8), Checking::Sums),
     (Form::Masked(Packing::T4), Checking::Exact),
@@ -93,7 +93,6 @@ const FORMS: [(Form, Checking); 10] = [
     (ROUTED, Checking::Sums),
     (hinted(Routing::Downloaded), Checking::Sums),
     (hinted(Routing::Encrypted), Checking::Sums),
-    (hinted(Routing::Hashed), Checking::Sums),
     (Form::Local, Checking::Sums),
 ];
 

@@ -27,7 +27,7 @@ impl Buckets {
                 let reply = dot::Reply::encoded_len(&params, width, mode.clusters as usize)?;
                 Some([dot::Query::encoded_len(width), reply])
             }
-            Routing::Downloaded | Routing::Hashed => None,
+            Routing::Downloaded => None,
         };
         Ok(Self {
             params: cut_params(mode)?,

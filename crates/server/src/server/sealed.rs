@@ -68,7 +68,7 @@ impl Sealed {
         let centroids = match mode.routing {
             // The first shard scores them all.
             Routing::Encrypted if !shard.is_first() => None,
-            Routing::Downloaded | Routing::Hashed => None,
+            Routing::Downloaded => None,
             Routing::Encrypted => {
                 let width = manifest.width() as usize;
                 let centroids = all(read, &manifest.part(PartKind::Centroids, Some(0))?)?;

@@ -307,11 +307,7 @@ impl Replica {
 }
 
 fn unsigned(message: Bytes) -> Request<CallRequest> {
-    Request::new(CallRequest {
-        message,
-        signature: None,
-        tag: None,
-    })
+    Request::new(CallRequest { message, tag: None })
 }
 
 /// The code of a status that is no refusal.

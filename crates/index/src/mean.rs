@@ -1,23 +1,11 @@
-//! Hashed routing: buckets by a keyed hash, so that no centroids are downloaded or scored.
+//! The mean relative to which routed mode compares vectors.
 //!
-//! The hash of a vector is the nearest of as many vertices as there are buckets (`sordino-lsh`,
-//! [`Vertices`](sordino_lsh::Vertices)): directions that every reader derives from its key, and that say nothing of the
-//! data. A query's likeliest buckets are those of the vertices with the best scores, which makes its
-//! probe sequence. Vertices take the place of centroids in everything else: a full bucket's vectors
-//! go to the next best one, and second copies fill the places left.
-//!
-//! Vectors are hashed as differences to their mean: real data lie on one side of the sphere, where
-//! most directions are far from all of them. The mean, one vector, is all that a client downloads.
-//!
-//! Vertices know nothing of where the data is dense, so this takes several times as many buckets as
-//! centroids do for the same recall; the planner has the numbers.
-
-use sordino_lsh::{Seed, Vertices};
+//! Real data lie on one side of the sphere, where most directions are far from all of them; their differences to the mean do not.
 
 use crate::vectors::{normalise, to_f32};
 use crate::{Error, Vectors};
 
-/// The mean of all vectors, relative to which they are hashed.
+/// The mean of all vectors, relative to which they are compared.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Mean(Vec<f32>);
 
@@ -54,7 +42,7 @@ impl Mean {
         mean.iter().all(|x| x.is_finite()).then_some(Self(mean))
     }
 
-    /// The direction of `vector` as it is hashed. A vector that is the mean has none and stays as it
+    /// The direction of `vector` as it is compared. A vector that is the mean has none and stays as it
     /// is.
     #[must_use]
     pub fn centred(&self, vector: &[f32]) -> Vec<f32> {
@@ -73,24 +61,6 @@ impl Mean {
         let all = data.rows().flat_map(|row| self.centred(row)).collect();
         Ok(Vectors::new(data.dim(), all)?)
     }
-}
-
-/// The unit vertices of as many buckets, row by row.
-///
-/// # Errors
-/// [`Error::TooLarge`] if there are more than the hash can have.
-pub fn vertices(seed: Seed, dim: usize, buckets: usize) -> Result<Vectors, Error> {
-    let shape = |_| Error::TooLarge { n: buckets, dim };
-    let vertices = Vertices::new(dim, buckets, seed).map_err(shape)?;
-    let mut directions = vertices.directions();
-    for direction in directions.chunks_exact_mut(dim) {
-        // In fewer dimensions than 64 a part of a rotation may lose nearly all of a row.
-        if !normalise(direction) {
-            direction.fill(0.0);
-            direction[0] = 1.0;
-        }
-    }
-    Ok(Vectors::new(dim, directions)?)
 }
 
 #[cfg(test)]
@@ -113,19 +83,5 @@ mod tests {
         assert!(length(&centred) < 0.2 * length(&data));
         assert_eq!(mean.centred(&mean.0), mean.0);
         assert_eq!(Mean::from_bytes(&f32::NAN.to_le_bytes()), None);
-    }
-
-    #[test]
-    fn vertices_are_unit_vectors_that_the_key_alone_says() {
-        for (dim, count) in [(1, 5), (24, 300), (128, 512)] {
-            let vertices_of = |seed| vertices(Seed([seed; 32]), dim, count).unwrap();
-            let all = vertices_of(1);
-            assert_eq!(all.len(), count);
-            for row in all.rows() {
-                assert!((row.iter().map(|x| x * x).sum::<f32>() - 1.0).abs() < 1e-4);
-            }
-            assert_eq!(all, vertices_of(1));
-            assert!(dim == 1 || all != vertices_of(2));
-        }
     }
 }
