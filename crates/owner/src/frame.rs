@@ -3,10 +3,13 @@
 use chacha20::ChaCha20Rng;
 use rand_core::{Rng, SeedableRng};
 use rayon::prelude::*;
+use sordino_index::Error;
 use sordino_index::frame::{Frame, most_bases};
 use sordino_vectors::metric::{Metric, length};
 use sordino_vectors::rotation::below;
 use sordino_vectors::{Vectors, to_f32};
+
+use crate::room;
 
 /// Vectors that a frame is trained on, at most.
 pub(crate) const SAMPLE: usize = 8192;
@@ -61,17 +64,21 @@ pub(crate) fn gain(lengths: impl IntoIterator<Item = (f64, f64)>) -> f64 {
 
 /// The frame of an index of `n` vectors, trained on the vectors of this sample. `hidden`: not all readers of the index may read all of
 /// its records, so that the frame must have no bases.
+///
+/// # Errors
+/// [`Error::Memory`].
 pub(crate) fn trained(
     metric: Metric,
     rotation: [u8; 32],
     (sample, n): (&Vectors, usize),
     seed: [u8; 32],
     hidden: bool,
-) -> Frame {
+) -> Result<Frame, Error> {
     let step = sample.len().div_ceil(SAMPLE);
     let rows: Vec<&[f32]> = sample.rows().step_by(step).collect();
     let (dim, width) = (sample.dim(), sample.dim() + metric.added() as usize);
     let origin = || vec![0.0; dim];
+    room::check(rows.len() * width, 2 * size_of::<f32>())?;
     let centre = match rows.len() < CROWD {
         true => origin(),
         false => medians(&rows, metric),
@@ -88,7 +95,7 @@ pub(crate) fn trained(
     let count = room.min(teach.len() / EACH);
     // A base is of records that lie together, which somebody may not know of.
     if hidden || count < 2 {
-        return frame.with_bound(bound);
+        return Ok(frame.with_bound(bound));
     }
     let mut bases = bases(&teach, count, seed);
     bases.resize(width * room, 0.0);
@@ -99,7 +106,7 @@ pub(crate) fn trained(
     });
     let gain = gain(lengths.collect::<Vec<_>>());
     let frame = if gain > GAIN { better } else { frame };
-    frame.with_bound(bound)
+    Ok(frame.with_bound(bound))
 }
 
 /// The number of bases of a frame of `n` vectors, used or not: it follows from public sizes alone. Where `n` is not known yet it is [`SAMPLE`].
@@ -227,7 +234,7 @@ mod tests {
 
     fn trained_on(vectors: &Vectors, hidden: bool) -> Frame {
         let sample = (vectors, vectors.len());
-        trained(Metric::Euclidean, [1; 32], sample, [2; 32], hidden)
+        trained(Metric::Euclidean, [1; 32], sample, [2; 32], hidden).unwrap()
     }
 
     #[test]

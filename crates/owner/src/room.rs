@@ -11,18 +11,19 @@ pub(crate) const SEGMENT: usize = 3 * size_of::<f32>();
 /// Bytes beside, for threads and what they work on.
 const BESIDE: usize = 32 << 20;
 
-/// Refuses work on so many coordinates that are in memory already, if what it needs beside them is not to be had. On other systems
-/// than Linux it asks for the memory alone.
+/// Refuses work that needs so many bytes for each of some coordinates, if they are not to be had. On other systems than Linux it asks
+/// for the memory alone.
 ///
 /// # Errors
 /// [`Error::Memory`].
-pub(crate) fn check(coordinates: usize) -> Result<(), Error> {
-    let more = SEGMENT - size_of::<f32>();
-    let needed = coordinates.saturating_mul(more).saturating_add(BESIDE);
+pub(crate) fn check(coordinates: usize, each: usize) -> Result<(), Error> {
+    let needed = coordinates.saturating_mul(each).saturating_add(BESIDE);
     let refused = |found: Option<u64>| Error::Memory {
         needed: needed as u64,
         found,
     };
+    // Each thread takes a stack and an arena of the allocator when it first works: these are not to come out of what is asked for here.
+    rayon::broadcast(|_| drop(std::hint::black_box(Box::new([0u8; 1024]))));
     // Under a limit of the process the system does not give it. It is given back untouched.
     let mut trial: Vec<u8> = Vec::new();
     trial.try_reserve_exact(needed).map_err(|_| refused(None))?;
@@ -41,6 +42,7 @@ pub(crate) fn grow(data: &mut Vec<f32>, by: usize) -> Result<(), Error> {
     }
     // By a quarter: twice of it would be a segment more.
     let more = by.max(data.len() / 4);
+    check(more, size_of::<f32>())?;
     data.try_reserve_exact(more).map_err(|_| Error::Memory {
         needed: (more * size_of::<f32>()) as u64,
         found: None,
@@ -96,9 +98,9 @@ mod tests {
 
     #[test]
     fn what_no_machine_has_is_refused() {
-        check(1 << 10).unwrap();
+        check(1 << 10, 8).unwrap();
         for coordinates in [usize::MAX / 64, usize::MAX] {
-            let error = check(coordinates).unwrap_err();
+            let error = check(coordinates, 8).unwrap_err();
             assert!(matches!(error, Error::Memory { .. }), "{error}");
         }
         let mut data = vec![1.0; 100];

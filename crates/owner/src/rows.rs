@@ -16,6 +16,7 @@ use sordino_vectors::metric::{Metric, length};
 use sordino_vectors::{Vectors, to_f32, u32_of};
 
 use crate::random::mixed;
+use crate::room;
 
 /// Records in the order of their ids.
 pub(crate) struct Rows {
@@ -61,6 +62,7 @@ impl Rows {
 
     /// The same rows in another frame of the same metric.
     pub(crate) fn reframed(self, old: &Frame, new: &Frame) -> Result<Self, Error> {
+        room::check(self.vectors.as_slice().len(), 2 * size_of::<f32>())?;
         let rows = self.marks.par_iter().enumerate();
         let vectors = rows.flat_map_iter(|(row, mark)| {
             old.restored(&old.whole(mark.base, self.vectors.row(row)))

@@ -49,7 +49,7 @@ pub(super) fn after_change(before: Option<f64>, store: &Store<AnyDisk>) -> Strin
     let mut text = format!("\nrecall@{} of held-out vectors: {recall:.3}", manifest.k);
     if before.is_some_and(|before| recall < before - LOST) {
         text += &format!(
-            ", where it was {:.3}: records were added that are unlike those before",
+            ", where it was {:.3}: records were added that are unlike those before. An index that is built again from all vectors may find more",
             before.unwrap_or_default()
         );
     }

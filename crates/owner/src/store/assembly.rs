@@ -122,7 +122,7 @@ impl<D: Disk> Assembly<D> {
         folder.create()?;
         folder.collect(&[])?;
         let (rotation, version) = (random(rng), folder.highest()? + 1);
-        let frame = frame::trained(spec.metric, rotation, (sample, SAMPLE), random(rng), false);
+        let frame = frame::trained(spec.metric, rotation, (sample, SAMPLE), random(rng), false)?;
         let mut blueprint = Blueprint {
             build: build_name(rng),
             version,

@@ -76,7 +76,7 @@ impl Clustering {
         progress(Step::Rotate);
         let of = (&sample, n);
         let hidden = spec.own_readers;
-        let frame = frame::trained(spec.metric, rotation, of, random(rng), hidden);
+        let frame = frame::trained(spec.metric, rotation, of, random(rng), hidden)?;
         let units = lifted(&frame, &sample)?;
         progress(Step::Cluster);
         let routed = matches!(spec.form, Form::Routed { .. });

@@ -20,6 +20,7 @@ use crate::binding::{Binding, Variant};
 use crate::frame;
 use crate::measured::Measured;
 use crate::random::random;
+use crate::room;
 use crate::segment::SegmentWriter;
 use crate::spec::{Batch, Form, Spec};
 use crate::step::Step;
@@ -149,6 +150,7 @@ fn sample(
         n += batch.len();
         head.push(batch);
     }
+    room::check(n.saturating_mul(dim), size_of::<f32>())?;
     let all = head.iter().flat_map(|batch| batch.vectors.as_slice());
     Ok(Vectors::new(dim, all.copied().collect())?)
 }
@@ -189,7 +191,7 @@ impl First {
                         let sample = sample(&mut head, &mut batches, dim)?;
                         spec.metric.check(&sample, 0)?;
                         let of = (&sample, frame::SAMPLE);
-                        frame::trained(spec.metric, rotation, of, seed, hidden)
+                        frame::trained(spec.metric, rotation, of, seed, hidden)?
                     }
                 };
                 (frame, rotation, None)

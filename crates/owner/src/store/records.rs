@@ -15,6 +15,7 @@ use sordino_index::purpose::Purpose;
 use sordino_index::{Disk, Error, Id, columns, residue};
 use sordino_vectors::{Vectors, to_f32, u32_of};
 
+use crate::room;
 use crate::rows::Mark;
 
 /// The records of a version by their ids: those of each segment, and its rows that are deleted or replaced.
@@ -185,10 +186,16 @@ pub(super) fn residuals<D: Disk>(
     let segment = manifest.segments()[at];
     let key = keys.need(segment)?;
     let width = manifest.width() as usize;
-    let units = match &manifest.mode {
-        Mode::Open(_) => columns::open_vectors(&part(folder, manifest, PartKind::Rows, at)?),
-        Mode::Masked(_) => unmasked(folder, manifest, key, at)?,
-        Mode::Routed(_) if at > 0 => unmasked(folder, manifest, key, at)?,
+    // The codes, and what they stand for.
+    room::check(segment.n as usize * width, 2 * size_of::<f32>())?;
+    let rounding = residue::coordinate(1);
+    let (units, step) = match &manifest.mode {
+        Mode::Open(_) => {
+            let rows = part(folder, manifest, PartKind::Rows, at)?;
+            (columns::open_vectors(&rows), 0.0)
+        }
+        Mode::Masked(_) => (unmasked(folder, manifest, key, at)?, rounding),
+        Mode::Routed(_) if at > 0 => (unmasked(folder, manifest, key, at)?, rounding),
         Mode::Local(_) | Mode::Sealed(_) | Mode::Routed(_) => {
             let chunks = part(folder, manifest, PartKind::Chunks, at)?;
             let (marks, residuals) =
@@ -208,7 +215,7 @@ pub(super) fn residuals<D: Disk>(
         base: row.base,
         scale: row.scale,
         constant: row.constant,
-        step: 0.0,
+        step: to_f32(f64::from(row.scale) * f64::from(step)),
     });
     Ok((marks.collect(), Vectors::new(width, residuals)?))
 }

@@ -130,7 +130,7 @@ impl Stream {
         if let Some((rotation, seed, hidden)) = self.training.take() {
             let sample = self.waiting.sample(frame::SAMPLE)?;
             let of = (&sample, self.waiting.len());
-            self.frame = frame::trained(self.frame.metric(), rotation, of, seed, hidden);
+            self.frame = frame::trained(self.frame.metric(), rotation, of, seed, hidden)?;
         }
         let given = self.assigned.take();
         let given = match self.waiting.order() {
@@ -237,7 +237,8 @@ impl Stream {
     ) -> Result<Rows, Error> {
         progress(Step::Rotate);
         let waiting = count.min(self.waiting.len());
-        room::check(waiting.saturating_mul(self.frame.width()))?;
+        let coordinates = waiting.saturating_mul(self.frame.width());
+        room::check(coordinates, room::SEGMENT - size_of::<f32>())?;
         let rows = self.waiting.take(count)?.framed(&self.frame)?;
         self.carried.look_at(&rows);
         Ok(rows)

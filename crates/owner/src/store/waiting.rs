@@ -41,6 +41,7 @@ impl Waiting {
     /// The vectors of at most `most` records, evenly spread over all that came.
     pub(super) fn sample(&self, most: usize) -> Result<Vectors, Error> {
         let step = self.len().div_ceil(most).max(1);
+        room::check(self.len().div_ceil(step) * self.dim, size_of::<f32>())?;
         let rows = self.data.chunks_exact(self.dim).step_by(step);
         Ok(Vectors::new(self.dim, rows.flatten().copied().collect())?)
     }
