@@ -54,6 +54,12 @@ impl<'a> Together<'a> {
         }
     }
 
+    /// Requests that wait for a pass.
+    #[must_use]
+    pub fn waiting(&self) -> usize {
+        self.gathered().waiting.len()
+    }
+
     fn gathered(&self) -> MutexGuard<'_, Gathered> {
         self.gathered.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -6,7 +6,6 @@ use std::{
     ffi::OsStr,
     fmt::Debug,
     process::{Command, Output, Stdio},
-    time::Duration,
 };
 
 pub(crate) fn command(args: &[impl AsRef<OsStr>]) -> Command {
@@ -42,14 +41,16 @@ pub(crate) fn failed(args: &[impl AsRef<OsStr> + Debug], code: i32) -> String {
     errors
 }
 
-/// Starts a command and kills it, as by `kill -9`, after some time. Whether it had ended by itself.
-pub(crate) fn killed(args: &[impl AsRef<OsStr>], after: Duration) -> Option<Output> {
+/// Starts a command and kills it, as by `kill -9`, once something is so. What it said if it ended by itself.
+pub(crate) fn killed(args: &[impl AsRef<OsStr>], so: impl Fn() -> bool) -> Option<Output> {
     let mut child = command(args)
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    std::thread::sleep(after);
+    while !so() && child.try_wait().unwrap().is_none() {
+        std::thread::yield_now();
+    }
     let _ = child.kill();
     let output = child.wait_with_output().unwrap();
     output.status.success().then_some(output)

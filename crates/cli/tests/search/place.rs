@@ -44,6 +44,20 @@ impl Place {
         place
     }
 
+    /// The number of files below a folder, however deep; 0 of one that is not there.
+    pub(crate) fn files(&self, folder: &str) -> usize {
+        let Ok(entries) = fs::read_dir(self.path(folder)) else {
+            return 0;
+        };
+        let count = |entry: fs::DirEntry| match entry.file_type() {
+            Ok(kind) if kind.is_dir() => {
+                self.files(&format!("{folder}/{}", entry.file_name().display()))
+            }
+            _ => 1,
+        };
+        entries.flatten().map(count).sum()
+    }
+
     pub(crate) fn without_keys() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let (base, _) = synthetic::clustered(N, 1, DIM, 7);

@@ -654,8 +654,10 @@ fn where_a_server_of_a_shard_is_late_another_answers() {
     );
     let lines = [vec![url(&first)], vec![faulty.url(), url(&second)]];
     let lines = lines.map(|urls| urls.into_iter().map(Endpoint::new));
+    // A server that does not answer is given up after half a minute. No request is given so long: that one is answered shows that
+    // a second server was asked.
     let limits = Limits {
-        request: Duration::from_secs(90),
+        request: Duration::from_secs(20),
         ..limits()
     };
     let shards = Shards::replicated(lines, &owner().public(), &limits).unwrap();
@@ -681,21 +683,27 @@ fn where_a_server_of_a_shard_is_late_another_answers() {
         faulty.asked.load(Ordering::SeqCst) >= 2
     });
     faulty.faults.store(usize::MAX, Ordering::SeqCst);
-    faulty.asked.store(0, Ordering::SeqCst);
-    let begun = std::time::Instant::now();
-    for _ in 0..40 {
+    let hedged = || {
+        let series = front.service().metrics();
+        let mut lines = series.lines();
+        let hedged =
+            lines.find_map(|line| line.strip_prefix("sordino_shard_hedged_total{shard=\"2\"} "));
+        hedged.map_or(0, |count| count.parse::<u32>().unwrap())
+    };
+    let before = hedged();
+    until(|| {
         assert_eq!(answered().unwrap(), whole);
-    }
-    // It would have been given up after 30 seconds, each time that it is asked.
-    assert!(begun.elapsed() < Duration::from_secs(25));
-    // In turns it would be asked 20 times. It is in doubt when it has lost three times in a row, some of them before maybe.
-    let asked = faulty.asked.load(Ordering::SeqCst);
-    assert!((1..15).contains(&asked), "{asked}");
+        hedged() >= before + 3
+    });
+    // It has lost three times in a row, so that it is in doubt, and is not asked in turns.
+    until(|| {
+        faulty.asked.store(0, Ordering::SeqCst);
+        for _ in 0..4 {
+            assert_eq!(answered().unwrap(), whole);
+        }
+        faulty.asked.load(Ordering::SeqCst) == 0
+    });
     let series = front.service().metrics();
-    let hedged = series
-        .lines()
-        .find_map(|line| line.strip_prefix("sordino_shard_hedged_total{shard=\"2\"} "));
-    assert!(hedged.unwrap().parse::<u32>().unwrap() >= 3, "{series}");
     assert!(series.contains("shard_missing_total{shard=\"2\"} 0"));
 }
 
