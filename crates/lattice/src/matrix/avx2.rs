@@ -13,8 +13,8 @@ use std::arch::x86_64::*;
 
 use sordino_cpu::Avx2;
 
-use super::layout::{Encoding, row, row_len};
 use super::PANEL;
+use super::layout::{Encoding, row, row_len};
 use super::panels::Strip;
 
 /// Parts of a strip that [`mul_vec`] reads side by side, and rows that [`mul_panels`] does.

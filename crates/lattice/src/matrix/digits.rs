@@ -174,4 +174,3 @@ const fn strip_width(columns: usize, left: usize) -> usize {
     let rest = stride(columns) - left;
     if rest < STRIP { rest } else { STRIP }
 }
-

@@ -9,8 +9,8 @@ use std::arch::aarch64::*;
 
 use sordino_cpu::Neon;
 
-use super::layout::{Encoding, row};
 use super::PANEL;
+use super::layout::{Encoding, row};
 use super::panels::Strip;
 
 /// Parts of a strip or rows of `W` that are read side by side.
