@@ -1,0 +1,154 @@
+#!/usr/bin/env python3
+"""Draws docs/plots/crates.svg: the workspace's crates in the groups of README.md, with what each is built on.
+
+  scripts/crate_map.py [--check]
+
+The groups and their order are those of README's table of crates, from the programs down. The dependencies are those of `cargo
+metadata`. A line that follows from two others is left out; a dashed one belongs to an optional feature. With --check nothing is
+written, and the exit code is 1 if a crate has no group, a dependency points up, the groups in Cargo.toml are others, or the drawing is old.
+"""
+import json
+import re
+import subprocess
+import sys
+
+from rust_source import ROOT
+
+DRAWING = ROOT / "docs/plots/crates.svg"
+GROUP = re.compile(r"^\| \*\*([^*]+)\*\* \|", re.M)
+CRATE = re.compile(r"^\| \[`sordino-([\w-]+)`\]", re.M)
+PREFIX = "sordino-"
+
+# Pixels of a box, of what lies between two, and of a group's margins
+BOX, HIGH, BETWEEN, ROW, LEFT, MARGIN = 92, 26, 18, 58, 130, 14
+
+
+def groups():
+    """The names of the crates of each group, in README's order."""
+    text = (ROOT / "README.md").read_text()
+    parts = re.split(GROUP, text)[1:]
+    return {name: CRATE.findall(rows) for name, rows in zip(parts[::2], parts[1::2])}
+
+
+def members():
+    """The order of the workspace's own crates in Cargo.toml, by the comment that each stands under."""
+    text = (ROOT / "Cargo.toml").read_text()
+    found, group = {}, None
+    for line in text.splitlines():
+        if match := re.match(r"# ([\w ]+): this workspace's own", line):
+            group = found.setdefault(match.group(1), [])
+        elif match := re.match(r"sordino-([\w-]+) = \{ path = ", line):
+            (group if group is not None else found.setdefault(None, [])).append(match.group(1))
+    return found
+
+
+def edges(known):
+    """What each crate is built on: name to whether it is optional."""
+    command = ["cargo", "metadata", "--no-deps", "--format-version", "1"]
+    data = json.loads(subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout)
+    found = {}
+    for package in data["packages"]:
+        name = package["name"].removeprefix(PREFIX)
+        if name in known:
+            needs = [need for need in package["dependencies"] if need["kind"] is None]
+            found[name] = {
+                need["name"].removeprefix(PREFIX): need["optional"]
+                for need in needs
+                if need["name"].removeprefix(PREFIX) in known
+            }
+    return found
+
+
+def below(name, of):
+    """All that a crate is built on, directly or not."""
+    found = set()
+    todo = list(of[name])
+    while todo:
+        one = todo.pop()
+        if one not in found:
+            found.add(one)
+            todo += of[one]
+    return found
+
+
+def reduced(of):
+    """The same edges without those that follow from two others."""
+    return {
+        name: {need: optional for need, optional in needs.items() if not any(need in below(other, of) for other in needs if other != need)}
+        for name, needs in of.items()
+    }
+
+
+def floors(names, of):
+    """The crates of a group in rows, those that are built on others of it above them."""
+    depth = {}
+
+    def deep(name):
+        if name not in depth:
+            depth[name] = 1 + max((deep(need) for need in of[name] if need in names), default=-1)
+        return depth[name]
+
+    rows = [[] for _ in range(1 + max(map(deep, names)))]
+    for name in names:
+        rows[depth[name]].append(name)
+    return rows[::-1]
+
+
+def drawing(grouped, of):
+    rows = [(group, row) for group, names in grouped.items() for row in floors(names, of)]
+    width = LEFT + max(len(row) for _, row in rows) * (BOX + BETWEEN) + MARGIN
+    place, bands, y = {}, [], MARGIN
+    for group, row in rows:
+        if not bands or bands[-1][0] != group:
+            y += MARGIN if bands else 0
+            bands.append([group, y, y])
+        # Each stands near the middle of those above that are built on it.
+        above = {name: [place[other][0] for other in place if name in of[other]] for name in row}
+        middle = {name: sum(xs) / len(xs) if xs else width for name, xs in above.items()}
+        gap = (width - LEFT - MARGIN) / len(row)
+        for at, name in enumerate(sorted(row, key=lambda name: (middle[name], name))):
+            place[name] = (LEFT + gap * (at + 0.5), y + ROW / 2)
+        y += ROW
+        bands[-1][2] = y
+    out = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {y + MARGIN}" font-family="sans-serif" font-size="13">',
+        f'<rect width="{width}" height="{y + MARGIN}" fill="#fff"/>',
+    ]
+    for group, top, end in bands:
+        out.append(f'<rect x="{MARGIN}" y="{top}" width="{width - 2 * MARGIN}" height="{end - top}" rx="6" fill="#f2f4f7"/>')
+        out.append(f'<text x="{2 * MARGIN}" y="{(top + end) / 2 + 4:.0f}" fill="#556" font-weight="bold">{group}</text>')
+    for name, needs in reduced(of).items():
+        for need, optional in needs.items():
+            (x, a), (to, b) = place[name], place[need]
+            a, b = a + HIGH / 2, b - HIGH / 2
+            dash = ' stroke-dasharray="4 3"' if optional else ""
+            half = (a + b) / 2
+            out.append(f'<path d="M{x:.0f} {a:.0f}C{x:.0f} {half:.0f} {to:.0f} {half:.0f} {to:.0f} {b:.0f}" fill="none" stroke="#9aa5b8"{dash}/>')
+    for name, (x, y) in place.items():
+        out.append(f'<rect x="{x - BOX / 2:.0f}" y="{y - HIGH / 2:.0f}" width="{BOX}" height="{HIGH}" rx="4" fill="#fff" stroke="#3b5b92"/>')
+        out.append(f'<text x="{x:.0f}" y="{y + 4:.0f}" text-anchor="middle" fill="#1d2b45">{name}</text>')
+    return "\n".join([*out, "</svg>", ""])
+
+
+def main():
+    grouped = groups()
+    order = {name: at for at, names in enumerate(grouped.values()) for name in names}
+    of = edges(order)
+    wrong = [f"{name} is in README's table and no crate" for name in order if name not in of]
+    if not wrong:
+        wrong = [f"{name} depends on {need}, which stands above it" for name in of for need in of[name] if order[need] < order[name]]
+    listed = members()
+    for group, names in listed.items():
+        if sorted(names) != sorted(name for name in grouped.get(group, []) if name in sum(listed.values(), [])):
+            wrong.append(f"Cargo.toml's group {group} is not README's: {', '.join(names)}")
+    if wrong:
+        sys.exit("\n".join(wrong))
+    svg = drawing(grouped, of)
+    if "--check" not in sys.argv:
+        DRAWING.write_text(svg)
+    elif not DRAWING.exists() or DRAWING.read_text() != svg:
+        sys.exit(f"{DRAWING.name} is old: run scripts/crate_map.py")
+
+
+if __name__ == "__main__":
+    main()
