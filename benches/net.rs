@@ -50,11 +50,7 @@ struct Loopback {
 impl Loopback {
     fn new(index: Index) -> Self {
         let key = ClientKey::generate(&mut rng());
-        let limits = Limits {
-            rate: 1e9,
-            rate_per_key: 1e9,
-            ..Limits::default()
-        };
+        let limits = Limits::default().rate(1e9).rate_per_key(1e9);
         let access = Access::Keys(vec![key.public().clone()]);
         let server = Server::new(index).expect("a server");
         let service = Service::new(server, &access, limits).expect("a service");

@@ -34,13 +34,11 @@ fn rng() -> StdRng {
 }
 
 fn sealed(base: &Vectors, keys: &OwnerKeys, routing: Routing) -> Index {
-    let wish = Wish {
-        k: K,
-        recall: 0.95,
-        queries: 100,
-        routing: Some(routing),
-        ..Wish::default()
-    };
+    let wish = Wish::default()
+        .k(K)
+        .recall(0.95)
+        .queries(100)
+        .routing(Some(routing));
     let plan = Plan::new(base.len(), DIM, wish).expect("a size that can be planned");
     build::sealed(&mut rng(), keys, base, &plan, &mut |_| ())
         .expect("an index")
@@ -48,10 +46,7 @@ fn sealed(base: &Vectors, keys: &OwnerKeys, routing: Routing) -> Index {
 }
 
 fn routed(base: &Vectors, keys: &OwnerKeys) -> Index {
-    let wish = Wish {
-        k: K,
-        ..Wish::default()
-    };
+    let wish = Wish::default().k(K);
     build::routed(&mut rng(), keys, base, wish, &mut |_| ())
         .expect("an index")
         .index

@@ -267,13 +267,7 @@ fn searches() -> Result<Vec<Value>, Error> {
 
 fn search(name: &str, (form, checking): (Form, Checking), metric: Metric) -> Result<Value, Error> {
     let (keys, mut rng) = (OwnerKeys::from_master(MASTER), StdRng::seed_from_u64(8));
-    let spec = Spec {
-        k: K,
-        metric,
-        checking,
-        form,
-        ..Spec::default()
-    };
+    let spec = Spec::new(form).k(K).metric(metric).checking(checking);
     let (base, more) = (
         synthetic::uniform(120, DIM, 6),
         synthetic::uniform(30, DIM, 7),

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Import circles among the top modules of each crate.
+"""Import circles among the top modules of each crate, and among its files.
 
   scripts/import_cycles.py [--skip CRATE ...]
 
 One module imports another where its code outside tests names it by a path from `crate`, `super` or
 `self`, also through a name that lib.rs exports again. What lib.rs itself imports does not count.
+A file and those in the folder of its name are one noun in parts: an import between these makes no circle of files.
 Imports that hide which module a name is from are refused: of everything in `crate` or `super` outside tests, and in
 lib.rs or main.rs of everything in one of its modules, or of something of these under another name.
 Prints each circle with the lines that make it, and each such import, and exits with 1 if there is one.
@@ -136,6 +137,46 @@ def graph(crate):
     return edges
 
 
+def imported(file):
+    """The names that a file's `use` brings, each with its path."""
+    text = code(file)
+    found = {}
+    for match in re.finditer(r"\buse\s+", text):
+        for path in paths(text, match.end()):
+            found.setdefault(path[-1], path)
+    return found
+
+
+def file_graph(crate):
+    """For each file, by its module, those that it imports, each with the lines that do so: of names that are exported again, the file that has them."""
+    files = {tuple(module(crate, file)): file for file in sources(crate) if module(crate, file)}
+    names = {here: imported(file) for here, file in files.items()}
+
+    def owner(path, again=6):
+        end = next((n for n in range(len(path), 0, -1) if tuple(path[:n]) in files), 0)
+        here, rest = tuple(path[:end]), path[end:]
+        if not (here and rest and again and rest[0] in names[here]):
+            return here
+        first, *more = names[here][rest[0]]
+        base = list(here)
+        while first in ("self", "super", "crate") and more:
+            base = [] if first == "crate" else base[:-1] if first == "super" else base
+            first, *more = more
+        if (*base, first) not in files and names[here][rest[0]][0] not in ("self", "super", "crate"):
+            return here
+        return owner([*base, first, *more, *rest[1:]], again - 1) or here
+
+    edges = {here: defaultdict(list) for here in files}
+    for here, file in files.items():
+        lines = file.read_text().splitlines()
+        for path, line in imports(crate, file):
+            there = owner(path)
+            parts = here[: len(there)] == there or there[: len(here)] == here
+            if there and not parts:
+                edges[here][there].append(f"{file.relative_to(ROOT)}:{line + 1}: {lines[line].strip()}")
+    return edges
+
+
 def reached(edges, start):
     """All that can be reached from a module."""
     found, waiting = set(), [start]
@@ -154,6 +195,11 @@ def circles(edges):
     return sorted(sorted(group) for group in groups)
 
 
+def shown(module):
+    """A module's name, or the path of a file's."""
+    return module if isinstance(module, str) else "/".join(module)
+
+
 def main():
     parser = argparse.ArgumentParser(description="import circles among the top modules of each crate")
     parser.add_argument("--skip", nargs="*", default=[], metavar="CRATE", help="crates that are left out")
@@ -163,13 +209,14 @@ def main():
         for spot in hidden(crate):
             found += 1
             print(f"{spot}  hides which module a name is from")
-        for circle in circles(edges):
-            found += 1
-            print(f"{crate.name}: {len(circle)} of {len(edges)} modules in a circle: {', '.join(circle)}")
-            for here in circle:
-                for there in circle:
-                    for spot in edges[here][there] if there in edges[here] else []:
-                        print(f"  {here} -> {there}  {spot}")
+        for what, edges in (("modules", edges), ("files", file_graph(crate))):
+            for circle in circles(edges):
+                found += 1
+                print(f"{crate.name}: {len(circle)} of {len(edges)} {what} in a circle: {', '.join(map(shown, circle))}")
+                for here in circle:
+                    for there in circle:
+                        for spot in edges[here][there] if there in edges[here] else []:
+                            print(f"  {shown(here)} -> {shown(there)}  {spot}")
     sys.exit(1 if found else 0)
 
 

@@ -69,13 +69,11 @@ impl Mode {
         let rng = &mut rand::rng();
         match self {
             Self::Sealed => {
-                let wish = Wish {
-                    k: K,
-                    recall: 0.95,
-                    queries: 100,
-                    routing: Some(Routing::Downloaded),
-                    ..Wish::default()
-                };
+                let wish = Wish::default()
+                    .k(K)
+                    .recall(0.95)
+                    .queries(100)
+                    .routing(Some(Routing::Downloaded));
                 let plan = Plan::new(base.len(), base.dim(), wish)?;
                 build::sealed(rng, keys, base, &plan, &mut |_| ()).map(|built| built.index)
             }

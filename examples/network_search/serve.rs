@@ -18,10 +18,7 @@ pub(crate) fn serve(folder: &Path) -> Result<(), Box<dyn Error>> {
     let owner = OwnerPublicKey::from_bytes(&read(OWNER)?)?;
     let index = Index::from_bytes(&read(INDEX)?, &owner)?;
     let access = Access::Keys(vec![ClientPublicKey::from_bytes(&read(CLIENT)?)?]);
-    let limits = Limits {
-        rate_per_key: 1000.0,
-        ..Limits::default()
-    };
+    let limits = Limits::default().rate_per_key(1000.0);
     let service = Service::new(Server::new(index)?, &access, limits)?;
     let loopback = SocketAddr::from(([127, 0, 0, 1], 0));
     let identity = Identity::from_pem(read(CHAIN)?, read(CERTIFICATE_KEY)?);

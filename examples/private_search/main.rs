@@ -92,12 +92,10 @@ fn main() -> ExitCode {
 }
 
 fn search_all(args: &Args) -> Result<(), Error> {
-    let wish = Wish {
-        k: args.k,
-        recall: args.recall,
-        queries: args.session,
-        ..Wish::default()
-    };
+    let wish = Wish::default()
+        .k(args.k)
+        .recall(args.recall)
+        .queries(args.session);
     match (&args.data, &args.queries) {
         (Some(data), Some(queries)) => {
             let mut base = Vectors::open(data)?;
@@ -183,10 +181,7 @@ fn search(set: &Set, wish: Wish, args: &Args) -> Result<(), Error> {
     }
     for routing in Routing::ALL {
         if wanted(Mode::Sealed) {
-            let wish = Wish {
-                routing: Some(routing),
-                ..wish
-            };
+            let wish = wish.routing(Some(routing));
             measured.push(run::sealed(set, wish)?);
         }
     }

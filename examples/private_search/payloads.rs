@@ -17,11 +17,7 @@ pub(crate) fn show(set: &Set, k: usize, len: usize) -> Result<(), Error> {
     };
     let payloads = (0..set.base.len()).map(payload).collect();
     let batch = Batch::from(set.base.clone()).with_payloads(payloads)?;
-    let spec = Spec {
-        k,
-        searches: 1,
-        ..Spec::default()
-    };
+    let spec = Spec::default().k(k).searches(1);
     let (keys, mut rng) = (keys(), rng());
     let index = build::in_memory(&mut rng, &keys, &spec, [Ok(batch)], &mut |_| ())?;
     let server = Server::new(index)?;

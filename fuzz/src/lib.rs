@@ -26,13 +26,11 @@ pub fn servers() -> Vec<Server> {
     let base = synthetic::uniform(200, 8, 1);
     let mut indexes = Vec::new();
     for routing in Routing::ALL {
-        let wish = Wish {
-            k: 3,
-            recall: 0.9,
-            queries: 1,
-            routing: Some(routing),
-            ..Wish::default()
-        };
+        let wish = Wish::default()
+            .k(3)
+            .recall(0.9)
+            .queries(1)
+            .routing(Some(routing));
         let plan = Plan::new(200, 8, wish).expect("a plan");
         let built = build::sealed(rng, &keys, &base, &plan, &mut |_| ());
         indexes.push(built.expect("an index").index);
@@ -41,11 +39,7 @@ pub fn servers() -> Vec<Server> {
     let packing = Packing::T8;
     indexes.push(build::open(rng, &keys, &base, 3, packing, &mut |_| ()).expect("an index"));
     indexes.push(build::masked(rng, &keys, &base, 3, packing, &mut |_| ()).expect("an index"));
-    let wish = Wish {
-        k: 3,
-        queries: 1,
-        ..Wish::default()
-    };
+    let wish = Wish::default().k(3).queries(1);
     let routed = build::routed(rng, &keys, &base, wish, &mut |_| ());
     indexes.push(routed.expect("an index").index);
     indexes

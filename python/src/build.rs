@@ -98,16 +98,14 @@ impl Settings {
                 return Err(errors::raise(py, "InputError", text));
             }
         };
-        Ok(Spec {
-            k: self.k,
-            ids: ids::kind(py, &self.id_kind)?,
-            metric: metric(py, &self.metric)?,
-            searches: self.queries,
-            second_look: self.second_look,
-            own_readers: self.own_readers,
-            checking: self.checking(py)?,
-            form,
-        })
+        Ok(Spec::new(form)
+            .k(self.k)
+            .ids(ids::kind(py, &self.id_kind)?)
+            .metric(metric(py, &self.metric)?)
+            .searches(self.queries)
+            .second_look(self.second_look)
+            .own_readers(self.own_readers)
+            .checking(self.checking(py)?))
     }
 
     /// The packing that was chosen, or the one that moves fewer bytes.
@@ -119,13 +117,11 @@ impl Settings {
                 errors::raise(py, "InputError", text)
             }),
             (None, Some((n, dim))) => {
-                let wish = Wish {
-                    // There may be more records later.
-                    k: self.k.min(n),
-                    queries: self.queries,
-                    checking: self.checking(py)?,
-                    ..Wish::default()
-                };
+                // There may be more records later.
+                let wish = Wish::default()
+                    .k(self.k.min(n))
+                    .queries(self.queries)
+                    .checking(self.checking(py)?);
                 let plan = Plan::new(n, dim, wish).map_err(|error| errors::search(py, &error))?;
                 let scoring = if masked { plan.masked() } else { plan.open() };
                 Ok(scoring.map_or(Packing::T4, |scoring| scoring.packing))

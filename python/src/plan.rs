@@ -78,12 +78,10 @@ pub(crate) fn plan<'py>(
 
 impl Settings {
     fn wish(&self) -> Wish {
-        Wish {
-            k: self.k,
-            recall: self.recall,
-            queries: self.queries,
-            ..Wish::default()
-        }
+        Wish::default()
+            .k(self.k)
+            .recall(self.recall)
+            .queries(self.queries)
     }
 }
 

@@ -118,15 +118,13 @@ impl Door {
     }
 
     pub(crate) fn limits(&self) -> Limits {
-        Limits {
-            connections: self.max_connections,
-            per_address: self.max_connections_per_address,
-            rate: self.rate,
-            rate_per_key: self.rate_per_key,
-            rate_per_address: self.rate_per_address,
-            in_flight: self.max_in_flight,
-            ..Limits::default()
-        }
+        Limits::default()
+            .connections(self.max_connections)
+            .per_address(self.max_connections_per_address)
+            .rate(self.rate)
+            .rate_per_key(self.rate_per_key)
+            .rate_per_address(self.rate_per_address)
+            .in_flight(self.max_in_flight)
     }
 
     pub(crate) fn listening(&self) -> Result<Listen, Error> {

@@ -130,14 +130,12 @@ struct Mode {
 /// If there is no index of that size, or the file of vectors cannot be read.
 pub fn run(args: &Args, output: Output) -> Result<(), Error> {
     let (n, dim) = args.size()?;
-    let wish = Wish {
-        k: args.k,
-        recall: args.recall,
-        queries: args.queries,
-        second_look: args.look.candidates,
-        checking: args.checks.into(),
-        ..Wish::default()
-    };
+    let wish = Wish::default()
+        .k(args.k)
+        .recall(args.recall)
+        .queries(args.queries)
+        .second_look(args.look.candidates)
+        .checking(args.checks.into());
     let mut plan = Plan::new(n, dim, wish)?.with_beside(Beside {
         id: args.id_bytes,
         attributes: args.attribute_bytes,

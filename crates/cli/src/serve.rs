@@ -263,11 +263,9 @@ impl Args {
     /// The bounds of a server. The requests of all clients come to a shard from one address.
     fn limits(&self) -> Limits {
         let limits = self.door.limits();
-        let limits = Limits {
-            batch: self.batch,
-            rate_per_index: self.rate_per_index.unwrap_or(limits.rate / 2.0),
-            ..limits
-        };
+        let limits = limits
+            .batch(self.batch)
+            .rate_per_index(self.rate_per_index.unwrap_or(limits.rate / 2.0));
         match self.shard {
             Some(_) => limits.from_one_address(),
             None => limits,

@@ -317,7 +317,7 @@ mod tests {
         let len = |vectors| {
             let of = (vectors, SAMPLE);
             let frame = trained(Metric::Euclidean, [1; 32], of, [2; 32], false);
-            frame.to_bytes().len()
+            frame.unwrap().to_bytes().len()
         };
         assert_eq!(len(&some), len(&more));
     }

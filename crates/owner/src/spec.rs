@@ -16,6 +16,7 @@ pub(crate) const TAIL: Packing = Packing::T64;
 
 /// An owner's choices for a new index.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Spec {
     /// The most results of a search, 1 to 1024, for which its messages have room; in sealed mode no more than there are records at first. While there
     /// are fewer records, a search finds all of them.
@@ -42,6 +43,69 @@ pub struct Spec {
 }
 
 impl Spec {
+    /// An index of this mode; otherwise the [default](Self::default).
+    #[must_use]
+    pub fn new(form: Form) -> Self {
+        Self {
+            form,
+            ..Self::default()
+        }
+    }
+
+    /// The same, with so many results of a search.
+    #[must_use]
+    pub fn k(self, k: usize) -> Self {
+        Self { k, ..self }
+    }
+
+    /// The same, with record ids of this kind.
+    #[must_use]
+    pub fn ids(self, ids: IdKind) -> Self {
+        Self { ids, ..self }
+    }
+
+    /// The same, with this measure of nearness.
+    #[must_use]
+    pub fn metric(self, metric: Metric) -> Self {
+        Self { metric, ..self }
+    }
+
+    /// The same, with so many searches of a typical client.
+    #[must_use]
+    pub fn searches(self, searches: u64) -> Self {
+        Self { searches, ..self }
+    }
+
+    /// The same, with a second look at so many candidates, or none.
+    #[must_use]
+    pub fn second_look(self, second_look: Option<u32>) -> Self {
+        Self {
+            second_look,
+            ..self
+        }
+    }
+
+    /// The same, with scores that are checked so.
+    #[must_use]
+    pub fn checking(self, checking: Checking) -> Self {
+        Self { checking, ..self }
+    }
+
+    /// The same, with readers that have keys of their own, or share one.
+    #[must_use]
+    pub fn own_readers(self, own_readers: bool) -> Self {
+        Self {
+            own_readers,
+            ..self
+        }
+    }
+
+    /// The same, with this mode.
+    #[must_use]
+    pub fn form(self, form: Form) -> Self {
+        Self { form, ..self }
+    }
+
     /// Refuses what no index of so many vectors, as far as they are known, of `dim` coordinates can have; the second look.
     ///
     /// # Errors

@@ -102,10 +102,7 @@ mod tests {
     /// The versions 1 to 4 of an index.
     fn versions(keys: &OwnerKeys) -> Vec<SignedManifest> {
         let rng = &mut StdRng::seed_from_u64(1);
-        let spec = Spec {
-            form: Form::Local,
-            ..Spec::default()
-        };
+        let spec = Spec::new(Form::Local);
         let batches = [Ok(synthetic::uniform(20, 16, 1).into())];
         let store = Store::create_on(
             Memory::default(),

@@ -40,13 +40,11 @@ fn rng(seed: u64) -> StdRng {
 }
 
 fn sealed(set: &Set, routing: Routing) -> Index {
-    let wish = Wish {
-        k: K,
-        recall: 0.9,
-        queries: 10,
-        routing: Some(routing),
-        ..Wish::default()
-    };
+    let wish = Wish::default()
+        .k(K)
+        .recall(0.9)
+        .queries(10)
+        .routing(Some(routing));
     let plan = Plan::new(N, DIM, wish).expect("a plan");
     let mut steps = Vec::new();
     let built = build::sealed(&mut rng(1), &keys(), &set.base, &plan, &mut |step| {
@@ -60,11 +58,7 @@ fn sealed(set: &Set, routing: Routing) -> Index {
 }
 
 fn routed(set: &Set) -> Index {
-    let wish = Wish {
-        k: K,
-        queries: 10,
-        ..Wish::default()
-    };
+    let wish = Wish::default().k(K).queries(10);
     let built = build::routed(&mut rng(1), &keys(), &set.base, wish, &mut |_| ());
     built.expect("an index").index
 }
@@ -396,13 +390,7 @@ fn callers_mistakes_are_named_and_send_nothing() {
 fn a_tiny_set_works_too() {
     for n in [1usize, 2, 5] {
         let base = synthetic::uniform(n, 3, 1);
-        let wish = Wish {
-            k: n,
-            recall: 0.9,
-            queries: 1,
-            routing: None,
-            ..Wish::default()
-        };
+        let wish = Wish::default().k(n).recall(0.9).queries(1).routing(None);
         let plan = Plan::new(n, 3, wish).unwrap();
         let (rng, keys) = (&mut rng(1), keys());
         let packing = Packing::T8;

@@ -47,11 +47,7 @@ fn build(form: Form) -> (TempDir, Store) {
     let batch = Batch::from(synthetic::uniform(N, DIM, 1));
     let payloads = (0..N).map(|at| vec![at.to_le_bytes()[0]; 900]).collect();
     let batch = batch.with_payloads(payloads).expect("as many payloads");
-    let spec = Spec {
-        form,
-        k: 3,
-        ..Spec::default()
-    };
+    let spec = Spec::new(form).k(3);
     let store = Store::create(
         dir.path(),
         &mut rng(),

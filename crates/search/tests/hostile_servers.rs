@@ -26,13 +26,11 @@ fn base() -> Vectors {
 }
 
 fn sealed(routing: Routing) -> Index {
-    let wish = Wish {
-        k: 5,
-        recall: 0.9,
-        queries: 10,
-        routing: Some(routing),
-        ..Wish::default()
-    };
+    let wish = Wish::default()
+        .k(5)
+        .recall(0.9)
+        .queries(10)
+        .routing(Some(routing));
     let plan = Plan::new(600, DIM, wish).expect("a plan");
     build::sealed(&mut rng(1), &keys(), &base(), &plan, &mut |_| ())
         .expect("an index")
@@ -52,13 +50,7 @@ fn masked() -> Index {
 }
 
 fn routed() -> Index {
-    let wish = Wish {
-        k: 5,
-        recall: 0.9,
-        queries: 10,
-        routing: None,
-        ..Wish::default()
-    };
+    let wish = Wish::default().k(5).recall(0.9).queries(10).routing(None);
     build::routed(&mut rng(1), &keys(), &base(), wish, &mut |_| ())
         .expect("an index")
         .index
@@ -257,11 +249,7 @@ fn a_changed_routed_reply_is_refused_by_its_form_or_moves_scores() {
         recall: 0.9,
         queries: 10,
     };
-    let spec = Spec {
-        k: 5,
-        form,
-        ..Spec::default()
-    };
+    let spec = Spec::new(form).k(5);
     let batches = [Ok(base().into())];
     let made = Store::create_on(
         disk.clone(),

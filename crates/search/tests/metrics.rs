@@ -59,12 +59,7 @@ fn recall_of(metric: Metric, form: Form, base: &Vectors, queries: &Vectors) -> (
     let dir = tempfile::tempdir().expect("a directory");
     let (rng, spec) = (
         &mut StdRng::seed_from_u64(1),
-        Spec {
-            k: K,
-            metric,
-            form,
-            ..Spec::default()
-        },
+        Spec::new(form).k(K).metric(metric),
     );
     let batches = [Ok(base.clone().into())];
     let store = Store::create(dir.path(), rng, &keys(), &spec, batches, &mut |_| ());

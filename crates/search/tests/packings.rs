@@ -18,12 +18,7 @@ fn keys() -> OwnerKeys {
 
 /// An index for clients of so many searches, its cut, and the recall that its builder measured.
 fn built(base: &Vectors, recall: f64, queries: u64) -> (Index, Grid, f64) {
-    let wish = Wish {
-        k: K,
-        recall,
-        queries,
-        ..Wish::default()
-    };
+    let wish = Wish::default().k(K).recall(recall).queries(queries);
     let mut rng = StdRng::seed_from_u64(1);
     let built = build::routed(&mut rng, &keys(), base, wish, &mut |_| ());
     let built = built.expect("an index");

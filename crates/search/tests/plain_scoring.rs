@@ -19,13 +19,11 @@ use sordino_vectors::u32_of;
 fn a_private_search_ranks_as_plain_scoring_of_its_buckets_does() {
     let (base, queries) = synthetic::clustered(2000, 12, 40, 21);
     let keys = OwnerKeys::from_master([1; 32]);
-    let wish = Wish {
-        k: 7,
-        recall: 0.9,
-        queries: 10,
-        routing: Some(Routing::Downloaded),
-        ..Wish::default()
-    };
+    let wish = Wish::default()
+        .k(7)
+        .recall(0.9)
+        .queries(10)
+        .routing(Some(Routing::Downloaded));
     let plan = Plan::new(2000, 40, wish).unwrap();
     let rng = &mut StdRng::seed_from_u64(1);
     let index = build::sealed(rng, &keys, &base, &plan, &mut |_| ())

@@ -103,11 +103,7 @@ fn check(
     least: f64,
 ) {
     for &form in forms {
-        let spec = Spec {
-            metric,
-            form,
-            ..Spec::default()
-        };
+        let spec = Spec::new(form).metric(metric);
         let (got, said) = recalls(&spec, base, queries);
         // Eight bits a coordinate are downloaded where the build measures .985 with them.
         let least = if form == Form::Local {
@@ -227,11 +223,9 @@ fn few_dimensions_are_searched_as_well() {
             (base, queries),
             0.97,
         );
-        let spec = Spec {
-            metric: Metric::Euclidean,
-            second_look: Some(32),
-            ..Spec::default()
-        };
+        let spec = Spec::default()
+            .metric(Metric::Euclidean)
+            .second_look(Some(32));
         let (got, _) = recalls(&spec, base, queries);
         assert!(got > 0.999, "{dim} dimensions, second look: {got}");
     }
@@ -281,10 +275,10 @@ fn where_precision_does_not_suffice_the_build_says_so() {
     // Queries are of both clusters, in turn.
     let queries = single(&beside(&rows, DIM, 23, 0.0), DIM);
     let base = single(&rows, DIM);
-    let spec = |second_look| Spec {
-        metric: Metric::Euclidean,
-        second_look,
-        ..Spec::default()
+    let spec = |second_look| {
+        Spec::default()
+            .metric(Metric::Euclidean)
+            .second_look(second_look)
     };
     let (got, said) = recalls(&spec(None), &base, &queries);
     assert!(
@@ -323,11 +317,7 @@ fn the_recall_of_parts_is_the_one_that_is_got() {
                 routing: None,
             },
         ] {
-            let spec = Spec {
-                metric: Metric::Euclidean,
-                form,
-                ..Spec::default()
-            };
+            let spec = Spec::new(form).metric(Metric::Euclidean);
             let (got, said) = recalls(&spec, base, queries);
             assert!((got - said).abs() < 0.1, "{form:?}: {got}, said {said}");
             assert!(got > 0.6, "{form:?}: {got}");
@@ -342,11 +332,7 @@ fn rows_whose_scores_would_not_be_numbers_are_refused_by_their_row() {
     let base = Vectors::new(8, rows).unwrap();
     for metric in [Metric::InnerProduct, Metric::Euclidean] {
         for form in whole() {
-            let spec = Spec {
-                metric,
-                form,
-                ..Spec::default()
-            };
+            let spec = Spec::new(form).metric(metric);
             let keys = OwnerKeys::from_master([3; 32]);
             let rng = &mut StdRng::seed_from_u64(1);
             let batches = [Ok(base.clone().into())];

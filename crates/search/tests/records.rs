@@ -95,11 +95,7 @@ fn records_of_every_kind_of_id_are_found_changed_and_read_back() {
         .flat_map(|kind| forms().map(|form| (kind, form)))
     {
         let dir = tempfile::tempdir().unwrap();
-        let spec = Spec {
-            ids: kind,
-            form,
-            ..Spec::default()
-        };
+        let spec = Spec::new(form).ids(kind);
         let first = [batch(kind, &base, 0..150), batch(kind, &base, 150..250)];
         let store = Store::create(dir.path(), &mut rng(), &keys(), &spec, first, &mut |_| ());
         let mut store = store.unwrap();
@@ -179,12 +175,7 @@ fn questions_are_answered_by_the_client_alone() {
         .flat_map(|form| [Metric::Cosine, Metric::Euclidean].map(|metric| (form, metric)))
     {
         let dir = tempfile::tempdir().unwrap();
-        let spec = Spec {
-            k: 20,
-            form,
-            metric,
-            ..Spec::default()
-        };
+        let spec = Spec::new(form).k(20).metric(metric);
         let kind = IdKind::Number;
         let first = [batch(kind, &base, 0..300)];
         let store = Store::create(dir.path(), &mut rng(), &keys(), &spec, first, &mut |_| ());
@@ -295,10 +286,7 @@ fn refused(client: &Client, transport: &mut InProcess<'_>, query: &[f32]) {
 #[test]
 fn an_id_that_comes_twice_in_one_change_is_refused_wherever_it_is() {
     let dir = tempfile::tempdir().unwrap();
-    let spec = Spec {
-        form: Form::Local,
-        ..Spec::default()
-    };
+    let spec = Spec::new(Form::Local);
     let some = |ids: std::ops::Range<u64>| {
         let n = usize::try_from(ids.end - ids.start).unwrap();
         Batch::new(ids, synthetic::uniform(n, 2, 1))
@@ -349,10 +337,7 @@ fn columns_are_known_from_the_newest_segments_that_have_them() {
     let (base, _) = synthetic::clustered(N, 1, DIM, 3);
     let kind = IdKind::Number;
     let dir = tempfile::tempdir().unwrap();
-    let spec = Spec {
-        ids: kind,
-        ..Spec::default()
-    };
+    let spec = Spec::default().ids(kind);
     let first = [batch(kind, &base, 0..200)];
     let store = Store::create(dir.path(), &mut rng(), &keys(), &spec, first, &mut |_| ());
     let mut store = store.unwrap();

@@ -94,14 +94,8 @@ fn forms() -> [(&'static str, Form, Option<u32>); 3] {
 fn served(form: Form, second_look: Option<u32>) -> (Server, OwnerKeys, Vectors) {
     let keys = OwnerKeys::from_master([8; 32]);
     let (vectors, _) = synthetic::clustered(N, 1, DIM, 4);
-    let spec = Spec {
-        k: 5,
-        form,
-        second_look,
-        // Clients that come once fetch what others download.
-        searches: 1,
-        ..Spec::default()
-    };
+    // Clients that come once fetch what others download.
+    let spec = Spec::new(form).k(5).second_look(second_look).searches(1);
     let dir = tempfile::tempdir().expect("a folder");
     let payloads = (0..N).map(|row| vec![row.to_le_bytes()[0]; 400]).collect();
     let batch = Batch::from(vectors.clone()).with_payloads(payloads);

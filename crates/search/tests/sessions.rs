@@ -44,12 +44,7 @@ fn store(form: Form, n: usize) -> (tempfile::TempDir, Vectors) {
     let dir = tempfile::tempdir().expect("a folder");
     let payloads = (0..n).map(|row| payload(row, n)).collect();
     let batch = Batch::from(base.clone()).with_payloads(payloads);
-    let spec = Spec {
-        k: K,
-        form,
-        searches: 1,
-        ..Spec::default()
-    };
+    let spec = Spec::new(form).k(K).searches(1);
     Store::create(
         dir.path(),
         &mut rng(1),

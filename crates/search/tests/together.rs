@@ -48,11 +48,7 @@ fn with_server(form: Form, work: impl FnOnce(&Server, &Client, &Vectors)) {
     let payloads = (0..N).map(|id| format!("record {id}").repeat(50).into_bytes());
     let batch = sordino_search::Batch::from(base).with_payloads(payloads.collect());
     let batch = batch.expect("a payload for each");
-    let spec = Spec {
-        k: K,
-        form,
-        ..Spec::default()
-    };
+    let spec = Spec::new(form).k(K);
     let path = dir.path().join("index");
     let batches = std::iter::once(Ok(batch));
     Store::create(&path, &mut rng(1), &keys(), &spec, batches, &mut |_| ()).expect("an index");

@@ -55,15 +55,12 @@ impl Settings {
             Some(_) => Limits::default().from_one_address(),
             None => Limits::default(),
         };
-        Limits {
-            batch: self.batch.unwrap_or(all.batch),
-            rate: self.rate.unwrap_or(all.rate),
-            rate_per_key: self.rate_per_key.unwrap_or(all.rate_per_key),
-            rate_per_address: self.rate_per_address.unwrap_or(all.rate_per_address),
-            connections: self.max_connections.unwrap_or(all.connections),
-            per_address: self.max_connections_per_address.unwrap_or(all.per_address),
-            ..all
-        }
+        all.batch(self.batch.unwrap_or(all.batch))
+            .rate(self.rate.unwrap_or(all.rate))
+            .rate_per_key(self.rate_per_key.unwrap_or(all.rate_per_key))
+            .rate_per_address(self.rate_per_address.unwrap_or(all.rate_per_address))
+            .connections(self.max_connections.unwrap_or(all.connections))
+            .per_address(self.max_connections_per_address.unwrap_or(all.per_address))
     }
 
     /// The share of the index that is served, if it is one.

@@ -7,7 +7,7 @@ use sordino_lattice::store::Store;
 use sordino_lattice::threads;
 
 use super::params::{N, Params, Shape, plan};
-use super::query::Query;
+use super::query::{Query, Values};
 use super::reply::Reply;
 use crate::file::check_unchanged;
 use crate::{Error, planes, wire};
@@ -204,12 +204,6 @@ type Pack<'a> = (Vec<&'a mut [u8]>, &'a [u64]);
 
 /// Packs from which threads are worth waking: about 100 us of work.
 const PARALLEL_FROM: usize = 32;
-
-/// A query's polynomials in NTT form, part after part.
-pub(super) struct Values {
-    pub(super) a: Aligned<u64>,
-    pub(super) b: Aligned<u64>,
-}
 
 /// Working space of one thread.
 struct Scratch {

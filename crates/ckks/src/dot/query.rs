@@ -10,7 +10,6 @@ use sordino_lattice::sample::{cbd, residue, ternary};
 use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
 use super::params::{DROPPED, N, Params, Q, Shape, plan};
-use super::plaintexts::Values;
 use super::reply::Reply;
 use crate::wire::{Head, Kind};
 use crate::{Error, wire};
@@ -22,6 +21,12 @@ const _: () = assert!(Q >> DROPPED < 1 << (8 * COEFFICIENT_LEN));
 /// Numbers of the streams that one secret seed expands to.
 const SECRET: u64 = 0;
 const ERRORS: u64 = 1;
+
+/// A query's polynomials in NTT form, part after part.
+pub(super) struct Values {
+    pub(super) a: Aligned<u64>,
+    pub(super) b: Aligned<u64>,
+}
 
 /// The secret of one query. It decrypts one reply and is gone; it is erased when dropped.
 #[derive(Zeroize, ZeroizeOnDrop)]

@@ -6,12 +6,11 @@ use sordino_lattice::ntt::Plan;
 use sordino_lattice::ring::add_signed;
 use sordino_lattice::sample::hedge::Hedge;
 use sordino_lattice::sample::stream::Stream;
-use sordino_lattice::sample::{cbd, ternary};
+use sordino_lattice::sample::{cbd, residue, ternary};
 use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
 use super::ciphertext::{Ciphertext, Plaintext};
 use super::params::Params;
-use super::wire::expand;
 use crate::Error;
 
 /// A ternary secret. Erased when dropped.
@@ -224,6 +223,16 @@ impl GaloisKey {
     pub fn rotation(&self) -> usize {
         self.rotation
     }
+}
+
+/// The uniform polynomial of a seed, modulo each prime, as values.
+pub(super) fn expand(plans: &[Plan], seed: &[u8; 32]) -> Aligned<u64> {
+    let n = plans.first().map_or(0, Plan::len);
+    let mut a = Aligned::new(plans.len() * n);
+    for (j, (a, plan)) in a.chunks_exact_mut(n).zip(plans).enumerate() {
+        residue::fill_vartime(seed, j as u64, plan.modulus(), a);
+    }
+    a
 }
 
 /// Where values move under `X -> X^(5^rotation)`.

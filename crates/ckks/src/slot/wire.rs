@@ -7,10 +7,9 @@
 
 use sordino_lattice::aligned::Aligned;
 use sordino_lattice::ntt::Plan;
-use sordino_lattice::sample::residue;
 
 use super::ciphertext::Ciphertext;
-use super::keys::{Digit, GaloisKey, permutation};
+use super::keys::{Digit, GaloisKey, expand, permutation};
 use super::params::Params;
 use crate::Error;
 use crate::bits::Width;
@@ -140,16 +139,6 @@ impl GaloisKey {
             digits,
         })
     }
-}
-
-/// The uniform polynomial of a seed, modulo each prime, as values.
-pub(super) fn expand(plans: &[Plan], seed: &[u8; SEED_LEN]) -> Aligned<u64> {
-    let n = plans.first().map_or(0, Plan::len);
-    let mut a = Aligned::new(plans.len() * n);
-    for (j, (a, plan)) in a.chunks_exact_mut(n).zip(plans).enumerate() {
-        residue::fill_vartime(seed, j as u64, plan.modulus(), a);
-    }
-    a
 }
 
 fn body_len(params: &Params, level: usize, encoding: u8) -> usize {

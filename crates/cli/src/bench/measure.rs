@@ -117,12 +117,10 @@ fn indexes(
     let start = Instant::now();
     match mode {
         Mode::Sealed => {
-            let wish = Wish {
-                k,
-                recall: args.recall,
-                queries: args.session,
-                ..Wish::default()
-            };
+            let wish = Wish::default()
+                .k(k)
+                .recall(args.recall)
+                .queries(args.session);
             let plan = Plan::new(base.len(), base.dim(), wish)?;
             let made = build::sealed(rng, keys, base, &plan, progress)?;
             built.push(Built {
@@ -132,13 +130,11 @@ fn indexes(
             });
         }
         Mode::Routed => {
-            let wish = Wish {
-                k,
-                recall: args.recall,
-                queries: args.session,
-                second_look: args.look.candidates,
-                ..Wish::default()
-            };
+            let wish = Wish::default()
+                .k(k)
+                .recall(args.recall)
+                .queries(args.session)
+                .second_look(args.look.candidates);
             let made = build::routed(rng, keys, base, wish, progress)?;
             built.push(Built {
                 index: made.index,
@@ -157,15 +153,11 @@ fn indexes(
         Mode::Open | Mode::Masked => {
             for packing in packings(base.dim()) {
                 let start = Instant::now();
-                let spec = Spec {
-                    k,
-                    second_look: args.look.candidates,
-                    form: match mode {
-                        Mode::Open => Form::Open(packing),
-                        _ => Form::Masked(packing),
-                    },
-                    ..Spec::default()
+                let form = match mode {
+                    Mode::Open => Form::Open(packing),
+                    _ => Form::Masked(packing),
                 };
+                let spec = Spec::new(form).k(k).second_look(args.look.candidates);
                 let batches = [Ok(base.clone().into())];
                 let index = build::in_memory(rng, keys, &spec, batches, progress)?;
                 built.push(Built {

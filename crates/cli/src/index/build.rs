@@ -279,16 +279,14 @@ impl Args {
         {
             return Err(Error::Search(sordino_search::Error::K { k, n }));
         }
-        Ok(Spec {
-            k,
-            ids: records.kind(),
-            metric,
-            searches: self.queries,
-            second_look: self.look.candidates,
-            checking: self.checks.into(),
-            own_readers: self.own_readers,
-            form,
-        })
+        Ok(Spec::new(form)
+            .k(k)
+            .ids(records.kind())
+            .metric(metric)
+            .searches(self.queries)
+            .second_look(self.look.candidates)
+            .checking(self.checks.into())
+            .own_readers(self.own_readers))
     }
 
     /// The packing asked for, or the one that moves fewer bytes.
@@ -304,12 +302,10 @@ impl Args {
         let Some(n) = records.len_hint().and_then(|n| usize::try_from(n).ok()) else {
             return Ok(Packing::T4);
         };
-        let wish = Wish {
-            k: self.k.min(n),
-            queries: self.queries,
-            checking: self.checks.into(),
-            ..Wish::default()
-        };
+        let wish = Wish::default()
+            .k(self.k.min(n))
+            .queries(self.queries)
+            .checking(self.checks.into());
         let plan = Plan::new(n, records.dim(), wish)?;
         Ok(planned(&plan).map_or(Packing::T4, |scoring| scoring.packing))
     }

@@ -1,7 +1,7 @@
 //! Records from a file of vectors: their ids, payloads and attributes.
 
 pub(super) mod exported;
-mod layout;
+pub(super) mod layout;
 mod omission;
 mod rounded;
 mod unseen;

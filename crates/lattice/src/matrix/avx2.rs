@@ -14,9 +14,8 @@ use std::arch::x86_64::*;
 use sordino_cpu::Avx2;
 
 use super::PANEL;
-use super::digits::row;
+use super::layout::{Encoding, row, row_len};
 use super::panels::Strip;
-use super::words::{Encoding, row_len};
 
 /// Parts of a strip that [`mul_vec`] reads side by side, and rows that [`mul_panels`] does.
 const STREAMS: usize = 4;

@@ -174,8 +174,3 @@ const fn strip_width(columns: usize, left: usize) -> usize {
     let rest = stride(columns) - left;
     if rest < STRIP { rest } else { STRIP }
 }
-
-/// Row `i` of a strip that is `width` wide.
-pub(super) fn row(d: &[u8], width: usize, i: usize) -> &[u8] {
-    &d[i * width..(i + 1) * width]
-}

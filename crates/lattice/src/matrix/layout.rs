@@ -31,6 +31,43 @@ impl DerefMut for Aligned {
     }
 }
 
+/// The encoding of a row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Encoding {
+    /// Words of 32 bits, as the kernels want them.
+    Whole,
+    /// Multiples of `2^shift`, 24 bits each: planes of balanced 16-bit limbs and of bytes.
+    Rounded {
+        /// At least 8.
+        shift: u32,
+    },
+}
+
+impl Encoding {
+    /// Words that a row of `stride` entries takes.
+    pub(super) const fn row_len(self, stride: usize) -> usize {
+        match self {
+            Self::Whole => stride,
+            Self::Rounded { .. } => stride / 4 * 3,
+        }
+    }
+}
+
+/// [`Encoding::row_len`], for kernels that are compiled once for each encoding.
+#[cfg(target_arch = "x86_64")]
+pub(super) const fn row_len<const ROUNDED: bool>(stride: usize) -> usize {
+    if ROUNDED {
+        Encoding::Rounded { shift: 8 }.row_len(stride)
+    } else {
+        Encoding::Whole.row_len(stride)
+    }
+}
+
+/// Row `i` of a strip that is `width` wide.
+pub(super) fn row(d: &[u8], width: usize, i: usize) -> &[u8] {
+    &d[i * width..(i + 1) * width]
+}
+
 /// Two planes of balanced 16-bit limbs: `q = low + 2^16 high`, both in `[-2^15, 2^15)`.
 #[cfg(target_arch = "x86_64")]
 pub(super) fn limbs(q: &[u32], out: &mut [u32]) {

@@ -10,9 +10,8 @@ use std::arch::aarch64::*;
 use sordino_cpu::Neon;
 
 use super::PANEL;
-use super::digits::row;
+use super::layout::{Encoding, row};
 use super::panels::Strip;
-use super::words::Encoding;
 
 /// Parts of a strip or rows of `W` that are read side by side.
 const STREAMS: usize = 4;

@@ -5,8 +5,8 @@
     reason = "two's complement is the representation mod 2^32"
 )]
 
+use super::layout::Encoding;
 use super::panels::Strip;
-use super::words::Encoding;
 use super::{PANEL, layout};
 
 /// A byte of `D` as a word mod 2^32.

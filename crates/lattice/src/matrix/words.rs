@@ -5,6 +5,7 @@ use std::ops::Range;
 use zeroize::Zeroize;
 
 use super::kernels::Kernels;
+use super::layout::Encoding;
 #[cfg(target_arch = "aarch64")]
 use super::neon;
 use super::{Backend, LANES, Small, layout, portable, stride};
@@ -19,38 +20,6 @@ pub struct Words {
     rows: usize,
     columns: usize,
     words: layout::Aligned,
-}
-
-/// The encoding of a row.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Encoding {
-    /// Words of 32 bits, as the kernels want them.
-    Whole,
-    /// Multiples of `2^shift`, 24 bits each: planes of balanced 16-bit limbs and of bytes.
-    Rounded {
-        /// At least 8.
-        shift: u32,
-    },
-}
-
-impl Encoding {
-    /// Words that a row of `stride` entries takes.
-    pub(super) const fn row_len(self, stride: usize) -> usize {
-        match self {
-            Self::Whole => stride,
-            Self::Rounded { .. } => stride / 4 * 3,
-        }
-    }
-}
-
-/// [`Encoding::row_len`], for kernels that are compiled once for each encoding.
-#[cfg(target_arch = "x86_64")]
-pub(super) const fn row_len<const ROUNDED: bool>(stride: usize) -> usize {
-    if ROUNDED {
-        Encoding::Rounded { shift: 8 }.row_len(stride)
-    } else {
-        Encoding::Whole.row_len(stride)
-    }
 }
 
 impl Words {

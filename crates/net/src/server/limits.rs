@@ -8,6 +8,7 @@ use crate::Error;
 ///
 /// The defaults suit one machine with an index of a few hundred thousand vectors.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Limits {
     /// Connections; more are closed as they come.
     pub connections: usize,
@@ -44,10 +45,10 @@ pub struct Limits {
     pub first_request: Duration,
     /// A connection without requests is closed after this time.
     pub idle: Duration,
-    /// A request must be whole within this time and that of its longest at [`slowest`](Self::slowest).
+    /// A request must be whole within this time and that of its longest at `slowest`.
     pub receive: Duration,
     /// A request must be received and answered within this time; sending a long reply may take
-    /// longer, by [`slowest`](Self::slowest).
+    /// longer, by `slowest`.
     pub request: Duration,
     /// Bytes per second at which a client must at least send its request and take its reply.
     pub slowest: u32,
@@ -82,6 +83,43 @@ impl Default for Limits {
             drain: Duration::from_secs(30),
         }
     }
+}
+
+/// For each field a method of its name that gives the same limits with another value there.
+macro_rules! setters {
+    ($($field:ident: $kind:ty,)*) => {
+        impl Limits {
+            $(
+                #[doc = concat!("The same limits with another `", stringify!($field), "`.")]
+                #[must_use]
+                pub fn $field(self, $field: $kind) -> Self {
+                    Self { $field, ..self }
+                }
+            )*
+        }
+    };
+}
+
+setters! {
+    connections: usize,
+    per_address: usize,
+    connects_per_address: f64,
+    per_connection: u32,
+    receiving: usize,
+    receiving_per_address: usize,
+    in_flight: usize,
+    batch: usize,
+    rate: f64,
+    rate_per_key: f64,
+    rate_per_index: f64,
+    rate_per_address: f64,
+    first_request: Duration,
+    idle: Duration,
+    receive: Duration,
+    request: Duration,
+    slowest: u32,
+    skew: Duration,
+    drain: Duration,
 }
 
 impl Limits {

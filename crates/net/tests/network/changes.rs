@@ -30,10 +30,7 @@ impl Attempt {
     fn new(most: u64) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let (base, _) = synthetic::clustered(300, 1, 16, 1);
-        let spec = Spec {
-            form: Form::Local,
-            ..Spec::default()
-        };
+        let spec = Spec::new(Form::Local);
         let local = folder.path().join("local");
         let store = Store::create(
             &local,

@@ -18,10 +18,7 @@ fn held(flood: &mut [TcpStream]) -> usize {
 #[test]
 fn a_flood_of_connections_is_held_to_its_number() {
     let set = set();
-    let limits = Limits {
-        connections: 4,
-        ..Limits::default()
-    };
+    let limits = Limits::default().connections(4);
     let running = open_door(server(2, &set), limits);
     let mut flood: Vec<TcpStream> = (0..40)
         .map(|_| TcpStream::connect(running.address()).unwrap())
@@ -57,11 +54,7 @@ fn elsewhere(to: SocketAddr, count: usize) -> Vec<TcpStream> {
 #[test]
 fn a_flood_from_one_address_leaves_the_others_their_places() {
     let set = set();
-    let limits = Limits {
-        connections: 8,
-        per_address: 3,
-        ..Limits::default()
-    };
+    let limits = Limits::default().connections(8).per_address(3);
     let running = open_door(server(4, &set), limits);
     let mut flood = elsewhere(running.address(), 60);
     until_metric(&running, "connections_refused_total 57");

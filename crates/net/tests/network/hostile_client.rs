@@ -153,10 +153,7 @@ fn a_client_that_signs_its_requests_is_told_so() {
 fn too_many_requests_are_refused_by_rate() {
     let set = set();
     // The login is one of them.
-    let limits = Limits {
-        rate_per_key: 4.0,
-        ..Limits::default()
-    };
+    let limits = Limits::default().rate_per_key(4.0);
     let running = signed_door(server(4, &set), limits);
     let mut connection = Connection::open(endpoint(&running).key(client_key())).unwrap();
     let request = message(GET_MANIFEST, b"");
@@ -184,15 +181,13 @@ pub(crate) fn closes(tcp: &mut TcpStream, within: Duration) -> bool {
 
 /// Short limits, so that the tests are; but honest requests keep to them on a busy machine.
 fn hasty() -> Limits {
-    Limits {
-        in_flight: 1,
-        first_request: Duration::from_secs(3),
-        receive: Duration::from_secs(2),
-        idle: Duration::from_secs(4),
-        request: Duration::from_secs(3),
-        slowest: 1 << 20,
-        ..Limits::default()
-    }
+    Limits::default()
+        .in_flight(1)
+        .first_request(Duration::from_secs(3))
+        .receive(Duration::from_secs(2))
+        .idle(Duration::from_secs(4))
+        .request(Duration::from_secs(3))
+        .slowest(1 << 20)
 }
 
 #[test]

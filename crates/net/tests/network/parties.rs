@@ -59,13 +59,11 @@ pub(crate) const FORMS: [(&str, f64); 6] = [
 pub(crate) fn index(form: usize, set: &Set) -> Index {
     let (rng, keys) = (&mut rng(1), owner());
     let sealed = |rng: &mut StdRng, routing| {
-        let wish = Wish {
-            k: K,
-            recall: 0.9,
-            queries: 10,
-            routing: Some(routing),
-            ..Wish::default()
-        };
+        let wish = Wish::default()
+            .k(K)
+            .recall(0.9)
+            .queries(10)
+            .routing(Some(routing));
         let plan = Plan::new(N, DIM, wish).expect("a plan");
         build::sealed(rng, &keys, &set.base, &plan, &mut |_| ()).map(|built| built.index)
     };
@@ -76,13 +74,7 @@ pub(crate) fn index(form: usize, set: &Set) -> Index {
         3 => build::open(rng, &keys, &set.base, K, Packing::T4, &mut |_| ()),
         4 => build::masked(rng, &keys, &set.base, K, Packing::T4, &mut |_| ()),
         _ => {
-            let wish = Wish {
-                k: K,
-                recall: 0.9,
-                queries: 10,
-                routing: None,
-                ..Wish::default()
-            };
+            let wish = Wish::default().k(K).recall(0.9).queries(10).routing(None);
             build::routed(rng, &keys, &set.base, wish, &mut |_| ()).map(|built| built.index)
         }
     };

@@ -30,11 +30,7 @@ struct Bed {
 fn bed(form: Form) -> Bed {
     let dir = tempfile::tempdir().unwrap();
     let (base, queries) = synthetic::clustered(1200, 8, DIM, 3);
-    let spec = Spec {
-        k: K,
-        form,
-        ..Spec::default()
-    };
+    let spec = Spec::new(form).k(K);
     let batches = [Ok(base.into())];
     let store = Store::create(
         dir.path(),
@@ -79,10 +75,7 @@ fn open(dir: &Path, number: u16, of: u16) -> Server {
 
 /// Quick to give a shard up, and patient enough for a busy machine.
 fn limits() -> Limits {
-    Limits {
-        request: Duration::from_secs(9),
-        ..Limits::default()
-    }
+    Limits::default().request(Duration::from_secs(9))
 }
 
 fn serve(server: Server) -> Running {
@@ -419,10 +412,7 @@ fn a_shard_that_is_slow_is_given_up_in_time() {
         Box::new(|_| Ok(Box::pin(tokio_stream::pending()))),
     );
     let urls = [url(&honest), faulty.url()];
-    let limits = Limits {
-        request: Duration::from_millis(2400),
-        ..Limits::default()
-    };
+    let limits = Limits::default().request(Duration::from_millis(2400));
     let shards = Shards::new(urls.iter().map(Endpoint::new), &owner().public(), &limits).unwrap();
     let server = shards.open().unwrap();
     let service = Service::over(shards, server, &Access::Anyone, limits).unwrap();
@@ -656,10 +646,7 @@ fn where_a_server_of_a_shard_is_late_another_answers() {
     let lines = lines.map(|urls| urls.into_iter().map(Endpoint::new));
     // A server that does not answer is given up after half a minute. No request is given so long: that one is answered shows that
     // a second server was asked.
-    let limits = Limits {
-        request: Duration::from_secs(20),
-        ..limits()
-    };
+    let limits = limits().request(Duration::from_secs(20));
     let shards = Shards::replicated(lines, &owner().public(), &limits).unwrap();
     let server = shards.open().unwrap();
     let service = Service::over(shards.hedged(), server, &Access::Anyone, limits).unwrap();

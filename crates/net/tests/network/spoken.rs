@@ -111,10 +111,7 @@ fn a_certificate_of_an_authority_is_refused_with_what_to_do() {
 #[test]
 fn a_client_that_is_not_let_in_is_told_so() {
     let set = set();
-    let limits = Limits {
-        connections: 1,
-        ..Limits::default()
-    };
+    let limits = Limits::default().connections(1);
     let running = open_door(server(2, &set), limits);
     let _only = TcpStream::connect(running.address()).unwrap();
     crate::parties::until_metric(&running, "connections 1");

@@ -58,10 +58,7 @@ fn a_stop_loses_no_answer() {
 fn a_stopped_server_is_gone_and_a_dropped_one_too() {
     let set = set();
     let drain = Duration::from_secs(120);
-    let limits = Limits {
-        drain,
-        ..Limits::default()
-    };
+    let limits = Limits::default().drain(drain);
     let running = open_door(server(2, &set), limits);
     let address = running.address();
     let mut connection = connect(&running);

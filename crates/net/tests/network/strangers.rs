@@ -98,12 +98,10 @@ fn search(running: &Running, set: &Set, seed: u64) {
 #[test]
 fn requests_without_bodies_do_not_shut_known_keys_out() {
     let set = set();
-    let limits = Limits {
-        receiving: 16,
-        receiving_per_address: 16,
-        in_flight: 4,
-        ..Limits::default()
-    };
+    let limits = Limits::default()
+        .receiving(16)
+        .receiving_per_address(16)
+        .in_flight(4);
     let running = signed_door(server(4, &set), limits);
     let address = running.address();
     let strangers = Strangers::start(4, move |stop, begun| async move {
@@ -150,11 +148,9 @@ fn status(answer: &hyper::Response<hyper::body::Incoming>) -> &str {
 /// Who asks for health is a stranger as any other: its requests are short, have their time, their places and their rate.
 #[test]
 fn questions_for_health_are_held_to_what_strangers_may() {
-    let limits = Limits {
-        rate_per_address: 3.0,
-        receive: Duration::from_millis(300),
-        ..Limits::default()
-    };
+    let limits = Limits::default()
+        .rate_per_address(3.0)
+        .receive(Duration::from_millis(300));
     let running = open_door(server(2, &set()), limits);
     let address = running.address();
     let runtime = tokio::runtime::Runtime::new().unwrap();
@@ -188,12 +184,10 @@ fn questions_for_health_are_held_to_what_strangers_may() {
 #[test]
 fn unsigned_requests_have_a_budget_of_their_own() {
     let set = set();
-    let limits = Limits {
-        rate: 60.0,
-        rate_per_key: 60.0,
-        rate_per_address: 5.0,
-        ..Limits::default()
-    };
+    let limits = Limits::default()
+        .rate(60.0)
+        .rate_per_key(60.0)
+        .rate_per_address(5.0);
     let running = signed_door(server(4, &set), limits);
     let http = format!("http://{}", running.address());
     let strangers = Strangers::start(3, move |stop, begun| {
@@ -228,11 +222,9 @@ fn unsigned_requests_have_a_budget_of_their_own() {
 #[test]
 fn signatures_of_strangers_use_up_nothing_of_a_key() {
     let set = set();
-    let limits = Limits {
-        rate_per_key: 12.0,
-        rate_per_address: 1000.0,
-        ..Limits::default()
-    };
+    let limits = Limits::default()
+        .rate_per_key(12.0)
+        .rate_per_address(1000.0);
     let running = signed_door(server(4, &set), limits);
     let raw = Raw::open(&running);
     let manifest = message(GET_MANIFEST, b"");
@@ -267,11 +259,7 @@ fn signatures_of_strangers_use_up_nothing_of_a_key() {
 #[test]
 fn idle_connections_make_room_for_known_keys() {
     let set = set();
-    let limits = Limits {
-        connections: 8,
-        per_address: 8,
-        ..Limits::default()
-    };
+    let limits = Limits::default().connections(8).per_address(8);
     let running = signed_door(server(4, &set), limits);
     let mut connection = Connection::open(endpoint(&running).key(client_key())).unwrap();
     let client = Client::connect(&mut connection, &owner().reader(), None).unwrap();
@@ -301,10 +289,7 @@ fn idle_connections_make_room_for_known_keys() {
 #[test]
 fn one_key_does_not_take_all_places_in_flight() {
     let set = set();
-    let limits = Limits {
-        in_flight: 2,
-        ..Limits::default()
-    };
+    let limits = Limits::default().in_flight(2);
     let running = signed_door(server(2, &set), limits);
     let greedy = Raw::open(&running);
     let login = greedy.logged_in(1);
@@ -340,11 +325,7 @@ fn a_burst_of_connections_does_not_shut_its_address_out() {
 #[test]
 fn a_slow_request_of_a_known_key_is_not_displaced() {
     let set = set();
-    let limits = Limits {
-        receiving: 8,
-        receiving_per_address: 8,
-        ..Limits::default()
-    };
+    let limits = Limits::default().receiving(8).receiving_per_address(8);
     let running = signed_door(server(4, &set), limits);
     let address = running.address();
     let raw = Raw::open(&running);
@@ -380,11 +361,7 @@ fn a_slow_request_of_a_known_key_is_not_displaced() {
 #[test]
 fn displaced_connections_do_not_linger() {
     let set = set();
-    let limits = Limits {
-        connections: 8,
-        per_address: 8,
-        ..Limits::default()
-    };
+    let limits = Limits::default().connections(8).per_address(8);
     let certificate = certificate();
     let access = Access::Keys(vec![client_key().public().clone()]);
     let service = Service::new(server(4, &set), &access, limits).unwrap();

@@ -271,10 +271,7 @@ fn a_policy_is_asked_about_each_holder_of_a_token() {
 
 /// An index named a in this directory, which its owner may change.
 fn changing(dir: &Path) -> Running<Indexes> {
-    let spec = sordino_search::Spec {
-        form: sordino_search::Form::Local,
-        ..sordino_search::Spec::default()
-    };
+    let spec = sordino_search::Spec::default().form(sordino_search::Form::Local);
     let batch = [Ok(set().base.into())];
     let made = sordino_search::Store::create(dir, &mut rng(1), &owner(), &spec, batch, &mut |_| ());
     drop(made.unwrap());
@@ -430,11 +427,8 @@ fn a_login_for_one_index_is_of_no_use_at_another() {
 
 #[test]
 fn an_index_has_a_rate_of_its_own() {
-    let limits = Limits {
-        // A request in a quarter of an hour: those that are let through at once are all.
-        rate_per_index: 0.001,
-        ..Limits::default()
-    };
+    // A request in a quarter of an hour: those that are let through at once are all.
+    let limits = Limits::default().rate_per_index(0.001);
     let (running, _) = serve(&Access::Anyone, limits, None);
     let counted = |name| {
         let asked = (0..20).map(|_| ask(at(&running, name), GET_MANIFEST));
@@ -454,10 +448,7 @@ fn an_index_has_a_rate_of_its_own() {
 
 #[test]
 fn limits_without_a_rate_for_an_index_are_refused() {
-    let limits = Limits {
-        rate_per_index: 0.0,
-        ..Limits::default()
-    };
+    let limits = Limits::default().rate_per_index(0.0);
     assert!(matches!(
         Indexes::new(&Access::Anyone, limits),
         Err(Error::Limits(_))

@@ -42,10 +42,7 @@ pub(crate) fn rng(seed: u64) -> StdRng {
 }
 
 pub(crate) fn spec() -> Spec {
-    Spec {
-        form: Form::Masked(Packing::T4),
-        ..Spec::default()
-    }
+    Spec::new(Form::Masked(Packing::T4))
 }
 
 /// Records with the ids from `first` on.

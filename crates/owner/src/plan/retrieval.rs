@@ -11,7 +11,7 @@ use sordino_pir::plan::Candidate;
 use sordino_pir::{Params, hintless};
 use sordino_vectors::u32_of;
 
-use super::{Cost, Speed, Table, Wish, check};
+use super::{Cost, Speed, Wish, check};
 
 /// The most memory of a server for slots that are fetched without a hint and for an answer from them, in bytes.
 const MOST_MEMORY: usize = 16 << 30;
@@ -212,15 +212,6 @@ impl Retrieval {
         let (server, client) = self.way.nanoseconds(self.fetched, speed);
         let time = |ns: f64| Duration::from_secs_f64(ns * 1e-9);
         (time(server), time(client))
-    }
-}
-
-impl Table {
-    /// The cost of a second look, payloads included, which is part of the rows of masked, open and routed mode in the
-    /// place of that of payloads.
-    #[must_use]
-    pub fn second_look(&self) -> Option<&Retrieval> {
-        self.look.as_ref()
     }
 }
 

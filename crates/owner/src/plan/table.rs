@@ -63,7 +63,7 @@ pub struct Table {
     pub(super) speed: Speed,
     pub(super) line: Option<f64>,
     payloads: Option<Retrieval>,
-    pub(super) look: Option<Retrieval>,
+    look: Option<Retrieval>,
     pub(super) routed: Option<Grouping>,
     rows: Vec<Row>,
 }
@@ -286,6 +286,13 @@ impl Plan {
 }
 
 impl Table {
+    /// The cost of a second look, payloads included, which is part of the rows of masked, open and routed mode in the
+    /// place of that of payloads.
+    #[must_use]
+    pub fn second_look(&self) -> Option<&Retrieval> {
+        self.look.as_ref()
+    }
+
     /// The modes, in the order of what they protect.
     #[must_use]
     pub fn rows(&self) -> &[Row] {

@@ -35,12 +35,9 @@ pub(crate) fn masked(seed: u64, vectors: &Vectors) -> Index {
 
 /// An open index whose scores nothing checks.
 pub(crate) fn open(seed: u64, vectors: &Vectors) -> Index {
-    let spec = Spec {
-        k: K,
-        form: Form::Open(Packing::T4),
-        checking: Checking::None,
-        ..Spec::default()
-    };
+    let spec = Spec::new(Form::Open(Packing::T4))
+        .k(K)
+        .checking(Checking::None);
     let batches = [Ok(vectors.clone().into())];
     build::in_memory(&mut rng(seed), &keys(), &spec, batches, &mut |_| ()).unwrap()
 }
@@ -97,12 +94,7 @@ impl<F: FnMut(&[u8], &mut Vec<u8>)> Transport for Hostile<'_, F> {
 /// A server of so many records with payloads of these lengths, for clients that come once: payloads are fetched without a hint.
 pub(crate) fn without_hint(n: usize, len: impl Fn(usize) -> usize) -> Server {
     let payloads = (0..n).map(|row| vec![row.to_le_bytes()[0]; len(row)]);
-    let spec = Spec {
-        k: K,
-        form: Form::Masked(Packing::T4),
-        searches: 1,
-        ..Spec::default()
-    };
+    let spec = Spec::new(Form::Masked(Packing::T4)).k(K).searches(1);
     Server::new(with_payloads(&spec, payloads.collect())).unwrap()
 }
 

@@ -31,11 +31,7 @@ struct Bed {
 impl Bed {
     fn new() -> Self {
         let vectors = vectors(N);
-        let wish = Wish {
-            k: K,
-            queries: 10,
-            ..Wish::default()
-        };
+        let wish = Wish::default().k(K).queries(10);
         let built = build::routed(&mut rng(1), &keys(), &vectors, wish, &mut |_| ());
         let index = built.unwrap().index;
         let Mode::Routed(mode) = &index.manifest().mode else {

@@ -25,11 +25,7 @@ struct History {
 impl History {
     fn begin() -> Self {
         let dir = tempfile::tempdir().unwrap();
-        let spec = Spec {
-            k: K,
-            form: Form::Local,
-            ..Spec::default()
-        };
+        let spec = Spec::new(Form::Local).k(K);
         let batches = [Ok(synthetic::uniform(30, DIM, 1).into())];
         let made = Store::create(
             dir.path(),

@@ -56,13 +56,11 @@ fn neither_an_index_nor_a_search_shows_bytes_of_the_generator() {
     let keys = OwnerKeys::from_master([6; 32]);
     let (base, queries) = synthetic::clustered(600, 1, DIM, 4);
     let sealed = |routing| {
-        let wish = Wish {
-            k: 5,
-            recall: 0.9,
-            queries: 10,
-            routing: Some(routing),
-            ..Wish::default()
-        };
+        let wish = Wish::default()
+            .k(5)
+            .recall(0.9)
+            .queries(10)
+            .routing(Some(routing));
         let plan = Plan::new(600, DIM, wish).unwrap();
         let built = build::sealed(&mut rng(), &keys, &base, &plan, &mut |_| ());
         built.unwrap().index
@@ -70,10 +68,7 @@ fn neither_an_index_nor_a_search_shows_bytes_of_the_generator() {
     let masked = build::masked(&mut rng(), &keys, &base, 5, Packing::T4, &mut |_| ());
     let stream = stream();
     let indexes = Routing::ALL.map(sealed);
-    let wish = Wish {
-        k: 5,
-        ..Wish::default()
-    };
+    let wish = Wish::default().k(5);
     let routed = build::routed(&mut rng(), &keys, &base, wish, &mut |_| ());
     let scored = [masked.unwrap(), routed.unwrap().index];
     for index in indexes.into_iter().chain(scored) {
@@ -99,11 +94,7 @@ fn neither_blueprints_nor_pieces_nor_centroids_show_bytes_of_the_generator() {
     let stream = stream();
     let vectors = || synthetic::clustered(600, 1, DIM, 4).0;
     let batches = || [Ok(vectors().into())];
-    let spec = |form| Spec {
-        k: 5,
-        form,
-        ..Spec::default()
-    };
+    let spec = |form| Spec::new(form).k(5);
     let (masked, disk) = (spec(Form::Masked(Packing::T4)), Memory::default());
     let begun = Assembly::begin_on(disk.clone(), "", &mut rng(), &keys, &masked, &vectors());
     let begun = begun.unwrap();
@@ -180,12 +171,7 @@ fn learned(ring: &[u8], reader: &ReaderPublicKey, stream: &[u8]) -> Vec<usize> {
 fn a_ring_shows_its_readers_no_bytes_of_the_generator() {
     let keys = OwnerKeys::from_master([6; 32]);
     let disk = Memory::default();
-    let spec = Spec {
-        k: 5,
-        form: Form::Local,
-        own_readers: true,
-        ..Spec::default()
-    };
+    let spec = Spec::new(Form::Local).k(5).own_readers(true);
     let batches = [Ok(synthetic::uniform(20, DIM, 1).into())];
     let made = Store::create_on(
         disk.clone(),

@@ -37,11 +37,7 @@ fn changed(seed: u64) -> Vectors {
 fn a_restored_owner_with_the_same_randomness_shows_no_difference() {
     let rows = |content: u64| {
         let disk = Memory::default();
-        let spec = Spec {
-            k: K,
-            form: Form::Masked(Packing::T4),
-            ..Spec::default()
-        };
+        let spec = Spec::new(Form::Masked(Packing::T4)).k(K);
         let (rng, keys) = (&mut rng(1), keys());
         let batches = [Ok(vectors(50).into())];
         let made = Store::create_on(disk.clone(), "", rng, &keys, &spec, batches, &mut |_| ());

@@ -27,10 +27,7 @@ type Silent = fn(&[u8], &mut Vec<u8>);
 /// Indexes whose searches have one message, of scores.
 fn scored() -> [Index; 3] {
     let vectors = vectors(N);
-    let wish = Wish {
-        k: K,
-        ..Wish::default()
-    };
+    let wish = Wish::default().k(K);
     let routed = build::routed(&mut rng(1), &keys(), &vectors, wish, &mut |_| ());
     [
         masked(1, &vectors),
@@ -41,12 +38,7 @@ fn scored() -> [Index; 3] {
 
 /// An index of so many records with payloads, for clients that make so many searches.
 fn fetched(form: Form, n: usize, searches: u64) -> Index {
-    let spec = Spec {
-        k: K,
-        form,
-        searches,
-        ..Spec::default()
-    };
+    let spec = Spec::new(form).k(K).searches(searches);
     // All payloads have as many bytes, however many they are.
     let longest = 1500 * MORE / n;
     with_payloads(&spec, (0..n).map(|row| vec![1; row % longest]).collect())

@@ -51,12 +51,7 @@ impl Kept {
     }
 
     pub(crate) fn make(&self, name: &str, seed: u64) {
-        let spec = Spec {
-            k: K,
-            own_readers: true,
-            form: Form::Masked(Packing::T4),
-            ..Spec::default()
-        };
+        let spec = Spec::new(Form::Masked(Packing::T4)).k(K).own_readers(true);
         let (dir, rng) = (self.at(name), &mut rng(seed));
         let made = Store::create(&dir, rng, &keys(), &spec, [Ok(batch(0))], &mut |_| ());
         self.pins()

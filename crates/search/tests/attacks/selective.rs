@@ -74,12 +74,7 @@ struct Game {
 impl Game {
     fn new(hasty: bool) -> Self {
         let payloads = (0..N).map(|row| vec![row.to_le_bytes()[0]; 900]).collect();
-        let spec = Spec {
-            k: K,
-            form: Form::Masked(Packing::T4),
-            searches: 1,
-            ..Spec::default()
-        };
+        let spec = Spec::new(Form::Masked(Packing::T4)).k(K).searches(1);
         let index = with_payloads(&spec, payloads);
         let (manifest, parts) = index.clone().into_parts();
         let payloads = parts.into_iter().find(|it| it.0.kind == PartKind::Payloads);

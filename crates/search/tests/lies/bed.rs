@@ -120,12 +120,7 @@ pub(crate) struct Bed {
 }
 
 fn spec(form: Form, checking: Checking) -> Spec {
-    Spec {
-        k: K,
-        form,
-        checking,
-        ..Spec::default()
-    }
+    Spec::new(form).k(K).checking(checking)
 }
 
 fn index(seed: u64, form: Form, checking: Checking, vectors: &Vectors) -> Index {
@@ -201,11 +196,7 @@ impl Bed {
 
     pub(crate) fn routed() -> Self {
         let (vectors, _) = synthetic::clustered(N, 1, DIM, 4);
-        let wish = Wish {
-            k: K,
-            queries: 10,
-            ..Wish::default()
-        };
+        let wish = Wish::default().k(K).queries(10);
         let build = |keys: &OwnerKeys| {
             let built = build::routed(&mut rng(1), keys, &vectors, wish, &mut |_| ());
             let index = built.unwrap().index;

@@ -83,12 +83,7 @@ fn store_for(
     let batch = Batch::from(base.clone())
         .with_payloads(payloads)
         .expect("a batch");
-    let spec = Spec {
-        k,
-        form,
-        searches,
-        ..Spec::default()
-    };
+    let spec = Spec::new(form).k(k).searches(searches);
     Store::create(dir, &mut rng(1), &keys(), &spec, [Ok(batch)], &mut |_| ()).expect("a store")
 }
 
@@ -356,11 +351,7 @@ fn a_plan_says_what_payloads_will_move() {
         (N, LONGEST, "no hint", 1),
     ] {
         let (base, queries) = synthetic::clustered(n, 1, DIM, 3);
-        let wish = Wish {
-            k: K,
-            queries: searches,
-            ..Wish::default()
-        };
+        let wish = Wish::default().k(K).queries(searches);
         let plain = Plan::new(n, DIM, wish).unwrap();
         let plan = plain.clone().with_payloads(most).unwrap();
         let planned = *plan.payloads().unwrap();
@@ -389,10 +380,7 @@ fn a_plan_says_what_payloads_will_move() {
         };
         let with = moved(&serve(dir.path()));
         let bare = tempfile::tempdir().unwrap();
-        let spec = Spec {
-            k: K,
-            ..Spec::default()
-        };
+        let spec = Spec::default().k(K);
         let batches = [Ok(base.clone().into())];
         Store::create(
             bare.path(),

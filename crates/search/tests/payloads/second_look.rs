@@ -24,12 +24,7 @@ fn forms() -> [Form; 3] {
 }
 
 fn spec(form: Form) -> Spec {
-    Spec {
-        k: K,
-        second_look: Some(CANDIDATES),
-        form,
-        ..Spec::default()
-    }
+    Spec::new(form).k(K).second_look(Some(CANDIDATES))
 }
 
 fn made(dir: &std::path::Path, spec: &Spec, batch: Batch) -> Store {
@@ -207,10 +202,7 @@ fn scores_of_every_metric_are_exact() {
     let queries = scaled(2.0, &queries);
     for metric in [Metric::InnerProduct, Metric::Euclidean] {
         let dir = tempfile::tempdir().unwrap();
-        let spec = Spec {
-            metric,
-            ..spec(Form::Masked(Packing::T4))
-        };
+        let spec = spec(Form::Masked(Packing::T4)).metric(metric);
         made(dir.path(), &spec, base.clone().into());
         let server = serve(dir.path());
         let mut transport = InProcess::new(&server);
@@ -328,10 +320,7 @@ fn a_second_look_that_there_cannot_be_is_refused_before_anything_is_made() {
         assert!(matches!(refused, Err(Error::Mode { .. })), "{refused:?}");
     }
     for candidates in [0, 1, 65, u32::MAX] {
-        let refused = create(&Spec {
-            second_look: Some(candidates),
-            ..spec(ROUTED)
-        });
+        let refused = create(&spec(ROUTED).second_look(Some(candidates)));
         let named = matches!(refused, Err(Error::Candidates(found)) if found == candidates);
         assert!(named, "{refused:?}");
     }
@@ -343,10 +332,7 @@ fn a_plan_counts_a_second_look_where_there_is_one() {
     let wish = Wish::default();
     let plain = Plan::new(100_000, 128, wish).unwrap();
     let second_look = Some(32);
-    let wish = Wish {
-        second_look,
-        ..wish
-    };
+    let wish = wish.second_look(second_look);
     let plan = Plan::new(100_000, 128, wish).unwrap();
     let look = *plan.second_look().unwrap();
     assert_eq!((look.way.name(), look.fetched), ("no hint", 32));
@@ -369,13 +355,6 @@ fn a_plan_counts_a_second_look_where_there_is_one() {
     }
     assert!(table.to_string().contains("2nd look"));
     let too_many = Some(65);
-    let refused = Plan::new(
-        100,
-        128,
-        Wish {
-            second_look: too_many,
-            ..wish
-        },
-    );
+    let refused = Plan::new(100, 128, wish.second_look(too_many));
     assert!(matches!(refused, Err(Error::Candidates(65))));
 }

@@ -70,12 +70,7 @@ impl Bed {
 
     pub(crate) fn made(form: Form, own_readers: bool) -> Self {
         let disk = Memory::default();
-        let spec = Spec {
-            k: K,
-            own_readers,
-            form,
-            ..Spec::default()
-        };
+        let spec = Spec::new(form).k(K).own_readers(own_readers);
         let batches = [Ok(batch(0))];
         let made = Store::create_on(
             disk.clone(),

@@ -85,10 +85,7 @@ fn searches_follow_every_change_in_every_mode() {
 fn every_metric_finds_its_own_nearest() {
     for metric in [Metric::InnerProduct, Metric::Euclidean] {
         for form in forms() {
-            let spec = Spec {
-                metric,
-                ..spec(form)
-            };
+            let spec = spec(form).metric(metric);
             let mut bed = bed(&spec, 90.0);
             bed.upsert(41, &[5, 6, 7, 90_000], 120.0);
             bed.delete(&[1, 2, 3]);
@@ -230,7 +227,7 @@ fn an_index_may_begin_with_fewer_records_than_results() {
     }
     let refused = |form, k, most| {
         let dir = tempfile::tempdir().unwrap();
-        let spec = Spec { k, ..spec(form) };
+        let spec = spec(form).k(k);
         let batches = [Ok(vectors.clone().into())];
         let made = Store::create(
             dir.path(),

@@ -17,10 +17,7 @@ const WAYS: [(Form, Checking); 5] = [
 ];
 
 fn with((form, checking): (Form, Checking)) -> Spec {
-    Spec {
-        checking,
-        ..spec(form)
-    }
+    spec(form).checking(checking)
 }
 
 #[test]

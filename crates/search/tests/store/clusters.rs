@@ -241,10 +241,7 @@ fn what_has_no_centroids_is_refused_at_the_beginning() {
         begun(&spec(ROUTED), N, few),
         Err(Error::Count { found: 2, .. })
     ));
-    let none = Spec {
-        k: 0,
-        ..spec(ROUTED)
-    };
+    let none = spec(ROUTED).k(0);
     assert!(matches!(begun(&none, N, all()), Err(Error::K { .. })));
     assert!(matches!(
         begun(&spec(ROUTED), 0, all()),
@@ -270,11 +267,7 @@ fn what_has_no_centroids_is_refused_at_the_beginning() {
 
 #[test]
 fn metrics_with_a_bound_and_ids_of_other_kinds_are_assigned_too() {
-    let euclidean = Spec {
-        metric: Metric::Euclidean,
-        ids: IdKind::Text,
-        ..spec(ROUTED)
-    };
+    let euclidean = spec(ROUTED).metric(Metric::Euclidean).ids(IdKind::Text);
     let progress = &mut |_| ();
     let begun = Clustering::begin(&mut rng(1), &keys(), &euclidean, N, all(), progress);
     let mut clustering = begun.unwrap();

@@ -134,11 +134,5 @@ fn no_key_and_nonce_meets_two_contents() {
         ordeal(&spec(sealed(routing)), 12);
     }
     let metric = Metric::Euclidean;
-    ordeal(
-        &Spec {
-            metric,
-            ..spec(Form::Masked(Packing::T8))
-        },
-        20,
-    );
+    ordeal(&spec(Form::Masked(Packing::T8)).metric(metric), 20);
 }

@@ -45,11 +45,7 @@ pub(crate) fn forms() -> [Form; 7] {
 }
 
 pub(crate) fn spec(form: Form) -> Spec {
-    Spec {
-        k: K,
-        form,
-        ..Spec::default()
-    }
+    Spec::new(form).k(K)
 }
 
 pub(crate) fn connect(server: &Server) -> (Client, Vec<Exchange>) {

@@ -108,10 +108,7 @@ const fn hinted(routing: Routing) -> Form {
 #[test]
 fn joined_shards_are_one_server_byte_for_byte() {
     for (form, checking) in FORMS {
-        let checked = Spec {
-            checking,
-            ..spec(form)
-        };
+        let checked = spec(form).checking(checking);
         let mut bed = bed(&checked, 1.0);
         bed.upsert(21, &[3, 4, 70_000], 1.0);
         bed.delete(&[5, 6, 700]);
@@ -155,12 +152,7 @@ fn payloads_come_from_the_first_shard() {
         let dir = tempfile::tempdir().unwrap();
         let payloads = (0..base.len()).map(|at| vec![at.to_le_bytes()[0]; 1500]);
         let batch = Batch::from(base.clone()).with_payloads(payloads.collect());
-        let spec = Spec {
-            k: 2,
-            form: Form::Masked(Packing::T4),
-            searches,
-            ..Spec::default()
-        };
+        let spec = Spec::new(Form::Masked(Packing::T4)).k(2).searches(searches);
         let batches = [batch];
         let store = Store::create(
             dir.path(),

@@ -328,23 +328,15 @@ fn what_cannot_be_made_apart_is_refused_at_the_beginning() {
             Err(Error::Mode { .. })
         ));
     }
-    let look = Spec {
-        second_look: Some(20),
-        ..spec(Form::Masked(Packing::T4))
-    };
+    let look = spec(Form::Masked(Packing::T4)).second_look(Some(20));
     let refused = Assembly::begin(dir.path(), &mut rng(1), &keys(), &look, &all());
     assert!(matches!(refused, Err(Error::Mode { .. })));
-    let none = Spec {
-        k: 0,
-        ..spec(Form::Masked(Packing::T4))
-    };
+    let none = spec(Form::Masked(Packing::T4)).k(0);
     let refused = Assembly::begin(dir.path(), &mut rng(1), &keys(), &none, &all());
     assert!(matches!(refused, Err(Error::K { .. })));
-    let euclidean = Spec {
-        metric: Metric::Euclidean,
-        ids: IdKind::Text,
-        ..spec(Form::Open(Packing::T4))
-    };
+    let euclidean = spec(Form::Open(Packing::T4))
+        .metric(Metric::Euclidean)
+        .ids(IdKind::Text);
     let assembly = Assembly::begin(dir.path(), &mut rng(1), &keys(), &euclidean, &all()).unwrap();
     let blueprint = assembly.blueprint().to_bytes(&keys());
     assert_eq!(

@@ -37,11 +37,7 @@ pub(crate) fn forms() -> [Form; 5] {
 }
 
 pub(crate) fn spec(form: Form) -> Spec {
-    Spec {
-        k: 3,
-        form,
-        ..Spec::default()
-    }
+    Spec::new(form).k(3)
 }
 
 pub(crate) fn batch(seed: u64) -> Result<Batch, Error> {

@@ -1,7 +1,8 @@
 //! Records as a Parquet file.
 
 use crate::Error;
-use crate::index::input::exported::{LABEL, column_of};
+use crate::index::input::exported::column_of;
+use crate::index::input::layout::LABEL;
 use crate::whole::{Whole, in_place};
 use arrow_array::{
     ArrayRef, BinaryArray, BooleanArray, FixedSizeBinaryArray, FixedSizeListArray, Float32Array,

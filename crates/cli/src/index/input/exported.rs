@@ -1,7 +1,7 @@
 //! Files that `sordino index export` wrote.
 
 use super::Layout;
-use super::layout::Labels;
+use super::layout::{LABEL, Labels};
 use crate::Error;
 use crate::index::values::{Attribute, Payloads};
 use sordino_search::vectors::{self, ColumnNames, Format, Reader};
@@ -12,7 +12,6 @@ use std::path::Path;
 /// The members and columns of an exported record.
 pub(in crate::index) const ID: &str = "id";
 pub(in crate::index) const PAYLOAD: &str = "payload";
-pub(in crate::index) const LABEL: &str = "label";
 pub(in crate::index) const VECTOR: &str = "vector";
 const PAYLOAD_FORM: &str = "payload_form";
 const ATTRIBUTES: &str = "attributes";

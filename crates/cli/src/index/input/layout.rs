@@ -4,6 +4,9 @@ use crate::index::values::{Attribute, Payloads};
 use sordino_search::vectors::ColumnNames;
 use std::collections::BTreeMap;
 
+/// The column and the member of a record's label.
+pub(in crate::index) const LABEL: &str = "label";
+
 /// The labels of a file's records, none for those without one, each with the number of its records.
 pub(in crate::index) type Labels = BTreeMap<Option<String>, u64>;
 
@@ -25,7 +28,7 @@ impl Layout {
         mut labels: Labels,
     ) -> Self {
         match labels.keys().any(Option::is_some) {
-            true => names.values.push(super::exported::LABEL.to_owned()),
+            true => names.values.push(LABEL.to_owned()),
             false => labels.clear(),
         }
         Self {

@@ -11,7 +11,7 @@ use std::arch::x86_64::*;
 use sordino_cpu::Avx512Vnni;
 
 use super::{add_lanes, load};
-use crate::matrix::words::{Encoding, row_len};
+use crate::matrix::layout::{Encoding, row_len};
 
 pub(in crate::matrix) fn mul_small(
     _: Avx512Vnni,

@@ -8,7 +8,7 @@ use sordino_cpu::Avx512Vnni;
 
 use super::{add_lanes, load, sum_planes};
 use crate::matrix::LANES;
-use crate::matrix::digits::row;
+use crate::matrix::layout::row;
 
 /// Bytes of a matrix that a cache is taken to hold from one scan to the next.
 pub(in crate::matrix) const CACHED: usize = 24 << 20;
