@@ -43,7 +43,7 @@ impl Door {
             answered: Mutex::new(Rate::new(limits.rate, now)),
             in_flight: Places::new(limits.in_flight),
             metrics: Arc::clone(metrics),
-            limits: limits.clone(),
+            limits: *limits,
         }
     }
 

@@ -57,7 +57,7 @@ impl Incoming {
             pace: Budgets::new(limits.connects_per_address, Instant::now()),
             anyone,
             pause: None,
-            limits: limits.clone(),
+            limits: *limits,
             metrics: Arc::clone(metrics),
             stopping: Arc::clone(stopping),
         }

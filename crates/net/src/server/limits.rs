@@ -7,7 +7,7 @@ use crate::Error;
 /// Bounds of a server's memory and time, whatever its clients do.
 ///
 /// The defaults suit one machine with an index of a few hundred thousand vectors.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Limits {
     /// Connections; more are closed as they come.

@@ -178,7 +178,7 @@ fn changes_that_cannot_be_made_change_nothing() {
 #[test]
 fn a_folder_gives_a_reader_what_it_may_read() {
     let dir = tempfile::tempdir().unwrap();
-    let spec = Default::default().form(masked()).own_readers(true);
+    let spec = sordino_search::Spec::new(masked()).own_readers(true);
     let (rng, owner) = (&mut rng(1), owner());
     let made = Store::create(dir.path(), rng, &owner, &spec, [Ok(batch(0))], &mut |_| ());
     let mut store = made.unwrap();

@@ -217,7 +217,7 @@ fn losing_a_label_or_a_group_is_being_revoked_from_it() {
 #[test]
 fn folders_are_read_before_they_are_compacted() {
     let dir = tempfile::tempdir().unwrap();
-    let spec = Default::default().form(masked());
+    let spec = sordino_search::Spec::new(masked());
     let (rng, owner) = (&mut crate::bed::rng(1), owner());
     let batches = [Ok(crate::bed::batch(0))];
     let made = Store::create(dir.path(), rng, &owner, &spec, batches, &mut |_| ());

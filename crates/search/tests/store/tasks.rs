@@ -6,7 +6,7 @@ use std::path::Path;
 use sordino_search::manifest::{Packing, SignedManifest};
 use sordino_search::{
     Assembly, Batch, Client, Column, Disk, Error, Files, Folder, Form, IdKind, InProcess, Index,
-    Metric, OwnerKeys, Piece, Pin, Server, Spec, Step, Store, Vectors, synthetic,
+    Metric, OwnerKeys, Piece, Pin, Server, Step, Store, Vectors, synthetic,
 };
 use sordino_search::{Attributes, Blueprint};
 
