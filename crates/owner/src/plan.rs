@@ -8,7 +8,7 @@ use sordino_index::Error;
 use sordino_index::bucket::Layout;
 use sordino_index::code::Codec;
 use sordino_index::columns::Rows;
-use sordino_index::manifest::{CHUNK, Checking, MAX_DIM, MAX_K, Routing};
+use sordino_index::manifest::{CHUNK, MAX_DIM, MAX_K};
 use sordino_index::payload::{Class, SlotForm};
 use sordino_index::wire::message_len;
 use sordino_vectors::metric::Metric;
@@ -26,6 +26,7 @@ mod segments;
 mod speed;
 mod table;
 mod terms;
+mod wish;
 
 pub use beside::Beside;
 pub(crate) use beside::SEGMENT;
@@ -42,96 +43,7 @@ pub(crate) use segments::capacity;
 pub use speed::Speed;
 pub use table::{Row, Table};
 pub use terms::Terms;
-
-/// The owner's demands on an index.
-#[derive(Clone, Copy, Debug, PartialEq)]
-#[non_exhaustive]
-pub struct Wish {
-    /// Results of a search.
-    pub k: usize,
-    /// Part of the true nearest that a search should find, above 0 and below 1.
-    pub recall: f64,
-    /// Searches that a typical client makes in one version of the index.
-    pub queries: u64,
-    /// The way in which clients find their buckets; `None` lets the planner choose.
-    pub routing: Option<Routing>,
-    /// Candidates that a search ranks by their exact vectors, if it has a second look: in masked, open and routed mode.
-    pub second_look: Option<u32>,
-    /// The way in which clients check the scores of open and masked mode; masked mode always does.
-    pub checking: Checking,
-}
-
-impl Wish {
-    /// The same, with so many results of a search.
-    #[must_use]
-    pub fn k(self, k: usize) -> Self {
-        Self { k, ..self }
-    }
-
-    /// The same, with this part of the true nearest.
-    #[must_use]
-    pub fn recall(self, recall: f64) -> Self {
-        Self { recall, ..self }
-    }
-
-    /// The same, with so many searches of a typical client.
-    #[must_use]
-    pub fn queries(self, queries: u64) -> Self {
-        Self { queries, ..self }
-    }
-
-    /// The same, with this way to buckets, or the one that the planner chooses.
-    #[must_use]
-    pub fn routing(self, routing: Option<Routing>) -> Self {
-        Self { routing, ..self }
-    }
-
-    /// The same, with a second look at so many candidates, or none.
-    #[must_use]
-    pub fn second_look(self, second_look: Option<u32>) -> Self {
-        Self {
-            second_look,
-            ..self
-        }
-    }
-
-    /// The same, with scores that are checked so.
-    #[must_use]
-    pub fn checking(self, checking: Checking) -> Self {
-        Self { checking, ..self }
-    }
-
-    /// Refuses a recall that is no share.
-    pub(crate) fn check_recall(&self) -> Result<(), Error> {
-        if self.recall > 0.0 && self.recall < 1.0 {
-            return Ok(());
-        }
-        Err(Error::Recall(self.recall))
-    }
-
-    /// The recall wished for, as the manifest keeps it.
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "a share in millionths"
-    )]
-    pub(crate) fn millionths(&self) -> u32 {
-        ((self.recall * 1e6).round() as u32).clamp(1, 999_999)
-    }
-}
-
-impl Default for Wish {
-    fn default() -> Self {
-        Self {
-            k: 10,
-            recall: 0.95,
-            queries: 100,
-            routing: None,
-            second_look: None,
-            checking: Checking::Sums,
-        }
-    }
-}
+pub use wish::Wish;
 
 /// The cheapest candidate, the others, and the download to compare them with.
 #[derive(Clone, Debug)]
@@ -384,6 +296,7 @@ fn download_cost(n: usize, dim: usize, codec: Codec) -> Cost {
 mod tests {
     use super::*;
     use sordino_index::manifest::Packing;
+    use sordino_index::manifest::Routing;
 
     #[test]
     fn the_cheapest_candidate_is_chosen_and_more_queries_mean_fewer_clusters() {
