@@ -4,7 +4,6 @@
 //! post a vector and get ids and scores.
 
 mod asked;
-mod follow;
 mod health;
 mod http;
 mod places;

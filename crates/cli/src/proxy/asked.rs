@@ -1,17 +1,11 @@
 //! A request while it is searched for: its vectors one by one, and who waits for them.
 
 use super::request::Wanted;
-use super::results::Hit;
+use super::results::{Answer, Hit};
 use crate::Error;
 use sordino_search::{Error as Search, SearchBatch};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use tokio::sync::oneshot;
-
-/// The results for each vector of a request, and the oldest version that any of them is of.
-pub(super) struct Answer {
-    pub(super) version: u64,
-    pub(super) found: Vec<Vec<Hit>>,
-}
 
 pub(super) type Reply = Result<Answer, Error>;
 

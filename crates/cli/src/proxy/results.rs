@@ -1,10 +1,15 @@
 //! The body of an answer.
 
-use super::searcher::Answer;
 use crate::index::known_attributes;
 use serde::Serialize;
 use serde_json::{Map, Value};
 use sordino_search::{Client, Found, Id};
+
+/// The results for each vector of a request, and the oldest version that any of them is of.
+pub(super) struct Answer {
+    pub(super) version: u64,
+    pub(super) found: Vec<Vec<Hit>>,
+}
 
 #[derive(Serialize)]
 pub(super) struct Results<'a> {

@@ -4,8 +4,7 @@
 //! vectors are searched for by all threads and do not keep others waiting.
 
 use super::asked::Asked;
-pub(super) use super::asked::{Answer, Refused, Reply};
-use super::follow;
+pub(super) use super::asked::{Refused, Reply};
 use super::health::{Condition, Health};
 use super::problem::Problem;
 use super::request::{Shape, Wanted};
@@ -17,13 +16,16 @@ use sordino_search::{Error as Search, Question, ReaderKeys, Session, SessionOpti
 use std::{
     collections::VecDeque,
     sync::atomic::{AtomicUsize, Ordering},
-    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
-    time::Instant,
+    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak},
+    time::{Duration, Instant},
 };
 use tokio::sync::oneshot;
 
 /// Searches at a time, each on a connection of its own: the server answers them in one pass.
 const SEARCHES: usize = 8;
+
+/// The pause between two looks for a new version. It does not depend on searches, so that the server learns nothing of when they are.
+const LOOK: Duration = Duration::from_secs(2);
 
 /// Requests that wait.
 const WAITING: usize = 64;
@@ -34,11 +36,11 @@ pub(super) struct Searcher {
 }
 
 pub(super) struct Shared {
-    pub(super) session: Session<Endpoint>,
+    session: Session<Endpoint>,
     waiting: Mutex<VecDeque<Arc<Asked>>>,
     more: Condvar,
     seen: Mutex<Seen>,
-    pub(super) condition: Condition,
+    condition: Condition,
     /// The threads that search. One ends only by a fault.
     threads: AtomicUsize,
 }
@@ -74,7 +76,7 @@ impl Searcher {
         if shared.is_local() {
             let weak = Arc::downgrade(&shared);
             let thread = std::thread::Builder::new().name("sordino-look".to_owned());
-            thread.spawn(move || follow::look(&weak))?;
+            thread.spawn(move || Shared::look(&weak))?;
         }
         for _ in 0..SEARCHES {
             let counted = Counted::of(&shared);
@@ -174,6 +176,24 @@ impl Shared {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Looks for new versions of an index that is here as a whole, for whose searches no server is asked, until the searches have ended.
+    fn look(shared: &Weak<Self>) {
+        loop {
+            std::thread::sleep(LOOK);
+            let Some(shared) = shared.upgrade() else {
+                return;
+            };
+            let begun = Instant::now();
+            let batch = shared.session.batch();
+            // A look that fails is followed by the next.
+            let looked = batch.and_then(|batch| shared.session.refresh_in(&batch.until(begun)));
+            if looked.is_ok() {
+                shared.notice();
+            }
+            shared.condition.looked(begun, looked);
+        }
+    }
+
     /// Waits for the next vector to be searched for.
     fn take(&self) -> (Arc<Asked>, usize) {
         let mut waiting = self.waiting();
@@ -219,7 +239,7 @@ impl Shared {
     }
 
     /// Notices the version that the session is at, so that nobody who asks for it waits for a newer one.
-    pub(super) fn notice(&self) {
+    fn notice(&self) {
         let client = self.session.client();
         let manifest = client.manifest();
         let new = Seen {

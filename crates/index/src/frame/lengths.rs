@@ -1,6 +1,5 @@
 //! The lengths of rows as codes of 16 bits.
 
-use super::RowScale;
 use crate::Error;
 use crate::code::SCALES_HEAD_LEN;
 
@@ -70,26 +69,6 @@ impl Lengths {
         f64::from_bits(least.to_bits() + (u64::from(steps) << unit)) as f32
     }
 
-    /// The row of a code, of a residual to the centre: its length is half a step below the number at most and on average.
-    #[must_use]
-    #[expect(clippy::cast_possible_truncation, reason = "the nearest")]
-    pub fn row(self, code: u16) -> RowScale {
-        let scale = self.length(code);
-        let mut constant = 0.0;
-        if code > 0 {
-            let before = f64::from(self.length(code - 1).max(scale / 2.0));
-            // The first code stands for all that is shorter.
-            let before = if code == 1 { f64::from(scale) } else { before };
-            let length = (before + f64::from(scale)) / 2.0;
-            constant = (length * length / f64::from(scale)) as f32;
-        }
-        RowScale {
-            base: 0,
-            scale,
-            constant,
-        }
-    }
-
     /// The encoding, little-endian.
     #[must_use]
     pub fn to_bytes(self) -> [u8; Self::LEN] {
@@ -123,6 +102,7 @@ fn exponent(length: f64) -> i16 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::frame::RowScale;
 
     #[test]
     fn a_length_is_off_by_a_part_of_itself() {
@@ -141,7 +121,7 @@ mod tests {
             let step = f64::exp2(-f64::from(bits));
             for length in lengths {
                 let code = coder.code(length);
-                let row = coder.row(code);
+                let row = RowScale::of_length(coder, code);
                 let over = f64::from(row.scale) / length;
                 assert!(
                     (1.0..1.0 + step * 1.001).contains(&over),
@@ -153,7 +133,7 @@ mod tests {
                 let off = square / (length * length) - 1.0;
                 assert!(off.abs() < 1.1 * step, "{length}: {off}");
             }
-            assert_eq!(coder.row(coder.code(0.0)), RowScale::default());
+            assert_eq!(RowScale::of_length(coder, coder.code(0.0)), RowScale::default());
         }
     }
 
@@ -161,7 +141,7 @@ mod tests {
     fn every_code_is_a_number_and_they_ascend() {
         for (least, bits) in [(-120, 14), (120, 14), (-120, 8), (0, 12), (120, 10)] {
             let coder = Lengths { least, bits };
-            let all = (0..=u16::MAX).map(|code| coder.row(code));
+            let all = (0..=u16::MAX).map(|code| RowScale::of_length(coder, code));
             let all: Vec<RowScale> = all.collect();
             let usable = all.iter().filter(|row| row.scale < 1e36);
             assert!(usable.clone().all(|row| row.constant.is_finite()));

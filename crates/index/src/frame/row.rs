@@ -19,6 +19,26 @@ pub struct RowScale {
 }
 
 impl RowScale {
+    /// The row of a code, of a residual to the centre: its length is half a step below the number at most and on average.
+    #[must_use]
+    #[expect(clippy::cast_possible_truncation, reason = "the nearest")]
+    pub fn of_length(lengths: Lengths, code: u16) -> Self {
+        let scale = lengths.length(code);
+        let mut constant = 0.0;
+        if code > 0 {
+            let before = f64::from(lengths.length(code - 1).max(scale / 2.0));
+            // The first code stands for all that is shorter.
+            let before = if code == 1 { f64::from(scale) } else { before };
+            let length = (before + f64::from(scale)) / 2.0;
+            constant = (length * length / f64::from(scale)) as f32;
+        }
+        Self {
+            base: 0,
+            scale,
+            constant,
+        }
+    }
+
     /// Reads the bases and scales of rows, as they are sealed.
     ///
     /// # Errors
@@ -36,7 +56,7 @@ impl RowScale {
         if metric == Metric::Cosine {
             let lengths = Lengths::from_bytes(head)?;
             let (rows, _) = rows.as_chunks();
-            let row = |&code| lengths.row(u16::from_le_bytes(code));
+            let row = |&code| Self::of_length(lengths, u16::from_le_bytes(code));
             return Ok(rows.iter().map(row).collect());
         }
         let scales = Scales::from_bytes(head)?;

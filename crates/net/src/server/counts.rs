@@ -7,13 +7,17 @@ use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
-use prometheus_client::metrics::histogram::Histogram;
+use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use prometheus_client::registry::{Registry, Unit};
 
 use sordino_index::manifest::Manifest;
 
-use super::metrics::seconds;
 use crate::IndexName;
+
+/// Times from half a millisecond to four seconds.
+pub(crate) fn seconds() -> Histogram {
+    Histogram::new(exponential_buckets(0.0005, 2.0, 14))
+}
 
 /// The series that have an index's name as their label. Only indexes that are open have any.
 #[derive(Clone, Debug)]

@@ -14,7 +14,7 @@ use prometheus_client::registry::{Registry, Unit};
 
 use sordino_index::manifest::Manifest;
 
-use super::counts::ByIndex;
+use super::counts::{ByIndex, seconds};
 use crate::Refusal;
 
 /// The counts of one service.
@@ -205,11 +205,6 @@ impl Metrics {
         let _ = encode(&mut text, &self.registry);
         text
     }
-}
-
-/// Times from half a millisecond to four seconds.
-pub(crate) fn seconds() -> Histogram {
-    Histogram::new(exponential_buckets(0.0005, 2.0, 14))
 }
 
 /// Bytes of memory that the process has in use; 0 where the system does not say it in this form.

@@ -1,11 +1,11 @@
 //! Requests in flight, and the share that each who asks may have of them.
 
 use std::collections::HashMap;
+use std::hash::Hash;
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::address::holder;
-use super::shares::release;
 
 /// For whom a request is answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -34,6 +34,16 @@ impl Asker {
             Self::Owner(index) => (4, index.into()),
         };
         kind << KIND | number
+    }
+}
+
+/// One fewer; none leaves nothing behind.
+pub(crate) fn release<K: Eq + Hash>(counts: &mut HashMap<K, usize>, key: &K) {
+    if let Some(count) = counts.get_mut(key) {
+        *count -= 1;
+        if *count == 0 {
+            counts.remove(key);
+        }
     }
 }
 

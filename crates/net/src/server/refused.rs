@@ -4,14 +4,10 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
 use sordino_index::Error;
-use tonic::body::Body;
-use tonic::codegen::http;
 use tonic::metadata::MetadataValue;
 use tonic::{Code, Status};
 
-use super::peer::Peer;
 use super::rate::Rate;
-use super::shared::Shared;
 use crate::Refusal;
 use crate::protocol::{REFUSAL, STALE};
 
@@ -84,32 +80,6 @@ impl Refusal {
         let name = MetadataValue::from_static(self.name());
         status.metadata_mut().insert(REFUSAL, name);
         status
-    }
-}
-
-impl Shared {
-    /// Counts a refusal, says it to the operator, and makes the reply of it.
-    pub(super) fn refuse(&self, peer: &Peer, refusal: Refusal) -> http::Response<Body> {
-        self.refused(peer, &Refused::By(refusal)).into_http()
-    }
-
-    pub(super) fn refused(&self, peer: &Peer, refused: &Refused) -> Status {
-        let reason = refused.reason();
-        self.metrics.refused(reason);
-        // The index refuses only what was asked by whoever may, and counts against its rate.
-        if let Refused::By(reason) = refused {
-            peer.heed(*reason);
-        }
-        let (address, name) = (peer.address, reason.name());
-        if let Refused::Message(error @ Error::File { .. }) = refused {
-            tracing::error!(%error, "a file of an index could not be read or written");
-        }
-        if reason.is_passing() {
-            tracing::debug!(reason = name, %address, "request refused");
-        } else if let Some(left_out) = self.lines.take() {
-            tracing::info!(reason = name, %address, left_out, "request refused");
-        }
-        refused.status()
     }
 }
 

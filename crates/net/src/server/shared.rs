@@ -5,14 +5,17 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use bytes::Bytes;
-use tonic::codegen::http::HeaderMap;
+use tonic::Status;
+use tonic::body::Body;
+use tonic::codegen::http::{self, HeaderMap};
 
 use super::askers::Askers;
 use super::door::Door;
 use super::hosted::Hosted;
 use super::metrics::Metrics;
 use super::places::Places;
-use super::refused::Lines;
+use super::peer::Peer;
+use super::refused::{Lines, Refused};
 use super::steps::Steps;
 use crate::protocol::INDEX;
 use crate::schema::HelloReply;
@@ -239,5 +242,31 @@ impl Shared {
             Served::One(hosted) => hosted.longest_call(),
             Served::Several(several) => several.longest.load(Ordering::Relaxed),
         }
+    }
+}
+
+impl Shared {
+    /// Counts a refusal, says it to the operator, and makes the reply of it.
+    pub(super) fn refuse(&self, peer: &Peer, refusal: Refusal) -> http::Response<Body> {
+        self.refused(peer, &Refused::By(refusal)).into_http()
+    }
+
+    pub(super) fn refused(&self, peer: &Peer, refused: &Refused) -> Status {
+        let reason = refused.reason();
+        self.metrics.refused(reason);
+        // The index refuses only what was asked by whoever may, and counts against its rate.
+        if let Refused::By(reason) = refused {
+            peer.heed(*reason);
+        }
+        let (address, name) = (peer.address, reason.name());
+        if let Refused::Message(error @ sordino_index::Error::File { .. }) = refused {
+            tracing::error!(%error, "a file of an index could not be read or written");
+        }
+        if reason.is_passing() {
+            tracing::debug!(reason = name, %address, "request refused");
+        } else if let Some(left_out) = self.lines.take() {
+            tracing::info!(reason = name, %address, left_out, "request refused");
+        }
+        refused.status()
     }
 }

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::Notify;
 
-use super::places::Asker;
+use super::places::{Asker, release};
 
 /// A bounded number of places, shared between addresses, and within an address between connections.
 ///
@@ -220,16 +220,6 @@ impl Taken {
 
 fn count<K: Eq + Hash>(counts: &HashMap<K, usize>, key: &K) -> usize {
     counts.get(key).copied().unwrap_or(0)
-}
-
-/// One fewer; none leaves nothing behind.
-pub(crate) fn release<K: Eq + Hash>(counts: &mut HashMap<K, usize>, key: &K) {
-    if let Some(count) = counts.get_mut(key) {
-        *count -= 1;
-        if *count == 0 {
-            counts.remove(key);
-        }
-    }
 }
 
 /// One of the places. It is given back when it is dropped.
