@@ -72,6 +72,7 @@ scripts/import_cycles.py
 scripts/sizes.py
 scripts/openings.py
 scripts/pointers.py
+scripts/crate_map.py --check
 
 step "lints"
 # With all that the command can have, which brings its other features with it; the tests are of the command without.

@@ -73,7 +73,7 @@ def constants():
     constant("index/src/checks.rs", r"statistical_bound\(sigma, rows, -([\d.]+)\)", float(CHECKS))
     constant("index/src/checks/held.rs", r"log2_failure = -([\d.]+) -", float(CHECKS))
     constant("index/src/checks/balance.rs", r"self\.bound\(-([\d.]+) -", float(CHECKS))
-    constant("owner/src/plan/beside.rs", r"SEGMENT: usize = 1 << (\d+)", SEGMENT)
+    constant("owner/src/plan/record_bytes.rs", r"SEGMENT: usize = 1 << (\d+)", SEGMENT)
     constant("owner/src/plan/segments.rs", r"FIRST: usize = (\d+)", FIRST)
     constant("owner/src/plan/segments.rs", r"NEXT: usize = (\d+)", NEXT)
     constant("index/src/public_key.rs", r"SIGNATURE_LEN: usize = (\d+)", SIGNATURE)

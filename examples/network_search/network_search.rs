@@ -138,7 +138,7 @@ fn search_all(args: &Args) -> Result<(), Box<dyn Error>> {
 }
 
 /// Time and bytes of a mode's searches, each on average.
-struct Measured {
+struct Measurement {
     recall: f64,
     time: Duration,
     once: usize,
@@ -151,7 +151,7 @@ fn searches(
     keys: &OwnerKeys,
     queries: &Vectors,
     truth: &Truth,
-) -> Result<Measured, Box<dyn Error>> {
+) -> Result<Measurement, Box<dyn Error>> {
     let mut connection = party.connect()?;
     let client = Client::connect(&mut connection, &keys.reader(), None)?;
     let before = connection.traffic();
@@ -164,7 +164,7 @@ fn searches(
     }
     let time = start.elapsed();
     let now = connection.traffic();
-    Ok(Measured {
+    Ok(Measurement {
         recall,
         time: time / u32::try_from(queries.len())?,
         once: client.bytes_once(),
@@ -179,7 +179,7 @@ fn searches(
     })
 }
 
-impl Measured {
+impl Measurement {
     fn print(&self, json: bool, name: &str, mode: Mode, metrics: &str) {
         let each = |bytes: u64| bytes.div_ceil(self.searches) as f64 / 1e3;
         let (up, down) = (each(self.traffic.up), each(self.traffic.down));

@@ -6,7 +6,7 @@ use serde_json::json;
 use sordino_search::plan::{Bytes, break_even};
 
 use crate::Set;
-use crate::run::Measured;
+use crate::run::Measurement;
 
 /// The reference's stages in milliseconds: Opaque-Go, batch search of 100,000 uniform vectors, 64
 /// clusters, on 12 cores of an Apple M4 Pro. It fetches 54 to 158 MB a query in plain sight of the
@@ -22,7 +22,7 @@ const REFERENCE: [(&str, &str); 7] = [
 ];
 
 /// One object with all that was measured.
-pub(crate) fn json(set: &Set, measured: &Measured) -> serde_json::Value {
+pub(crate) fn json(set: &Set, measured: &Measurement) -> serde_json::Value {
     let stages = &measured.stages;
     json!({
         "set": set.name,
@@ -58,14 +58,14 @@ pub(crate) fn json(set: &Set, measured: &Measured) -> serde_json::Value {
 }
 
 /// The table of all modes, and what the server could see.
-pub(crate) fn print(set: &Set, all: &[Measured]) {
+pub(crate) fn print(set: &Set, all: &[Measurement]) {
     table(set, all);
     shortfalls(set, all);
     seen(all);
 }
 
 /// A column for each mode.
-fn table(set: &Set, all: &[Measured]) {
+fn table(set: &Set, all: &[Measurement]) {
     println!(
         "{}: {} x {}, {} queries, medians; milliseconds",
         set.name,
@@ -73,7 +73,7 @@ fn table(set: &Set, all: &[Measured]) {
         set.base.dim(),
         all[0].queries
     );
-    let row = |name: &str, reference: &str, cell: &dyn Fn(&Measured) -> String| {
+    let row = |name: &str, reference: &str, cell: &dyn Fn(&Measurement) -> String| {
         print!("  {name:<26}{reference:>12}");
         all.iter()
             .for_each(|measured| print!("{:>14}", cell(measured)));
@@ -81,7 +81,7 @@ fn table(set: &Set, all: &[Measured]) {
     };
     row("mode", "reference", &|m| m.mode.to_owned());
     row("centroids", "plaintext", &|m| m.centroids.to_owned());
-    let stages: [fn(&Measured) -> Duration; 7] = [
+    let stages: [fn(&Measurement) -> Duration; 7] = [
         |m| m.stages.encrypt,
         |m| m.stages.scores,
         |m| m.stages.decrypt,
@@ -130,7 +130,7 @@ fn table(set: &Set, all: &[Measured]) {
 }
 
 /// Why some modes do not find as much as was asked for.
-fn shortfalls(set: &Set, all: &[Measured]) {
+fn shortfalls(set: &Set, all: &[Measurement]) {
     for measured in all.iter().filter(|measured| !measured.reached) {
         println!(
             "\n  {} ({} centroids) stays below the recall asked for. A cluster holds what is \
@@ -149,7 +149,7 @@ fn shortfalls(set: &Set, all: &[Measured]) {
 }
 
 /// The server's view of each mode, and whether it was the same for all queries.
-fn seen(all: &[Measured]) {
+fn seen(all: &[Measurement]) {
     println!("\n  what the server could see");
     for measured in all {
         let same = if measured.identical {
@@ -172,7 +172,7 @@ fn seen(all: &[Measured]) {
 }
 
 /// The things that a server sees in this mode, and those that it does not.
-fn saw(measured: &Measured) -> (&'static str, &'static str) {
+fn saw(measured: &Measurement) -> (&'static str, &'static str) {
     match (measured.mode, measured.centroids) {
         ("sealed", "downloaded") => (
             "that a search happened, and when",
@@ -198,7 +198,7 @@ fn saw(measured: &Measured) -> (&'static str, &'static str) {
     }
 }
 
-fn download(measured: &Measured) -> sordino_search::plan::Cost {
+fn download(measured: &Measurement) -> sordino_search::plan::Cost {
     sordino_search::plan::Cost {
         once: measured.download_all,
         up: 0,

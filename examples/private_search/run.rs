@@ -15,7 +15,7 @@ use sordino_search::{Step, build};
 use crate::Set;
 
 /// The measurements of one mode. Times are medians over the queries.
-pub(crate) struct Measured {
+pub(crate) struct Measurement {
     pub mode: &'static str,
     pub centroids: &'static str,
     pub k: usize,
@@ -40,7 +40,7 @@ pub(crate) struct Measured {
 }
 
 /// Plans, builds, serves and searches a sealed index.
-pub(crate) fn sealed(set: &Set, wish: Wish) -> Result<Measured, Error> {
+pub(crate) fn sealed(set: &Set, wish: Wish) -> Result<Measurement, Error> {
     let plan = Plan::new(set.base.len(), set.base.dim(), wish)?;
     let (keys, mut rng) = (keys(), rng());
     let start = Instant::now();
@@ -58,7 +58,7 @@ pub(crate) fn sealed(set: &Set, wish: Wish) -> Result<Measured, Error> {
 }
 
 /// Builds, serves and searches a routed index.
-pub(crate) fn routed(set: &Set, wish: Wish) -> Result<Measured, Error> {
+pub(crate) fn routed(set: &Set, wish: Wish) -> Result<Measurement, Error> {
     let (keys, mut rng) = (keys(), rng());
     let start = Instant::now();
     let built = build::routed(&mut rng, &keys, &set.base, wish, &mut |_| ())?;
@@ -69,7 +69,7 @@ pub(crate) fn routed(set: &Set, wish: Wish) -> Result<Measured, Error> {
 }
 
 /// Builds, serves and searches a local index.
-pub(crate) fn local(set: &Set, k: usize) -> Result<Measured, Error> {
+pub(crate) fn local(set: &Set, k: usize) -> Result<Measurement, Error> {
     let keys = keys();
     let start = Instant::now();
     let index = build::local(&mut rng(), &keys, &set.base, k, &mut |_| ())?;
@@ -77,7 +77,7 @@ pub(crate) fn local(set: &Set, k: usize) -> Result<Measured, Error> {
 }
 
 /// Builds, serves and searches an open index.
-pub(crate) fn open(set: &Set, k: usize, packing: Packing) -> Result<Measured, Error> {
+pub(crate) fn open(set: &Set, k: usize, packing: Packing) -> Result<Measurement, Error> {
     let keys = keys();
     let start = Instant::now();
     let index = build::open(&mut rng(), &keys, &set.base, k, packing, &mut |_| ())?;
@@ -85,7 +85,7 @@ pub(crate) fn open(set: &Set, k: usize, packing: Packing) -> Result<Measured, Er
 }
 
 /// Builds, serves and searches a masked index.
-pub(crate) fn masked(set: &Set, k: usize, packing: Packing) -> Result<Measured, Error> {
+pub(crate) fn masked(set: &Set, k: usize, packing: Packing) -> Result<Measurement, Error> {
     let keys = keys();
     let start = Instant::now();
     let index = build::masked(&mut rng(), &keys, &set.base, k, packing, &mut |_| ())?;
@@ -93,7 +93,12 @@ pub(crate) fn masked(set: &Set, k: usize, packing: Packing) -> Result<Measured, 
 }
 
 /// Connects a client and makes every query of the set.
-fn search(set: &Set, keys: &OwnerKeys, index: Index, build: Duration) -> Result<Measured, Error> {
+fn search(
+    set: &Set,
+    keys: &OwnerKeys,
+    index: Index,
+    build: Duration,
+) -> Result<Measurement, Error> {
     let server = Server::new(index)?;
     let mut transport = InProcess::new(&server);
     let start = Instant::now();
@@ -123,7 +128,7 @@ fn search(set: &Set, keys: &OwnerKeys, index: Index, build: Duration) -> Result<
     let stage = |of: fn(&Stages) -> Duration| median(stages.iter().map(of).collect());
     let manifest = client.manifest();
     let (clusters, probes, centroids, code) = layout(&manifest.mode);
-    Ok(Measured {
+    Ok(Measurement {
         mode: manifest.mode.kind().name(),
         centroids,
         k,

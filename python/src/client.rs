@@ -19,15 +19,15 @@ use crate::transport::Moved;
 use crate::vectors::metric_name;
 
 mod answer;
-mod asked;
 mod here;
 mod open;
+mod query;
 mod remote;
 
 use answer::{Answer, answer};
-use asked::Asked;
 use here::Here;
 use open::{Open, Server, check};
+use query::Asked;
 use remote::Remote;
 
 /// The most bytes of downloads that a cache keeps.

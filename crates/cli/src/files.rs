@@ -1,7 +1,7 @@
 //! Files that are read and written whole, by one command at a time.
 
-pub(crate) use crate::whole::target;
-use crate::{Error, whole::Whole};
+pub(crate) use crate::atomic_file::target;
+use crate::{Error, atomic_file::AtomicFile};
 use sordino_search::{Bytes, Disk, Files};
 use std::{
     fs::File,
@@ -31,17 +31,17 @@ pub(crate) fn read(path: &Path, most: u64) -> io::Result<Bytes> {
 
 /// Puts a whole file in the place of an old one. A new one is for all whom the system's mask lets read it.
 pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<(), Error> {
-    let written = Whole::new(path).and_then(|file| put(file, bytes));
+    let written = AtomicFile::new(path).and_then(|file| put(file, bytes));
     written.map_err(Error::at(path))
 }
 
 /// Puts a whole file in the place of an old one. A new one is for its user alone.
 pub(crate) fn write_private(path: &Path, bytes: &[u8]) -> Result<(), Error> {
-    let written = Whole::private(path).and_then(|file| put(file, bytes));
+    let written = AtomicFile::private(path).and_then(|file| put(file, bytes));
     written.map_err(Error::at(path))
 }
 
-fn put(mut file: Whole, bytes: &[u8]) -> io::Result<()> {
+fn put(mut file: AtomicFile, bytes: &[u8]) -> io::Result<()> {
     file.write_all(bytes)?;
     file.finish()
 }

@@ -2,8 +2,8 @@
 
 use crate::door::{Anew, Door, differing};
 use crate::endpoint::endpoint;
-use crate::running::{self, Serve, Served, Source, Version};
 use crate::serve::owner;
+use crate::server_loop::{self, Serve, Served, Source, Version};
 use crate::{Command, Error, Output, log};
 use clap::Args as ClapArgs;
 use signal_hook::consts::TERM_SIGNALS;
@@ -71,7 +71,7 @@ version when all have it. Signals are those of `sordino serve`.";
 /// listened on.
 pub fn run(args: Args, output: Output) -> Result<(), Error> {
     let owner = owner(&args.key)?;
-    let mut signals = running::signals()?;
+    let mut signals = server_loop::signals()?;
     let exporter = args.door.exporter()?;
     let roots = args.shard_roots.as_deref();
     let servers = args.shards.iter().map(|servers| {
@@ -104,7 +104,7 @@ pub fn run(args: Args, output: Output) -> Result<(), Error> {
         }
     };
     let service = Service::over(shards, server, &args.door.access()?, limits)?;
-    let running = running::listen(&args.door, exporter, |listen| service.listen(listen))?;
+    let running = server_loop::listen(&args.door, exporter, |listen| service.listen(listen))?;
     let (new, news) = mpsc::channel();
     std::thread::spawn(move || follow(&service, &new));
     let source = Others { args, news };

@@ -17,6 +17,7 @@ pub mod serve; // the server
 pub mod token; // tokens that allow clients something
 pub mod transparency; // logs of versions
 
+mod atomic_file;
 mod cache;
 mod checks;
 mod door;
@@ -28,14 +29,13 @@ mod mode;
 mod notify;
 mod numbers;
 mod output;
-mod owned; // an index that is changed
+mod owned_index; // an index that is changed
 mod pin;
 mod place; // of an index
 mod random;
-mod running;
 mod second_look;
+mod server_loop;
 mod stdio; // standard input and output
-mod whole;
 
 pub use arguments::{Arguments, Command};
 pub use error::{Error, FAILURE, INTEGRITY, INTERRUPTED, SERVER, SUCCESS, USAGE};

@@ -6,7 +6,7 @@ use crate::{Error, Output, checks::Checks, numbers, second_look::Look};
 use clap::Args as ClapArgs;
 use line::{Line, Seconds};
 use serde::Serialize;
-use sordino_search::plan::{Beside, Bytes, Plan, Retrieval, Row, Speed, Terms, Wish};
+use sordino_search::plan::{Bytes, Plan, RecordBytes, Retrieval, Row, Speed, Terms, Wish};
 use sordino_search::vectors::{ColumnNames, Reader};
 use std::{path::PathBuf, time::Duration};
 
@@ -136,7 +136,7 @@ pub fn run(args: &Args, output: Output) -> Result<(), Error> {
         .queries(args.queries)
         .second_look(args.look.candidates)
         .checking(args.checks.into());
-    let mut plan = Plan::new(n, dim, wish)?.with_beside(Beside {
+    let mut plan = Plan::new(n, dim, wish)?.with_beside(RecordBytes {
         id: args.id_bytes,
         attributes: args.attribute_bytes,
     });

@@ -3,9 +3,9 @@
 //! It holds the reader's key, what is downloaded once, and one connection. Programs need none of that: they
 //! post a vector and get ids and scores.
 
-mod asked;
 mod health;
 mod http;
+mod job;
 mod places;
 mod problem;
 mod request;

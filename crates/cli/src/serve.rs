@@ -8,7 +8,7 @@ mod tenants;
 use crate::door::{Anew, Door, differing};
 use crate::error::FAILURE;
 use crate::place::Place;
-use crate::running::{self, Serve, Served, Source, Version};
+use crate::server_loop::{self, Serve, Served, Source, Version};
 use crate::{Command, Error, Output, keys, log, numbers};
 use clap::Args as ClapArgs;
 use current::Current;
@@ -97,7 +97,7 @@ pub fn run(args: Args, output: Output) -> Result<(), Error> {
     };
     let owner = owner(key)?;
     // Before anything listens, so that a signal is not lost.
-    let signals = running::signals()?;
+    let signals = server_loop::signals()?;
     // Open while the index is loaded, so that whoever asks is told that it is not ready.
     let exporter = args.door.exporter()?;
     let place = Place::of(&index)?;
@@ -116,7 +116,7 @@ pub fn run(args: Args, output: Output) -> Result<(), Error> {
         let accepting = service.accept_changes(&index, &owner, most);
         accepting.map_err(&named)?;
     }
-    let running = running::listen(&args.door, exporter, |listen| service.listen(listen))?;
+    let running = server_loop::listen(&args.door, exporter, |listen| service.listen(listen))?;
     let following = match afar {
         false => Following::Here(Box::new((owner, current))),
         true => Following::There(follow_from_afar(service, owner, current)),

@@ -10,7 +10,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use clap::{Args as ClapArgs, Subcommand};
 use sordino_token::{Action, Algorithm, MAX_LEN, SigningKey, Token, Verifier};
 
-use crate::whole::{self, Whole};
+use crate::atomic_file::{self, AtomicFile};
 use crate::{Error, Output, files, keys};
 use claims::{Changed, Wanted, index};
 use report::Report;
@@ -175,7 +175,7 @@ pub(crate) fn read(path: &Path) -> Result<Token, Error> {
 }
 
 fn write(path: &Path, token: &Token) -> Result<(), Error> {
-    let mut file = Whole::new(path).map_err(Error::at(path))?;
+    let mut file = AtomicFile::new(path).map_err(Error::at(path))?;
     file.write_all(token.as_bytes()).map_err(Error::at(path))?;
-    whole::in_place(path, file)
+    atomic_file::in_place(path, file)
 }

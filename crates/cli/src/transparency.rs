@@ -3,7 +3,7 @@
 mod append;
 mod check;
 mod prove;
-mod seen; // the newest log that a reader has seen
+mod seen_log; // the newest log that a reader has seen
 
 use crate::{Error, Output, keys, pin::PinFile, place::Place};
 use clap::{Args as ClapArgs, Subcommand};

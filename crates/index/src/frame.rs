@@ -43,14 +43,14 @@ use zeroize::Zeroizing;
 
 use crate::manifest::MAX_BASES;
 
-mod asked;
 mod encoding;
 mod lengths;
+mod query;
 mod row;
 mod scale;
 
-pub use asked::Asked;
 pub use lengths::Lengths;
+pub use query::FrameQuery;
 pub use row::RowScale;
 pub use scale::Scales;
 

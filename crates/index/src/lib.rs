@@ -44,12 +44,18 @@ pub mod content_key;
 /// The content keys of a version.
 #[cfg(feature = "secret")]
 pub mod contents;
+/// Opened buckets.
+#[cfg(feature = "secret")]
+pub mod decoded_rows;
 /// The owner's list of readers, groups and labels.
 #[cfg(feature = "secret")]
 pub mod directory;
 /// The centre and the bases that vectors are stored relative to.
 #[cfg(feature = "secret")]
 pub mod frame;
+/// Codes of downloaded vectors.
+#[cfg(feature = "secret")]
+pub mod hamming_codes;
 /// Record ids as they are stored.
 #[cfg(feature = "secret")]
 pub mod ids;
@@ -68,9 +74,6 @@ pub mod members;
 /// Sets of numbers: rows, and ids that are numbers.
 #[cfg(feature = "secret")]
 pub mod numbers;
-/// Opened buckets.
-#[cfg(feature = "secret")]
-pub mod opened;
 /// Opened payloads.
 #[cfg(feature = "secret")]
 pub mod opener;
@@ -113,12 +116,9 @@ pub mod seal;
 /// Choices that no branch shows.
 #[cfg(feature = "secret")]
 pub mod select;
-/// Codes of downloaded vectors.
-#[cfg(feature = "secret")]
-pub mod sketched;
 
-mod ascending;
 mod bytes;
+mod elias_fano;
 mod error;
 mod index;
 #[cfg(feature = "secret")]

@@ -5,7 +5,7 @@
 //! ones by their places.
 
 use crate::Error;
-use crate::ascending::{Ascending, bits, set};
+use crate::elias_fano::{EliasFano, bits, set};
 use crate::manifest::{ALONG_BITS, Grid};
 use crate::residual::{Parts, Spread};
 use zeroize::{Zeroize, ZeroizeOnDrop};
@@ -18,7 +18,7 @@ pub struct Members {
     slots: usize,
     /// Bytes of a cluster.
     len: usize,
-    rows: Ascending,
+    rows: EliasFano,
     bytes: Vec<u8>,
 }
 

@@ -1,20 +1,20 @@
 //! The server's end. It has no key of the owner or of readers: its secrets are its certificate's and those of logins.
 
 // A service on its ports
+mod connections;
 mod exporter;
 mod grpc;
+mod handshake;
 mod health;
-mod hosted;
 #[cfg(feature = "tls")]
 mod identity;
-mod incoming;
 mod indexes;
-mod opening;
 mod reply;
 mod running;
+mod served_index;
 mod service;
+mod service_state;
 mod shards;
-mod shared;
 
 // Who may ask
 mod askers;
@@ -28,21 +28,21 @@ mod verifier;
 
 // Bounds on what is in flight
 mod address;
+mod admission;
 mod batcher;
-mod door;
 mod limits;
 mod peer;
 mod places;
 mod rate;
 mod shares;
 mod terms;
-mod watched;
+mod timed_stream;
 
 // Changes by the owner, counts, refusals
 mod changes;
 mod counts;
 mod metrics;
-mod refused;
+mod rejection;
 
 pub use exporter::Exporter;
 #[cfg(feature = "tls")]
@@ -52,7 +52,7 @@ pub use limits::Limits;
 #[cfg(feature = "client")]
 pub(crate) use logins::{Entrant, Logins, rate};
 #[cfg(all(test, feature = "client"))]
-pub(crate) use refused::Refused;
+pub(crate) use rejection::Rejection;
 pub use running::{Listen, Running};
 pub use service::Service;
 pub use shards::Shards;

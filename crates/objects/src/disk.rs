@@ -14,7 +14,7 @@ use tokio_stream::StreamExt;
 
 use crate::Objects;
 use crate::age::Clock;
-use crate::reading::fault;
+use crate::download::fault;
 
 /// The names in an index's folder that are treated each in their way.
 const CURRENT: &str = "CURRENT";

@@ -11,11 +11,11 @@ use object_store::{ClientOptions, ObjectMeta, ObjectStore, ObjectStoreExt, Retry
 use sordino_index::folder::Folder;
 
 use crate::age::GRACE;
-use crate::bounded::Bounded;
+use crate::bounded_body::BoundedBody;
 use crate::change::Change;
-use crate::reading::{Reading, fault};
-use crate::waiting::{Patience, Requests};
-use crate::writing::Writing;
+use crate::download::{Download, fault};
+use crate::retry::{Requests, RetryPolicy};
+use crate::upload::Upload;
 use crate::{Address, Error};
 
 /// An index's files in an object store, for a [`Folder`]. Copies share connections, and each is an owner of its own.
@@ -25,7 +25,7 @@ pub struct Objects {
     /// The folder's path, and the beginning of the names of its objects.
     root: PathBuf,
     prefix: Key,
-    pub(crate) patience: Patience,
+    pub(crate) patience: RetryPolicy,
     pub(crate) grace: Duration,
     change: Mutex<Change>,
 }
@@ -66,7 +66,7 @@ impl Objects {
         };
         // One that a program has chosen before stays.
         drop(rustls::crypto::ring::default_provider().install_default());
-        let patience = Patience::default();
+        let patience = RetryPolicy::default();
         let retry = RetryConfig {
             max_retries: 3,
             retry_timeout: patience.request / 2,
@@ -74,7 +74,7 @@ impl Objects {
         };
         let store = AmazonS3Builder::from_env()
             .with_bucket_name(address.bucket())
-            .with_http_connector(Bounded)
+            .with_http_connector(BoundedBody)
             .with_client_options(client_options(patience))
             .with_retry(retry);
         // The client's options replace what the environment says of them.
@@ -97,7 +97,7 @@ impl Objects {
             requests: Arc::new(Requests::new()?),
             root: address.path(),
             prefix,
-            patience: Patience::default(),
+            patience: RetryPolicy::default(),
             grace: GRACE,
             change: Mutex::default(),
         })
@@ -105,7 +105,7 @@ impl Objects {
 
     /// The same with another patience.
     #[must_use]
-    pub fn with_patience(self, patience: Patience) -> Self {
+    pub fn with_patience(self, patience: RetryPolicy) -> Self {
         Self { patience, ..self }
     }
 
@@ -151,8 +151,8 @@ impl Objects {
         (dir, text(inside.file_name()).unwrap_or_default())
     }
 
-    pub(crate) fn reading(&self, path: &Path) -> io::Result<Reading<'_>> {
-        Ok(Reading {
+    pub(crate) fn reading(&self, path: &Path) -> io::Result<Download<'_>> {
+        Ok(Download {
             store: &self.store,
             requests: &self.requests,
             patience: self.patience,
@@ -160,8 +160,8 @@ impl Objects {
         })
     }
 
-    pub(crate) fn writing(&self, path: &Path) -> io::Result<Writing<'_>> {
-        Ok(Writing {
+    pub(crate) fn writing(&self, path: &Path) -> io::Result<Upload<'_>> {
+        Ok(Upload {
             store: &self.store,
             requests: &self.requests,
             patience: self.patience,
@@ -189,7 +189,7 @@ impl Objects {
     }
 }
 
-fn client_options(patience: Patience) -> ClientOptions {
+fn client_options(patience: RetryPolicy) -> ClientOptions {
     ClientOptions::new()
         .with_timeout(patience.request)
         .with_connect_timeout(patience.request / 6)

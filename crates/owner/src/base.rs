@@ -4,9 +4,9 @@ use rand_core::CryptoRng;
 use rayon::prelude::*;
 use sordino_index::bucket::Layout;
 use sordino_index::code::Codec;
+use sordino_index::decoded_rows::DecodedRows;
 use sordino_index::frame::Frame;
 use sordino_index::manifest::{self, Routing, Sealed};
-use sordino_index::opened::Opened;
 use sordino_index::purpose::Purpose;
 use sordino_index::{Error, digest};
 use sordino_pir::{Database, Seed, simple};
@@ -14,14 +14,14 @@ use sordino_vectors::Vectors;
 use sordino_vectors::u32_of;
 
 use crate::cluster::{self, Lists};
-use crate::measured::Measured;
+use crate::measurement::Measurement;
 use crate::plan::{Plan, Way};
 use crate::probe::{SAMPLE, Sample, first_enough, reaches};
 use crate::random::random;
 use crate::rows::Rows;
 use crate::segment::{SegmentWriter, WrittenSegment};
 use crate::step::Step;
-use crate::trained::{Assigned, Trained};
+use crate::trained_centroids::{Assignment, TrainedCentroids};
 
 /// A sealed index without a tail, and its parts.
 pub(crate) struct Base {
@@ -33,7 +33,7 @@ pub(crate) struct Base {
     pub(crate) hint: Option<Vec<u8>>,
     /// Its chunks, ids and attributes.
     pub(crate) base: WrittenSegment,
-    pub(crate) measured: Measured,
+    pub(crate) measured: Measurement,
 }
 
 impl Base {
@@ -41,7 +41,7 @@ impl Base {
     pub(crate) fn new<R: CryptoRng + ?Sized>(
         rng: &mut R,
         writer: &SegmentWriter<'_>,
-        (rows, given): (&Rows, Option<Assigned>),
+        (rows, given): (&Rows, Option<Assignment>),
         plan: &Plan,
         frame: &Frame,
         progress: &mut dyn FnMut(Step),
@@ -54,7 +54,7 @@ impl Base {
             (given.trained, Some(given.lists))
         } else {
             let mut pulse = || progress(Step::Cluster);
-            let trained = Trained::new(units, chosen.clusters, random(rng), &mut pulse)?;
+            let trained = TrainedCentroids::new(units, chosen.clusters, random(rng), &mut pulse)?;
             (trained, None)
         };
         progress(Step::Assign);
@@ -95,11 +95,11 @@ impl Probes {
     ) -> Result<Self, Error> {
         let layout = plan.chosen().layout;
         let read = |plain: &Vec<u8>| {
-            let mut opened = Opened::default();
+            let mut opened = DecodedRows::default();
             layout.read(plain, frame, &mut opened)?;
             Ok(opened)
         };
-        let opened: Result<Vec<Opened>, Error> = plain.par_iter().map(read).collect();
+        let opened: Result<Vec<DecodedRows>, Error> = plain.par_iter().map(read).collect();
         let opened = opened?;
         let sample = Sample::new(frame, rows, (SAMPLE, plan.wish().k));
         let most = plan.most_probes();
@@ -130,7 +130,7 @@ impl Buckets {
         writer: &SegmentWriter<'_>,
         (rows, units): (&Rows, &Vectors),
         plan: &Plan,
-        trained: Trained,
+        trained: TrainedCentroids,
         plain: Vec<Vec<u8>>,
     ) -> Self {
         let layout = plan.chosen().layout;
@@ -193,7 +193,7 @@ impl Buckets {
             centroids: self.centroids,
             hint,
             base: self.base,
-            measured: Measured::new(
+            measured: Measurement::new(
                 (probes.recall, probes.reached),
                 plan.cost(probes.count),
                 plan.masked().map(|masked| masked.cost),
@@ -212,7 +212,7 @@ fn words(plain: &[u8]) -> impl Iterator<Item = u32> {
     })
 }
 
-impl Trained {
+impl TrainedCentroids {
     /// The contents of all buckets, by these lists or, if there are none yet, by those that it makes.
     fn filled(
         &self,

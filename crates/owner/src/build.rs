@@ -5,7 +5,7 @@ use sordino_index::manifest::Packing;
 use sordino_index::{Error, Index, Memory, OwnerKeys};
 use sordino_vectors::Vectors;
 
-use crate::measured::Measured;
+use crate::measurement::Measurement;
 use crate::plan::{self, Plan, Wish};
 use crate::spec::{Batch, Form, Spec};
 use crate::step::Step;
@@ -17,7 +17,7 @@ pub struct Built {
     /// The index, for the server.
     pub index: Index,
     /// The measurements.
-    pub measured: Measured,
+    pub measured: Measurement,
 }
 
 /// Builds an index of a stream of records, as [`Store::create`] does, and keeps no store of it. `progress` is
@@ -174,7 +174,7 @@ fn measured<R: CryptoRng + ?Sized>(
     spec: &Spec,
     batches: impl IntoIterator<Item = Result<Batch, Error>>,
     progress: &mut dyn FnMut(Step),
-) -> Result<(Index, Option<Measured>), Error> {
+) -> Result<(Index, Option<Measurement>), Error> {
     let disk = Memory::default();
     let store = Store::create_on(disk.clone(), "", rng, keys, spec, batches, progress)?;
     Ok((Index::open_on(disk, "", &keys.public())?, store.measured()))

@@ -8,7 +8,7 @@ use sordino_index::{Error, digest, residue};
 
 use crate::recall::{Noise, Recall, keys_of_units};
 use crate::rows::Rows;
-use crate::scaled::ScaledRows;
+use crate::scaled_rows::ScaledRows;
 use crate::segment::{SegmentWriter, WrittenSegment};
 use crate::step::Step;
 

@@ -6,12 +6,12 @@
 //! `j`th, added up over many queries; the deal makes the sum of weights inside groups small.
 
 /// The weight of each pair of clusters.
-pub(crate) struct Wanted {
+pub(crate) struct Demand {
     clusters: usize,
     weights: Vec<f32>,
 }
 
-impl Wanted {
+impl Demand {
     /// From the orders of clusters for some queries, best first, and the share of its nearest that a query
     /// finds first in its `j`th cluster.
     pub(crate) fn new(clusters: usize, orders: &[Vec<(u32, f32)>], gains: &[f32]) -> Self {
@@ -52,7 +52,7 @@ impl Wanted {
 
 /// A deal that is being made better.
 struct Deal<'a> {
-    wanted: &'a Wanted,
+    wanted: &'a Demand,
     groups: usize,
     group: Vec<usize>,
     /// For each cluster the weight of its pairs with the clusters of each group.
@@ -61,7 +61,7 @@ struct Deal<'a> {
 
 impl<'a> Deal<'a> {
     /// Each cluster in turn, the most wanted first, to the group with room where it weighs least.
-    fn new(wanted: &'a Wanted, groups: usize) -> Self {
+    fn new(wanted: &'a Demand, groups: usize) -> Self {
         let clusters = wanted.clusters;
         let mut deal = Self {
             wanted,
@@ -129,7 +129,7 @@ mod tests {
         let orders: Vec<Vec<(u32, f32)>> = (0..24u32)
             .map(|first| (0..6).map(|at| ((first + at) % 24, 0.0)).collect())
             .collect();
-        let wanted = Wanted::new(24, &orders, &[1.0; 6]);
+        let wanted = Demand::new(24, &orders, &[1.0; 6]);
         let dealt = wanted.dealt(6);
         let mut all = dealt.clone();
         all.sort_unstable();
@@ -146,7 +146,7 @@ mod tests {
 
     #[test]
     fn one_group_and_as_many_as_clusters_are_deals_too() {
-        let wanted = Wanted::new(5, &[vec![(1, 0.0), (2, 0.0)]], &[0.5, 0.5]);
+        let wanted = Demand::new(5, &[vec![(1, 0.0), (2, 0.0)]], &[0.5, 0.5]);
         for groups in [1, 5] {
             let mut dealt = wanted.dealt(groups);
             dealt.sort_unstable();

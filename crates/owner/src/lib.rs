@@ -17,26 +17,26 @@ mod step;
 mod base;
 mod binding;
 mod column;
-mod combined;
+mod combinations;
 mod frame;
 mod groups;
 mod payload;
 mod routed;
 mod rows;
-mod scaled;
+mod scaled_rows;
 mod segment;
 
 // Measurements and derivations of a build
 mod cluster;
-mod measured;
+mod measurement;
 mod probe;
 mod random;
 mod recall;
 mod room;
 mod sketch;
-mod trained;
+mod trained_centroids;
 
-pub use measured::{Instead, Measured};
+pub use measurement::{Alternative, Measurement};
 pub use pins::Pins;
 pub use plan::{Plan, Wish};
 pub use sordino_index::directory::{Change, Label, Reading};

@@ -14,9 +14,9 @@ use sordino_index::wire::message_len;
 use sordino_vectors::metric::Metric;
 use sordino_vectors::u32_of;
 
-mod beside;
 mod candidates;
 mod cost;
+mod record_bytes;
 mod refusal;
 mod report;
 mod retrieval;
@@ -28,10 +28,10 @@ mod table;
 mod terms;
 mod wish;
 
-pub use beside::Beside;
-pub(crate) use beside::SEGMENT;
 pub use candidates::Candidate;
 pub use cost::{Bytes, Cost, break_even};
+pub use record_bytes::RecordBytes;
+pub(crate) use record_bytes::SEGMENT;
 pub use refusal::Refusal;
 pub(crate) use retrieval::second_look;
 pub use retrieval::{Retrieval, Way};
@@ -60,7 +60,7 @@ pub struct Plan {
     payloads: Option<Retrieval>,
     /// The slots that a second look fetches, payloads included, if there is one.
     look: Option<Retrieval>,
-    beside: Beside,
+    beside: RecordBytes,
     download: Cost,
 }
 
@@ -108,7 +108,7 @@ impl Plan {
             routed: Grouping::cheapest(n, dim, &wish),
             payloads: None,
             look: Retrieval::of_look(n, dim, None, &wish)?,
-            beside: Beside::default(),
+            beside: RecordBytes::default(),
             download,
         })
     }
@@ -132,7 +132,7 @@ impl Plan {
     /// The plan for records with such ids and attributes: without this, numbers that follow one another, and no
     /// attributes. [`table`](Self::table) counts them in every mode.
     #[must_use]
-    pub fn with_beside(self, beside: Beside) -> Self {
+    pub fn with_beside(self, beside: RecordBytes) -> Self {
         Self { beside, ..self }
     }
 

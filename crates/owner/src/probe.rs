@@ -4,8 +4,8 @@
 //! serves as queries, each with itself left out of its truth and of its answer.
 
 use rayon::prelude::*;
-use sordino_index::frame::{Asked, Frame};
-use sordino_index::opened::Opened;
+use sordino_index::decoded_rows::DecodedRows;
+use sordino_index::frame::{Frame, FrameQuery};
 use sordino_vectors::metric::{Metric, length};
 use sordino_vectors::recall::{Scored, TopK};
 use sordino_vectors::{Vectors, to_f32, u32_of};
@@ -72,7 +72,7 @@ pub(crate) struct Sample<'a> {
 /// A row as a query.
 pub(crate) struct Query {
     itself: u32,
-    pub(crate) asked: Asked,
+    pub(crate) asked: FrameQuery,
     near: Nearness,
     /// The nearest other rows with their nearness, nearest first.
     truth: Vec<(u32, f64)>,
@@ -104,7 +104,7 @@ impl<'a> Sample<'a> {
             false => Vectors::new(units.dim(), lifted),
         };
         let lifted = lifted.expect("as many coordinates as before");
-        let query = |(near, (itself, asked, near_to)): (Vec<u32>, (u32, Asked, Nearness))| {
+        let query = |(near, (itself, asked, near_to)): (Vec<u32>, (u32, FrameQuery, Nearness))| {
             let others = near.iter().filter(|&&id| id != itself);
             let of = |id: u32| {
                 let id = id as usize;
@@ -183,7 +183,7 @@ impl<'a> Sample<'a> {
         &self,
         routed: &Vectors,
         centroids: &Vectors,
-        opened: &[Opened],
+        opened: &[DecodedRows],
         most: usize,
         pulse: &mut dyn FnMut(),
     ) -> Vec<f64> {
@@ -216,7 +216,7 @@ impl<'a> Sample<'a> {
 fn candidates(
     frame: &Frame,
     rows: &Rows,
-    asked: &[(u32, Asked, Nearness)],
+    asked: &[(u32, FrameQuery, Nearness)],
     most: usize,
 ) -> Vec<Vec<u32>> {
     let (n, width) = (rows.vectors.len(), frame.width());
@@ -334,10 +334,10 @@ mod tests {
         let (frame, rows, units) = rows(&data);
         let centroids = cluster::centroids(&units, 20, [1; 32], &mut || ());
         let lists = cluster::lists(&units, &centroids, &mut || ());
-        let opened: Vec<Opened> = cluster::buckets(&units, &centroids, &lists, 200)
+        let opened: Vec<DecodedRows> = cluster::buckets(&units, &centroids, &lists, 200)
             .iter()
             .map(|members| {
-                let mut opened = Opened::default();
+                let mut opened = DecodedRows::default();
                 for &row in members {
                     opened.push(&frame, row, 0, rows.vectors.row(row as usize));
                 }

@@ -7,7 +7,7 @@
 use rayon::prelude::*;
 use sordino_index::Error;
 use sordino_index::code::Codec;
-use sordino_index::frame::{Asked, Frame, RowScale};
+use sordino_index::frame::{Frame, FrameQuery, RowScale};
 use sordino_vectors::metric::Metric;
 use sordino_vectors::recall::TopK;
 use sordino_vectors::to_f32;
@@ -118,7 +118,7 @@ struct Query {
     /// The place of the row that it is.
     itself: u32,
     near: Nearness,
-    asked: Asked,
+    asked: FrameQuery,
     truth: Best,
     /// By what is scored, with the true nearness of each.
     found: TopK,
@@ -174,7 +174,7 @@ impl Recall {
         &mut self,
         frame: &Frame,
         rows: &Rows,
-        keys: impl Fn(&Asked, u64) -> Vec<f32> + Sync,
+        keys: impl Fn(&FrameQuery, u64) -> Vec<f32> + Sync,
     ) {
         let n = rows.vectors.len();
         let y = |row: usize| rows.whole(frame, row);
@@ -286,7 +286,7 @@ impl Noise {
 /// The keys of rows whose residuals are stored as these unit vectors, under noise; `asked` as its query is stored.
 pub(crate) fn keys_of_units(
     (units, scales): (&[f32], &[RowScale]),
-    (asked, query): (&Asked, &[f32]),
+    (asked, query): (&FrameQuery, &[f32]),
     noise: &Noise,
 ) -> Vec<f32> {
     let rows = units.chunks_exact(query.len()).zip(scales).enumerate();

@@ -19,15 +19,15 @@ use sordino_vectors::Vectors;
 use sordino_vectors::u32_of;
 
 use crate::cluster::{self, Lists};
-use crate::groups::Wanted;
-use crate::measured::Measured;
+use crate::groups::Demand;
+use crate::measurement::Measurement;
 use crate::plan::{Grouping, Wish};
 use crate::probe::{SAMPLE, Sample};
 use crate::random::random;
 use crate::rows::Rows;
 use crate::segment::SegmentWriter;
 use crate::step::Step;
-use crate::trained::{Assigned, Trained};
+use crate::trained_centroids::{Assignment, TrainedCentroids};
 use dealt::Dealt;
 use measure::Chosen;
 
@@ -35,7 +35,7 @@ use measure::Chosen;
 pub(crate) struct Base {
     pub(crate) mode: Routed,
     pub(crate) ids: Ids,
-    pub(crate) measured: Measured,
+    pub(crate) measured: Measurement,
 }
 
 impl Base {
@@ -44,7 +44,7 @@ impl Base {
     pub(crate) fn new<R: CryptoRng + ?Sized>(
         rng: &mut R,
         writer: &SegmentWriter<'_>,
-        (rows, given): (Rows, Option<Assigned>),
+        (rows, given): (Rows, Option<Assignment>),
         (planned, wish): (&Grouping, &Wish),
         frame: &Frame,
         put: &mut dyn FnMut(&[u8]) -> Result<Digest, Error>,
@@ -104,7 +104,7 @@ impl Clusters {
         (planned, wish): (&Grouping, &Wish),
         (sample, frame): (&Sample<'_>, &Frame),
         progress: &mut dyn FnMut(Step),
-    ) -> Result<(Grouping, Self, Wanted), Error> {
+    ) -> Result<(Grouping, Self, Demand), Error> {
         let clusters = Self::trained(rng, units, &planned.grid, progress)?;
         progress(Step::Probe);
         let wanted = clusters.wanted(sample, frame, (rows, units))?;
@@ -129,7 +129,7 @@ impl Clusters {
         let mean = Mean::of(units);
         let centred = mean.centred_all(units)?;
         let (count, mut pulse) = (grid.all_clusters(), || progress(Step::Cluster));
-        let trained = Trained::new(&centred, count, random(rng), &mut pulse)?;
+        let trained = TrainedCentroids::new(&centred, count, random(rng), &mut pulse)?;
         progress(Step::Assign);
         let mut pulse = || progress(Step::Assign);
         let lists = cluster::lists(&centred, &trained.centres, &mut pulse);
@@ -140,7 +140,7 @@ impl Clusters {
     fn given(
         units: &Vectors,
         grid: &Grid,
-        given: Assigned,
+        given: Assignment,
         progress: &mut dyn FnMut(Step),
     ) -> Result<Self, Error> {
         progress(Step::Assign);
@@ -153,7 +153,7 @@ impl Clusters {
         units: &Vectors,
         centred: Vectors,
         grid: &Grid,
-        (mean, trained, lists): (Mean, Trained, Lists),
+        (mean, trained, lists): (Mean, TrainedCentroids, Lists),
     ) -> Result<Self, Error> {
         let (count, slots, dim) = (grid.all_clusters(), grid.slots as usize, units.dim());
         let (codes, directions) = (trained.codes, trained.centres);

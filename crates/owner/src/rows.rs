@@ -6,10 +6,10 @@ use rayon::prelude::*;
 use sordino_index::attributes::Attributes;
 use sordino_index::bucket::Layout;
 use sordino_index::code::Codec;
+use sordino_index::decoded_rows::DecodedRows;
 use sordino_index::frame::Frame;
 use sordino_index::ids::Ids;
 use sordino_index::manifest::CHUNK;
-use sordino_index::opened::Opened;
 use sordino_index::quantiser::Entry;
 use sordino_index::{Error, Id};
 use sordino_vectors::metric::{Metric, length};
@@ -153,7 +153,7 @@ impl Rows {
     }
 
     /// The rows as a client has them that has downloaded them in this code.
-    pub(crate) fn decoded(&self, frame: &Frame, codec: Codec) -> Result<Opened, Error> {
+    pub(crate) fn decoded(&self, frame: &Frame, codec: Codec) -> Result<DecodedRows, Error> {
         let n = self.vectors.len();
         let layout = Layout {
             dim: u32_of(frame.width()),
@@ -164,12 +164,12 @@ impl Rows {
         let chunks = rows.par_chunks(layout.slots as usize).map(|rows| {
             let entries = rows.iter().map(|&row| self.entry(row, &[]));
             let plain = layout.write(&[], &entries.collect::<Vec<_>>());
-            let mut opened = Opened::default();
+            let mut opened = DecodedRows::default();
             layout.read(&plain, frame, &mut opened)?;
             Ok(opened)
         });
-        let mut all = Opened::default();
-        for chunk in chunks.collect::<Result<Vec<Opened>, Error>>()? {
+        let mut all = DecodedRows::default();
+        for chunk in chunks.collect::<Result<Vec<DecodedRows>, Error>>()? {
             all.append(chunk);
         }
         Ok(all)

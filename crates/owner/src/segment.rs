@@ -23,7 +23,7 @@ use sordino_vectors::u32_of;
 use crate::binding::{Binding, Content};
 use crate::plan::Plan;
 use crate::rows::Rows;
-use crate::scaled::ScaledRows;
+use crate::scaled_rows::ScaledRows;
 
 /// The keys and facts that one version's segments are written with.
 pub(crate) struct SegmentWriter<'a> {

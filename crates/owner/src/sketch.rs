@@ -8,10 +8,10 @@
 //! Codes never leave the client: a code is a sketch of its vector.
 
 use rayon::prelude::*;
-use sordino_index::frame::{Asked, Frame};
-use sordino_index::opened::Opened;
+use sordino_index::decoded_rows::DecodedRows;
+use sordino_index::frame::{Frame, FrameQuery};
+use sordino_index::hamming_codes::{HammingCodes, MANY};
 use sordino_index::sketch::Sketch;
-use sordino_index::sketched::{MANY, Sketched};
 use sordino_lsh::Seed;
 use sordino_vectors::u32_of;
 
@@ -40,7 +40,7 @@ const COORDINATE: f64 = 0.55;
 const SCANNED: f64 = 0.09;
 
 /// The sketch for a segment of these vectors, which are here as a client has them, if one is worth it.
-pub(crate) fn of(vectors: &Opened, frame: &Frame, seed: Seed, k: usize) -> Option<Sketch> {
+pub(crate) fn of(vectors: &DecodedRows, frame: &Frame, seed: Seed, k: usize) -> Option<Sketch> {
     let query = |row| {
         let mut y = vec![0.0; frame.width()];
         vectors.from_centre(frame, row, &mut y);
@@ -52,9 +52,9 @@ pub(crate) fn of(vectors: &Opened, frame: &Frame, seed: Seed, k: usize) -> Optio
 /// The cheapest sketch that loses next to nothing of these vectors, if there is one.
 /// `query` turns the number of one into a query for it.
 fn choose(
-    vectors: &Opened,
+    vectors: &DecodedRows,
     frame: &Frame,
-    query: impl Fn(usize) -> Option<Asked>,
+    query: impl Fn(usize) -> Option<FrameQuery>,
     seed: Seed,
     k: usize,
 ) -> Option<Sketch> {
@@ -79,7 +79,7 @@ fn choose(
             continue;
         };
         let sample = sample.get_or_insert_with(|| Sample::new(vectors, &query, k));
-        let shares = sample.shares(&Sketched::new(largest, seed, frame, vectors));
+        let shares = sample.shares(&HammingCodes::new(largest, seed, frame, vectors));
         let enough = |sketch: &&Sketch| shares[sketch.candidates as usize] >= SHARE;
         best = sketches.iter().filter(open).find(enough).copied().or(best);
     }
@@ -88,20 +88,20 @@ fn choose(
 
 /// Vectors that serve as queries, with the `k` others that a whole scan finds for each.
 struct Sample {
-    queries: Vec<Asked>,
+    queries: Vec<FrameQuery>,
     truth: Vec<Vec<u32>>,
 }
 
 impl Sample {
-    fn new(vectors: &Opened, query: impl Fn(usize) -> Option<Asked>, k: usize) -> Self {
+    fn new(vectors: &DecodedRows, query: impl Fn(usize) -> Option<FrameQuery>, k: usize) -> Self {
         let len = vectors.rows.len();
         let count = SAMPLE.min(len);
         let rows: Vec<u32> = (0..count).map(|i| u32_of(i * len / count)).collect();
         let asked = rows
             .iter()
             .filter_map(|&row| Some((row, query(row as usize)?)));
-        let (rows, queries): (Vec<u32>, Vec<Asked>) = asked.unzip();
-        let nearest = |(query, &row): (&Asked, &u32)| {
+        let (rows, queries): (Vec<u32>, Vec<FrameQuery>) = asked.unzip();
+        let nearest = |(query, &row): (&FrameQuery, &u32)| {
             let nearest = vectors.nearest_places(query, k + 1);
             let others = nearest.iter().map(|hit| hit.id).filter(|&id| id != row);
             others.take(k).collect::<Vec<u32>>()
@@ -112,7 +112,7 @@ impl Sample {
 
     /// For each number of candidates up to that of `sketched` the part of the truth that is among so
     /// many.
-    fn shares(&self, sketched: &Sketched) -> Vec<f64> {
+    fn shares(&self, sketched: &HammingCodes) -> Vec<f64> {
         let places = self.queries.par_iter().zip(&self.truth);
         let places = places.map(|(query, truth)| {
             // Nearest codes come first, so fewer candidates are a part of these.
@@ -144,8 +144,8 @@ mod tests {
         Frame::origin(Metric::Cosine, [3; 32], DIM)
     }
 
-    fn opened(vectors: &Vectors) -> Opened {
-        let (frame, mut opened) = (frame(), Opened::default());
+    fn opened(vectors: &Vectors) -> DecodedRows {
+        let (frame, mut opened) = (frame(), DecodedRows::default());
         for (row, vector) in (0..).zip(vectors.rows()) {
             opened.push(&frame, row, 0, &frame.centred(vector));
         }
@@ -158,7 +158,7 @@ mod tests {
         let (vectors, seed, frame) = (opened(&base), Seed([1; 32]), frame());
         let sketch = of(&vectors, &frame, seed, 10).expect("this data has structure");
         assert!(sketch.candidates < 5000, "{sketch:?}");
-        let sketched = Sketched::new(&sketch, seed, &frame, &vectors);
+        let sketched = HammingCodes::new(&sketch, seed, &frame, &vectors);
         let mut found = 0;
         for query in queries.rows() {
             let asked = frame.ask(query).unwrap();

@@ -22,6 +22,7 @@
 
 mod access;
 mod assembly;
+mod attribute_columns;
 mod blueprint;
 mod centroids;
 mod clustering;
@@ -30,22 +31,21 @@ mod compact;
 mod contents;
 mod create;
 mod draft;
-mod known;
 mod moves;
 mod nearest;
+mod owner_tag;
 mod payloads;
 mod piece;
-mod pinned;
 mod policy;
 mod records;
 mod reread;
+mod row_buffer;
 mod stream;
-mod tagged;
 mod update;
 mod verify;
-mod waiting;
+mod version_pin;
 
-use crate::measured::Measured;
+use crate::measurement::Measurement;
 use std::path::Path;
 
 pub use access::AccessReport;
@@ -93,7 +93,7 @@ pub struct Store<D = Files> {
     /// True if the last change may or may not have been made.
     unsure: bool,
     /// Measurements of sealed mode's buckets, if this store built them.
-    measured: Option<Measured>,
+    measured: Option<Measurement>,
     /// The state in which it compacts itself.
     policy: Compaction,
     /// Who may read what, if the index has readers of its own.
@@ -139,7 +139,7 @@ impl<D: Disk> Store<D> {
         let manifest = folder.manifest(&current, &keys.public())?;
         // Before anything is removed that only a newer version names.
         if let Some(pin) = pin {
-            pinned::follows(&folder, &manifest, &keys.public(), pin)?;
+            version_pin::follows(&folder, &manifest, &keys.public(), pin)?;
         }
         let contents = keys.keys_of(&manifest);
         let records = Records::read(&folder, &manifest, &contents)?;
@@ -176,7 +176,7 @@ impl<D: Disk> Store<D> {
 
     /// The measurements of sealed mode's buckets, if this store built them.
     #[must_use]
-    pub fn measured(&self) -> Option<Measured> {
+    pub fn measured(&self) -> Option<Measurement> {
         self.measured
     }
 

@@ -5,12 +5,12 @@ use sordino_index::Error;
 use sordino_index::bucket::Layout;
 use sordino_index::code::Codec;
 use sordino_index::content_key::ContentKey;
-use sordino_index::frame::{Asked, Frame};
+use sordino_index::decoded_rows::DecodedRows;
+use sordino_index::frame::{Frame, FrameQuery};
+use sordino_index::hamming_codes::HammingCodes;
 use sordino_index::manifest::Segment;
-use sordino_index::opened::Opened;
 use sordino_index::purpose::Purpose;
 use sordino_index::sketch::Sketch;
-use sordino_index::sketched::Sketched;
 use sordino_lsh::Seed;
 use sordino_vectors::recall::{Scored, TopK};
 use sordino_vectors::u32_of;
@@ -29,9 +29,9 @@ pub(crate) struct Chunks {
 struct Decoded {
     /// The number of all its records.
     n: u32,
-    vectors: Opened,
+    vectors: DecodedRows,
     seed: Seed,
-    sketched: Option<Sketched>,
+    sketched: Option<HammingCodes>,
 }
 
 impl Chunks {
@@ -86,7 +86,11 @@ impl Chunks {
 
     /// The vectors nearest to the query, best first, as places from the first of these on with their keys. Of equal
     /// keys there may be more than `k`: a segment's own have the order of its ids, those of several have not.
-    pub(crate) fn nearest(&self, query: &Asked, Wanted { k, chosen }: Wanted<'_>) -> Vec<Scored> {
+    pub(crate) fn nearest(
+        &self,
+        query: &FrameQuery,
+        Wanted { k, chosen }: Wanted<'_>,
+    ) -> Vec<Scored> {
         let mut best = TopK::with_equal(k);
         let mut first = 0;
         for (at, segment) in self.segments.iter().enumerate() {
@@ -122,7 +126,7 @@ impl Decoded {
     fn hidden(segment: &Segment) -> Self {
         Self {
             n: segment.n,
-            vectors: Opened::default(),
+            vectors: DecodedRows::default(),
             seed: Seed([0; 32]),
             sketched: None,
         }
@@ -136,14 +140,14 @@ impl Decoded {
     ) -> Result<Self, Error> {
         let seal = key.seal(Purpose::Chunk, &segment.id, segment.version);
         let chunks = bytes.par_chunks_exact(layout.sealed_len()).enumerate();
-        let chunks: Result<Vec<Opened>, Error> = chunks
+        let chunks: Result<Vec<DecodedRows>, Error> = chunks
             .map(|(at, sealed)| {
-                let mut opened = Opened::default();
+                let mut opened = DecodedRows::default();
                 layout.open(&seal, (u32_of(at), sealed), frame, &mut opened)?;
                 Ok(opened)
             })
             .collect();
-        let mut vectors = Opened::default();
+        let mut vectors = DecodedRows::default();
         chunks?.into_iter().for_each(|chunk| vectors.append(chunk));
         // A row that is none would be a record that is none.
         if vectors.rows.iter().any(|&row| row >= segment.n) {

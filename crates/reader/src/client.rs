@@ -1,7 +1,7 @@
 //! The client: it verifies, encrypts, decrypts and ranks.
 
-mod named; // records by their ids
-mod pin; // stored, and shared with other clients
+mod pin;
+mod records; // records by their ids // stored, and shared with other clients
 
 use std::sync::Arc;
 
@@ -11,10 +11,9 @@ use sordino_index::frame::Frame;
 use sordino_index::{Error, Pin, ReaderKeys, SignedManifest};
 
 use crate::cache::Cache;
-use crate::checked::Wrong;
-use crate::chosen::Chosen;
 use crate::download::{Download, Kept};
 use crate::filter::Filter;
+use crate::filter_matches::FilterMatches;
 use crate::kind::Kind;
 use crate::latch::Latch;
 use crate::pir_session::Sessions;
@@ -25,6 +24,7 @@ use crate::round::Round;
 use crate::stages::Stages;
 use crate::transport::Transport;
 use crate::update::Update;
+use crate::verdict::Wrong;
 use crate::{history, payload};
 
 /// The choices of a client that connects.
@@ -56,7 +56,7 @@ pub struct Client {
     /// For what is fetched without a hint.
     sessions: Arc<Sessions>,
     /// The records that the last filters chose, arranged for the mode.
-    chosen: Chosen,
+    chosen: FilterMatches,
     cache: Option<Cache>,
     bytes_once: usize,
 }
@@ -122,7 +122,7 @@ impl Client {
         let mut client = Self {
             kind: Kind::new(&manifest, (&contents, &frame), &sessions, &mut download)?,
             records: Records::default(),
-            chosen: Chosen::default(),
+            chosen: FilterMatches::default(),
             payloads: payload::Client::new(&manifest, &contents, &sessions, &mut download)?,
             sessions,
             frame,
@@ -212,7 +212,7 @@ impl Client {
             None => self.kind.update(&manifest, update)?,
         }
         self.records.update(known, records);
-        self.chosen = Chosen::default();
+        self.chosen = FilterMatches::default();
         self.frame = frame;
         self.manifest = manifest;
         self.contents = contents;

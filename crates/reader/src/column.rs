@@ -3,7 +3,7 @@
 use sordino_ckks::column::{Client, Hint, Query, Reply};
 use sordino_index::columns::{Rows, Scheme};
 use sordino_index::contents::ContentKeys;
-use sordino_index::frame::{Asked, RowScale};
+use sordino_index::frame::{FrameQuery, RowScale};
 use sordino_index::manifest::{Checking, ColumnSegment, Columns, Segment};
 use sordino_index::wire::Message;
 use sordino_index::{Error, residue};
@@ -11,7 +11,6 @@ use sordino_vectors::Metric;
 use sordino_vectors::recall::TopK;
 use sordino_vectors::u32_of;
 
-use crate::checked::{Checked, Ranked};
 use crate::download::Download;
 use crate::exact::ExactCheck;
 use crate::question::{Passing, Wanted};
@@ -19,6 +18,7 @@ use crate::round::Round;
 use crate::stages::{Stages, time};
 use crate::transport::Transport;
 use crate::update::Update;
+use crate::verdict::{Ranked, Verdict};
 
 /// All segments of an index, with what reads their scores.
 pub(crate) struct ScoredSegments {
@@ -163,7 +163,7 @@ impl ScoredSegments {
     /// Where nothing else checks scores, one that no two unit vectors have refutes the whole reply.
     pub(crate) fn best(
         &self,
-        (asked, Wanted { k, chosen }): (&Asked, Wanted<'_>),
+        (asked, Wanted { k, chosen }): (&FrameQuery, Wanted<'_>),
         score: impl Fn(usize) -> f32,
         row: impl Fn(usize, u32) -> u32,
     ) -> Ranked {
@@ -193,7 +193,7 @@ impl ScoredSegments {
     }
 
     /// The reply, if no exact check refutes it.
-    fn held(&self, query: &Query, reply: Reply) -> Checked<Reply> {
+    fn held(&self, query: &Query, reply: Reply) -> Verdict<Reply> {
         match &self.exact {
             Some(exact) => {
                 let segments = self.segments.iter().map(|it| (it.first, it.stored));
@@ -237,7 +237,7 @@ pub(crate) fn score<R: ?Sized>(
     rows: &ScoredSegments,
     query: &Query,
     stages: &mut Stages,
-) -> Result<Checked<Reply>, Error> {
+) -> Result<Verdict<Reply>, Error> {
     let client = &rows.column;
     let len = Reply::encoded_len(client.params(), client.dim(), client.len())?;
     let reply = time(&mut stages.scores, || {
@@ -251,8 +251,8 @@ pub(crate) fn score<R: ?Sized>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::checked::Wrong;
     use crate::latch::Latch;
+    use crate::verdict::Wrong;
     use rand::SeedableRng;
     use rand::rngs::StdRng;
     use sordino_ckks::column::Segments;

@@ -6,8 +6,8 @@ use sordino_index::checks::exact::{Exact, Weights};
 use sordino_index::contents::ContentKeys;
 use sordino_index::manifest::{Checking, Columns, Combined, SHARED};
 
-use crate::checked::{Checked, Wrong};
 use crate::download::Download;
+use crate::verdict::{Verdict, Wrong};
 
 /// The exact check of an index, if its scores are checked in that way.
 pub(crate) struct ExactCheck {
@@ -84,7 +84,7 @@ impl ExactCheck {
         query: &Query,
         reply: Reply,
         segments: impl Iterator<Item = (usize, usize)>,
-    ) -> Checked<Reply> {
+    ) -> Verdict<Reply> {
         let segments = segments.zip(&self.weights);
         let segments = segments.map(|((first, stored), weights)| (weights, first, stored));
         match self.exact.holds(query, &reply, segments) {

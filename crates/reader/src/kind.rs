@@ -4,13 +4,12 @@ use std::sync::Arc;
 
 use rand_core::CryptoRng;
 use sordino_index::contents::ContentKeys;
-use sordino_index::frame::{Asked, Frame};
+use sordino_index::frame::{Frame, FrameQuery};
 use sordino_index::manifest::Mode;
 use sordino_index::payload::Fetch;
 use sordino_index::sketch::Sketch;
 use sordino_index::{Error, SignedManifest};
 
-use crate::checked::Ranked;
 use crate::chunks::Chunks;
 use crate::download::Download;
 use crate::pir_session::Sessions;
@@ -19,6 +18,7 @@ use crate::round::Round;
 use crate::stages::{Stages, time};
 use crate::transport::Transport;
 use crate::update::Update;
+use crate::verdict::Ranked;
 use crate::{masked, open, routed, sealed};
 
 /// The client of the index's mode.
@@ -87,7 +87,7 @@ impl Kind {
     pub(crate) fn search<R: CryptoRng + ?Sized>(
         &self,
         round: &mut Round<'_, R, impl Transport>,
-        query: &Asked,
+        query: &FrameQuery,
         wanted: Wanted<'_>,
         stages: &mut Stages,
     ) -> Result<Ranked, Error> {

@@ -12,7 +12,7 @@
 //! | session | the other batches that have begun; no batch begins | [`Session::batch`](crate::Session::batch) |
 //!
 //! *Claim.* Two servers that send the same refusals, and of which one sends bad replies, get the same messages until all
-//! batches have ended. *Proof.* By levels. A search sends its messages whatever [`Checked`](crate::checked::Checked) holds, and ends early for an
+//! batches have ended. *Proof.* By levels. A search sends its messages whatever [`Verdict`](crate::verdict::Verdict) holds, and ends early for an
 //! error of the transport alone. A call is made again by [`Error::kind`], which is that of the seen part: it is the same
 //! with and without a bad reply, and an attempt that succeeds after a bad reply ends the call as one without would. A batch
 //! ends early by the same kind. The latch of the session is set when a batch is dropped, so after its last message. ∎
@@ -22,7 +22,7 @@
 
 use sordino_index::{Error, Kind};
 
-use crate::checked::{Checked, Ranked};
+use crate::verdict::{Ranked, Verdict};
 
 /// Remembers that a reply was bad, until the outcome is told.
 #[derive(Debug, Default)]
@@ -32,7 +32,7 @@ pub(crate) struct Latch {
 
 impl Latch {
     /// Remembers a reply that was read.
-    pub(crate) fn checked<T>(&mut self, read: Checked<T>) -> Checked<T> {
+    pub(crate) fn checked<T>(&mut self, read: Verdict<T>) -> Verdict<T> {
         self.bad |= read.is_err();
         read
     }

@@ -1,7 +1,6 @@
 #![doc = include_str!("../README.md")]
 
 mod cache;
-mod checked;
 mod client;
 mod filter;
 mod latch;
@@ -11,6 +10,7 @@ mod round;
 mod session;
 mod stages;
 mod transport;
+mod verdict;
 
 // One file for each mode but local, which is `chunks` alone
 mod masked;
@@ -19,11 +19,11 @@ mod routed;
 mod sealed;
 
 mod choice;
-mod chosen;
 mod chunks;
 mod column;
 mod download;
 mod exact;
+mod filter_matches;
 mod history;
 mod kind;
 mod payload;

@@ -7,20 +7,20 @@ use sordino_index::checks::{self, Checks};
 use sordino_index::columns::Rows;
 use sordino_index::content_key::ContentKey;
 use sordino_index::contents::ContentKeys;
-use sordino_index::frame::Asked;
+use sordino_index::frame::FrameQuery;
 use sordino_index::manifest::{Checking, Columns, Segment};
 use sordino_index::order::RowOrder;
 use sordino_index::pad::Pad;
 use sordino_index::{Error, residue};
 use zeroize::Zeroizing;
 
-use crate::checked::{Ranked, Wrong};
 use crate::column::{ScoredSegments, score};
 use crate::question::{Passing, Wanted};
 use crate::round::Round;
 use crate::stages::{Stages, time};
 use crate::transport::Transport;
 use crate::update::Update;
+use crate::verdict::{Ranked, Wrong};
 
 /// The reader of all scores: it encrypts queries, decrypts replies, ranks.
 pub(crate) struct Scorer {
@@ -96,7 +96,7 @@ impl Scorer {
     pub(crate) fn search<R: CryptoRng + ?Sized>(
         &self,
         round: &mut Round<'_, R, impl Transport>,
-        asked: &Asked,
+        asked: &FrameQuery,
         wanted: Wanted<'_>,
         stages: &mut Stages,
     ) -> Result<Ranked, Error> {
@@ -130,7 +130,7 @@ impl Scorer {
     pub(crate) fn encrypted<R: CryptoRng + ?Sized>(
         &self,
         rng: &mut R,
-        asked: &Asked,
+        asked: &FrameQuery,
         stages: &mut Stages,
     ) -> Result<(SentQuery, Query), Error> {
         let codes = Zeroizing::new(residue::codes(asked.unit()).collect::<Vec<_>>());
@@ -145,7 +145,7 @@ impl Scorer {
         &self,
         SentQuery { codes, secret }: SentQuery,
         reply: &Reply,
-        wanted: (&Asked, Wanted<'_>),
+        wanted: (&FrameQuery, Wanted<'_>),
         stages: &mut Stages,
     ) -> Ranked {
         let products = time(&mut stages.decrypt, || {

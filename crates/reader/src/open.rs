@@ -5,11 +5,10 @@ use rand_core::CryptoRng;
 use sordino_ckks::column::{Reply, SecretKey};
 use sordino_index::Error;
 use sordino_index::columns::Rows;
-use sordino_index::frame::Asked;
+use sordino_index::frame::FrameQuery;
 use sordino_index::manifest::Columns;
 use zeroize::Zeroizing;
 
-use crate::checked::{Ranked, Wrong};
 use crate::column::{ScoredSegments, score};
 use crate::question::Wanted;
 use crate::round::Round;
@@ -17,6 +16,7 @@ use crate::stages::{Stages, time};
 use crate::sums::SumCheck;
 use crate::transport::Transport;
 use crate::update::Update;
+use crate::verdict::{Ranked, Wrong};
 
 /// The reader of all scores: it encrypts queries, decrypts replies, ranks.
 pub(crate) struct Scorer {
@@ -53,7 +53,7 @@ impl Scorer {
     pub(crate) fn search<R: CryptoRng + ?Sized>(
         &self,
         round: &mut Round<'_, R, impl Transport>,
-        asked: &Asked,
+        asked: &FrameQuery,
         wanted: Wanted<'_>,
         stages: &mut Stages,
     ) -> Result<Ranked, Error> {
@@ -71,7 +71,7 @@ impl Scorer {
     /// The best of these scores.
     fn best(
         &self,
-        (asked, secret): (&Asked, SecretKey),
+        (asked, secret): (&FrameQuery, SecretKey),
         reply: &Reply,
         wanted: Wanted<'_>,
         stages: &mut Stages,

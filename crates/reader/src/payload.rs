@@ -5,7 +5,7 @@ use std::sync::Arc;
 use rand_core::CryptoRng;
 use sordino_index::Error;
 use sordino_index::contents::ContentKeys;
-use sordino_index::frame::{Asked, Frame};
+use sordino_index::frame::{Frame, FrameQuery};
 use sordino_index::look;
 use sordino_index::manifest::Manifest;
 use sordino_index::opener::Opener;
@@ -14,12 +14,12 @@ use sordino_index::wire::Message;
 use sordino_pir::{Seed, hintless, simple};
 use sordino_vectors::recall::Scored;
 
-use crate::checked::{Checked, Wrong};
 use crate::download::Download;
 use crate::pir_session::Sessions;
 use crate::retrieval::Retrieval;
 use crate::round::Round;
 use crate::transport::Transport;
+use crate::verdict::{Verdict, Wrong};
 
 /// The slots of one version, or the way to them.
 pub(crate) struct Client {
@@ -78,7 +78,7 @@ impl Client {
         &self,
         round: &mut Round<'_, R, impl Transport>,
         hits: &[Scored],
-    ) -> Result<Checked<Vec<Slot>>, Error> {
+    ) -> Result<Verdict<Vec<Slot>>, Error> {
         let places: Vec<Option<u32>> = hits.iter().map(|hit| Some(hit.id)).collect();
         let read = self.read(round, &places)?;
         Ok(read.and_then(|read| {
@@ -94,9 +94,9 @@ impl Client {
     pub(crate) fn look<R: CryptoRng + ?Sized>(
         &self,
         round: &mut Round<'_, R, impl Transport>,
-        (frame, asked): (&Frame, &Asked),
+        (frame, asked): (&Frame, &FrameQuery),
         candidates: &[Scored],
-    ) -> Result<Checked<Vec<(Scored, Slot)>>, Error> {
+    ) -> Result<Verdict<Vec<(Scored, Slot)>>, Error> {
         let slots = self.fetch(round, candidates)?;
         Ok(slots.and_then(|slots| {
             let exact = candidates.iter().zip(slots).map(|(candidate, slot)| {
@@ -118,7 +118,7 @@ impl Client {
         &self,
         round: &mut Round<'_, R, impl Transport>,
         places: &[Option<u32>],
-    ) -> Result<Checked<Vec<Option<Slot>>>, Error> {
+    ) -> Result<Verdict<Vec<Option<Slot>>>, Error> {
         // A slot is looked up and asked for in the place of every one that is not needed: before the request nothing takes
         // longer where there are more places.
         let slots = self.opener.slots(&padded(places, self.fetched));
@@ -148,8 +148,8 @@ impl Client {
                 Ok(slot.map(|_| content))
             });
             // All are opened before any error is looked at.
-            let opened: Vec<Checked<_>> = opened.collect();
-            let mut opened = opened.into_iter().collect::<Checked<Vec<_>>>()?;
+            let opened: Vec<Verdict<_>> = opened.collect();
+            let mut opened = opened.into_iter().collect::<Verdict<Vec<_>>>()?;
             opened.truncate(places.len());
             Ok(opened)
         }))

@@ -4,17 +4,17 @@ use std::collections::HashMap;
 
 use rand_core::CryptoRng;
 use sordino_index::Error;
-use sordino_index::frame::{Asked, Frame};
+use sordino_index::frame::{Frame, FrameQuery};
 use sordino_vectors::Metric;
 use sordino_vectors::recall::Scored;
 
-use crate::checked::Checked;
 use crate::payload;
 use crate::question::Question;
 use crate::records::Records;
 use crate::round::Round;
 use crate::stages::{Stages, time};
 use crate::transport::Transport;
+use crate::verdict::Verdict;
 
 /// The order of a search's results, and which of them count.
 pub(crate) struct Ranking<'a> {
@@ -22,7 +22,7 @@ pub(crate) struct Ranking<'a> {
     pub(crate) question: &'a Question<'a>,
     pub(crate) metric: Metric,
     pub(crate) frame: &'a Frame,
-    pub(crate) asked: &'a Asked,
+    pub(crate) asked: &'a FrameQuery,
     pub(crate) k: usize,
 }
 
@@ -40,7 +40,7 @@ impl Ranking<'_> {
         slots: Option<&payload::Client>,
         hits: Vec<Scored>,
         stages: &mut Stages,
-    ) -> Result<Checked<Results>, Error> {
+    ) -> Result<Verdict<Results>, Error> {
         let Some(slots) = slots else {
             return Ok(Ok((self.best(hits), Vec::new())));
         };

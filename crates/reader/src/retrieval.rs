@@ -7,10 +7,10 @@ use sordino_index::Error;
 use sordino_index::wire::Message;
 use sordino_pir::{hintless, simple};
 
-use crate::checked::{Checked, Wrong};
 use crate::pir_session::{Sessions, Turn};
 use crate::round::Round;
 use crate::transport::Transport;
+use crate::verdict::{Verdict, Wrong};
 
 /// A way to fetch items from the server without telling which.
 pub(crate) enum Retrieval {
@@ -30,7 +30,7 @@ impl Retrieval {
         round: &mut Round<'_, R, impl Transport>,
         request: Message,
         items: &[usize],
-    ) -> Result<Checked<Vec<Vec<u8>>>, Error> {
+    ) -> Result<Verdict<Vec<Vec<u8>>>, Error> {
         match self {
             Self::Simple(pir) => with_hint(pir, round, request, items),
             Self::Hintless(pir, sessions) => {
@@ -53,7 +53,7 @@ fn with_hint<R: CryptoRng + ?Sized>(
     round: &mut Round<'_, R, impl Transport>,
     request: Message,
     items: &[usize],
-) -> Result<Checked<Vec<Vec<u8>>>, Error> {
+) -> Result<Verdict<Vec<Vec<u8>>>, Error> {
     let (secrets, queries) = pir.query_batch(round.rng, items)?;
     let queries: Vec<_> = queries.iter().map(simple::Query::to_bytes).collect();
     let params = pir.params();
@@ -72,7 +72,7 @@ fn without_hint<R: CryptoRng + ?Sized>(
     round: &mut Round<'_, R, impl Transport>,
     request: Message,
     items: &[usize],
-) -> Result<Checked<Vec<Vec<u8>>>, Error> {
+) -> Result<Verdict<Vec<Vec<u8>>>, Error> {
     let (asked, query) = pir.query(round.rng, &turn.session, items)?;
     let keys = turn.keys.as_deref().unwrap_or_default();
     let body = [keys, &query.to_bytes()].concat();

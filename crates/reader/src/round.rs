@@ -3,9 +3,9 @@
 use sordino_index::Error;
 use sordino_index::wire::{Edition, Message, message_len};
 
-use crate::checked::{Checked, Wrong};
 use crate::latch::Latch;
 use crate::transport::Transport;
+use crate::verdict::{Verdict, Wrong};
 
 /// A search on its way: its randomness, the server, and the version of the index that it is about.
 pub(crate) struct Round<'a, R: ?Sized, T> {
@@ -26,7 +26,7 @@ impl<R: ?Sized, T: Transport> Round<'_, R, T> {
         body: &[u8],
         len: usize,
         read: impl FnOnce(&[u8]) -> Result<A, Error>,
-    ) -> Result<Checked<A>, Error> {
+    ) -> Result<Verdict<A>, Error> {
         let message = request.about(self.edition, body);
         let reply = self.transport.call(&message, message_len(len))?;
         let answer = request.reply().expect(&reply, Some(len)).and_then(read);

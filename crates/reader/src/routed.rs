@@ -6,7 +6,7 @@ use sordino_ckks::column::{self, Hint, Reply, SecretKey};
 use sordino_index::Error;
 use sordino_index::checks::ClusterChecks;
 use sordino_index::content_key::ContentKey;
-use sordino_index::frame::Asked;
+use sordino_index::frame::FrameQuery;
 use sordino_index::manifest::{Grid, Routed};
 use sordino_index::members::Members;
 use sordino_index::pad::Pad;
@@ -19,7 +19,6 @@ use sordino_vectors::recall::{Scored, TopK, counting};
 use sordino_vectors::u32_of;
 use zeroize::Zeroizing;
 
-use crate::checked::{Ranked, Wrong};
 use crate::download::Download;
 use crate::masked;
 use crate::question::{Passing, Wanted};
@@ -27,6 +26,7 @@ use crate::round::Round;
 use crate::stages::{Stages, time};
 use crate::transport::Transport;
 use crate::update::Update;
+use crate::verdict::{Ranked, Wrong};
 
 /// The reader of some clusters: it chooses them for a query, and reads the scores of their records.
 pub(crate) struct Scorer {
@@ -118,7 +118,7 @@ impl Scorer {
     pub(crate) fn search<R: CryptoRng + ?Sized>(
         &self,
         round: &mut Round<'_, R, impl Transport>,
-        asked: &Asked,
+        asked: &FrameQuery,
         wanted: Wanted<'_>,
         stages: &mut Stages,
     ) -> Result<Ranked, Error> {
@@ -142,7 +142,7 @@ impl Scorer {
     fn encrypted<R: CryptoRng + ?Sized>(
         &self,
         rng: &mut R,
-        asked: &Asked,
+        asked: &FrameQuery,
         stages: &mut Stages,
     ) -> Result<(SentQuery, Vec<u8>), Error> {
         let (split, secret, mut body) = time(&mut stages.encrypt, || {
@@ -204,7 +204,7 @@ impl Scorer {
         &self,
         sent: SentQuery,
         (own, tail): &Replies,
-        (asked, wanted): (&Asked, Wanted<'_>),
+        (asked, wanted): (&FrameQuery, Wanted<'_>),
         stages: &mut Stages,
     ) -> Ranked {
         let products = time(&mut stages.decrypt, || {
@@ -265,7 +265,7 @@ impl Scorer {
     /// moves scores so far.
     fn scored(
         &self,
-        (asked, split): (&Asked, &[(usize, SplitQuery)]),
+        (asked, split): (&FrameQuery, &[(usize, SplitQuery)]),
         products: &[i32],
         (k, chosen): (usize, Option<&[bool]>),
     ) -> Vec<Scored> {

@@ -7,11 +7,11 @@ use rand_core::CryptoRng;
 use sordino_ckks::dot;
 use sordino_index::code::Codec;
 use sordino_index::content_key::ContentKey;
+use sordino_index::decoded_rows::DecodedRows;
 use sordino_index::digest::Digest;
-use sordino_index::frame::{Asked, Frame};
+use sordino_index::frame::{Frame, FrameQuery};
 use sordino_index::manifest::{self, Routing, Sealed};
 use sordino_index::numbers::Numbers;
-use sordino_index::opened::Opened;
 use sordino_index::purpose::Purpose;
 use sordino_index::seal::Seal;
 use sordino_index::wire::Message;
@@ -21,7 +21,6 @@ use sordino_vectors::recall::{Scored, TopK};
 use sordino_vectors::u32_of;
 use zeroize::Zeroizing;
 
-use crate::checked::{Checked, Ranked, Wrong};
 use crate::choice;
 use crate::chunks::Chunks;
 use crate::download::Download;
@@ -33,6 +32,7 @@ use crate::stages::{Stages, time};
 use crate::stand_in::StandIn;
 use crate::transport::Transport;
 use crate::update::Update;
+use crate::verdict::{Ranked, Verdict, Wrong};
 
 /// The reader of some buckets: it chooses them for a query, fetches them, scores what is in them.
 pub(crate) struct Fetcher {
@@ -112,7 +112,7 @@ impl Fetcher {
     pub(crate) fn search<R: CryptoRng + ?Sized>(
         &self,
         round: &mut Round<'_, R, impl Transport>,
-        asked: &Asked,
+        asked: &FrameQuery,
         wanted: Wanted<'_>,
         stages: &mut Stages,
     ) -> Result<Ranked, Error> {
@@ -148,8 +148,8 @@ impl Fetcher {
 
     /// The vectors of these buckets; false if one of them is not the owner's. Another stands in for that, is opened in its
     /// place and ranked, or the next message would leave the sooner the more of them were wrong.
-    fn open(&self, buckets: &[usize], fetched: &[Vec<u8>]) -> (Opened, bool) {
-        let mut opened = Opened::default();
+    fn open(&self, buckets: &[usize], fetched: &[Vec<u8>]) -> (DecodedRows, bool) {
+        let mut opened = DecodedRows::default();
         let digests = sordino_hash::hash_each(fetched);
         let (layout, mut good) = (&self.mode.layout, true);
         for (at, &bucket) in buckets.iter().enumerate() {
@@ -170,7 +170,7 @@ impl Fetcher {
     }
 
     /// The best of the fetched buckets and of what was added since.
-    fn rank(&self, opened: &Opened, query: &Asked, wanted: Wanted<'_>) -> Vec<Scored> {
+    fn rank(&self, opened: &DecodedRows, query: &FrameQuery, wanted: Wanted<'_>) -> Vec<Scored> {
         let (chosen, added) = wanted.split_base();
         // A row that is none is of no record, whoever sealed it.
         let counts = |row: u32| {
@@ -193,7 +193,7 @@ impl Fetcher {
         round: &mut Round<'_, R, impl Transport>,
         query: &[f32],
         stages: &mut Stages,
-    ) -> Result<Checked<Zeroizing<Vec<f32>>>, Error> {
+    ) -> Result<Verdict<Zeroizing<Vec<f32>>>, Error> {
         let params = dot::Params::rlwe_2048_50();
         let (secret, query) = time(&mut stages.encrypt, || {
             dot::encrypt(round.rng, &params, query)

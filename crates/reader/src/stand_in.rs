@@ -1,8 +1,8 @@
 //! The bucket that stands in for wrong ones.
 
 use sordino_index::bucket::Layout;
+use sordino_index::decoded_rows::DecodedRows;
 use sordino_index::frame::Frame;
-use sordino_index::opened::Opened;
 use sordino_index::purpose::Purpose;
 use sordino_index::quantiser::Entry;
 use sordino_index::seal::Seal;
@@ -33,7 +33,7 @@ impl StandIn {
     }
 
     /// Opens it in the place of a search's bucket `at`.
-    pub(crate) fn open(&self, at: usize, frame: &Frame, opened: &mut Opened) {
+    pub(crate) fn open(&self, at: usize, frame: &Frame, opened: &mut DecodedRows) {
         let before = opened.rows.len();
         let open = self
             .layout
@@ -90,7 +90,7 @@ mod tests {
                 let slots = 7;
                 let layout = Layout { dim, slots, codec };
                 let stand_in = StandIn::new(&layout, 1_000_000);
-                let mut opened = Opened::default();
+                let mut opened = DecodedRows::default();
                 let frame = Frame::origin(Metric::Cosine, [1; 32], dim as usize);
                 (0..3).for_each(|at| stand_in.open(at, &frame, &mut opened));
                 let mut rows = opened.rows.clone();

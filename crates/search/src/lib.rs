@@ -12,15 +12,15 @@ pub use sordino_index::{
     ReaderKeys, ReaderPublicKey, ReaderSecret, SignedManifest, WrappingKey, manifest,
 };
 pub use sordino_owner::{
-    AccessReport, Added, Assembly, Batch, Blueprint, Centroids, Change, Clustering, Compaction,
-    Contents, Form, Instead, Label, Measured, Nearest, Piece, Pins, Plan, Reading, Spec, Step,
-    Store, Stored, Verified, Wish, build, plan,
+    AccessReport, Added, Alternative, Assembly, Batch, Blueprint, Centroids, Change, Clustering,
+    Compaction, Contents, Form, Label, Measurement, Nearest, Piece, Pins, Plan, Reading, Spec,
+    Step, Store, Stored, Verified, Wish, build, plan,
 };
 pub use sordino_reader::{
     Cache, Client, ConnectOptions, Dial, Filter, Found, Hit, KEYS_LEN, Kind, PinStore, Question,
     Retry, SearchBatch, Session, SessionOptions, Stages, Transport, graver,
 };
-pub use sordino_server::{Ask, Asked, Encodings, Prepared, Server, Shard};
+pub use sordino_server::{Ask, Encodings, PendingRequest, Server, Shard, StaticReply};
 
 pub use sordino_index::attributes::Attributes;
 pub use sordino_index::digest::Digest;

@@ -3,8 +3,8 @@
 use rand::SeedableRng;
 use rand::rngs::StdRng;
 use sordino_index::code;
+use sordino_index::decoded_rows::DecodedRows;
 use sordino_index::manifest::{Mode, PartKind};
-use sordino_index::opened::Opened;
 use sordino_index::purpose::Purpose;
 use sordino_search::{
     Client, Id, InProcess, OwnerKeys, Plan, Routing, Server, Wish, build, synthetic,
@@ -62,7 +62,7 @@ fn a_private_search_ranks_as_plain_scoring_of_its_buckets_does() {
         let mut order: Vec<usize> = (0..centroids.len()).collect();
         let score = |bucket: &usize| sordino_vectors::dot(&centroids[*bucket], &rotated);
         order.sort_by(|a, b| score(b).total_cmp(&score(a)));
-        let mut opened = Opened::default();
+        let mut opened = DecodedRows::default();
         for &bucket in &order[..mode.probes as usize] {
             let len = mode.layout.sealed_len();
             let sealed = &buckets[bucket * len..][..len];

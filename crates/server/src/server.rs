@@ -14,27 +14,27 @@ mod buckets;
 mod columns;
 mod cut;
 mod encodings;
+mod gateway;
 mod gather;
-mod gathered;
 mod open;
 mod pass;
 mod payloads;
-mod prepared;
 mod read;
 mod retrieval;
 mod routed;
 mod sealed;
+mod static_reply;
 
 use columns::Columns;
 pub use encodings::Encodings;
+use gateway::Gateway;
+pub use gateway::PendingRequest;
 pub use gather::Ask;
-pub use gathered::Asked;
-use gathered::Gathered;
 use pass::Pass;
-pub use prepared::Prepared;
 use retrieval::{Retrieval, Sessions};
 use routed::Routed;
 use sealed::Sealed;
+pub use static_reply::StaticReply;
 
 /// One version of an index that is ready to answer.
 ///
@@ -75,7 +75,7 @@ enum Kind {
     /// Routed mode: some clusters, encoded for scoring.
     Routed(Box<Routed>),
     /// The data is with shards.
-    Gathered(Box<Gathered>),
+    Gateway(Box<Gateway>),
 }
 
 impl Server {
@@ -118,7 +118,7 @@ impl Server {
                 column::Query::encoded_len(segments.params(), segments.dim())?
             }
             Kind::Routed(routed) => routed.query_len(),
-            Kind::Gathered(gathered) => gathered.longest_query(),
+            Kind::Gateway(gathered) => gathered.longest_query(),
         };
         let payloads = self.payloads.as_ref();
         let payloads = payloads.map_or(0, |payloads| payloads.request_len());
@@ -129,7 +129,7 @@ impl Server {
     /// The reply to `request`, if it is one that every client gets and that is ready: it can be
     /// sent from where it lies, however long it is.
     #[must_use]
-    pub fn prepared(&self, request: &[u8]) -> Option<Prepared> {
+    pub fn prepared(&self, request: &[u8]) -> Option<StaticReply> {
         match Message::read(request) {
             Ok((Message::GetManifest, body)) => {
                 // A server that gathers names the shard that it asks; a client does not, and is told that it asks one.
@@ -138,7 +138,7 @@ impl Server {
                     Some(_) => Head::read(body).is_ok_and(|(_, rest)| rest.is_empty()),
                 };
                 let manifest = || vec![self.manifest.to_bytes().to_vec().into()];
-                asked.then(|| Prepared::new(Message::Manifest, manifest()))
+                asked.then(|| StaticReply::new(Message::Manifest, manifest()))
             }
             Ok((Message::GetParts, body)) => {
                 let parts = self.edition.strip(body).and_then(|body| self.parts(body));
@@ -150,19 +150,22 @@ impl Server {
             }
             Ok((Message::GetHistory, body)) => {
                 let known = Edition::from_bytes(self.edition.strip(body).ok()?)?;
-                Some(Prepared::new(Message::History, self.history.since(known)))
+                Some(StaticReply::new(
+                    Message::History,
+                    self.history.since(known),
+                ))
             }
             _ => None,
         }
     }
 
     /// A reply of these parts: a shard's says that it is one.
-    fn given(&self, mut parts: Vec<Bytes>) -> Prepared {
+    fn given(&self, mut parts: Vec<Bytes>) -> StaticReply {
         let Some(head) = self.head() else {
-            return Prepared::new(Message::Parts, parts);
+            return StaticReply::new(Message::Parts, parts);
         };
         parts.insert(0, head.to_bytes().into());
-        Prepared::new(Message::Partial, parts)
+        StaticReply::new(Message::Partial, parts)
     }
 
     /// The beginning of a shard's replies.
@@ -235,7 +238,7 @@ impl Server {
             .map(|(at, (holder, request))| {
                 let from = (at, *holder);
                 match self.parse(request) {
-                    Ok(Request::Prepared(reply)) => return Some(Ok(reply.to_vec())),
+                    Ok(Request::StaticReply(reply)) => return Some(Ok(reply.to_vec())),
                     Ok(Request::Score(body)) => scores.push(from, body),
                     Ok(Request::Fetch(body)) => fetches.push(from, body),
                     Ok(Request::Payloads(body)) => payloads.push(from, body),
@@ -266,7 +269,7 @@ impl Server {
     /// A request, checked against this version.
     fn parse<'a>(&'a self, request: &'a [u8]) -> Result<Request<'a>, Error> {
         if let Some(reply) = self.prepared(request) {
-            return Ok(Request::Prepared(reply));
+            return Ok(Request::StaticReply(reply));
         }
         match Message::read(request)? {
             (Message::Score, body) => Ok(Request::Score(self.edition.strip(body)?)),
@@ -275,7 +278,7 @@ impl Server {
             (Message::GetParts, body) => {
                 // Parts that a client may have are prepared. These are others, and an error says which.
                 let parts = self.parts(self.edition.strip(body)?)?;
-                Ok(Request::Prepared(self.given(parts)))
+                Ok(Request::StaticReply(self.given(parts)))
             }
             (Message::GetHistory, body) => {
                 let len = self.edition.strip(body)?.len();
@@ -294,7 +297,7 @@ impl Server {
             Kind::Columns(columns) => return pass::score_all(&columns.segments, bodies),
             Kind::Routed(routed) => return routed.score(bodies),
             Kind::Sealed(sealed) => sealed.centroids.as_ref(),
-            Kind::Local | Kind::Gathered(_) => None,
+            Kind::Local | Kind::Gateway(_) => None,
         };
         let Some(centroids) = centroids else {
             return self.refuse(bodies.len(), "one in which the server scores");
@@ -328,7 +331,7 @@ impl Server {
 
 /// The wish of a request.
 enum Request<'a> {
-    Prepared(Prepared),
+    StaticReply(StaticReply),
     Score(&'a [u8]),
     Fetch(&'a [u8]),
     Payloads(&'a [u8]),

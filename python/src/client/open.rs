@@ -7,8 +7,8 @@ use pyo3::prelude::*;
 use sordino_search::vectors::Error as Wrong;
 use sordino_search::{Client as Reader, Error, Found, Id, IdKind, Metric, Question, ReaderKeys};
 
-use super::asked::Asked;
 use super::here::Here;
+use super::query::Asked;
 use super::remote::Remote;
 use super::{Payloads, Searched};
 use crate::compute::{computing, stoppable};

@@ -1,7 +1,7 @@
 //! Where the result goes: standard output, or a file that appears only when it is whole.
 
 use super::Error;
-use crate::{stdio::stdout, whole::Whole};
+use crate::{atomic_file::AtomicFile, stdio::stdout};
 use std::{
     io::{self, BufWriter, Stdout, Write},
     path::PathBuf,
@@ -16,7 +16,7 @@ pub(super) struct Destination {
 
 enum Out {
     Stdout(BufWriter<Stdout>),
-    File(BufWriter<Whole>),
+    File(BufWriter<AtomicFile>),
 }
 
 impl Destination {
@@ -24,7 +24,7 @@ impl Destination {
         let out = match path {
             None => Out::Stdout(BufWriter::new(stdout()?)),
             Some(path) => {
-                let file = Whole::new(&path).map_err(Error::at(&path))?;
+                let file = AtomicFile::new(&path).map_err(Error::at(&path))?;
                 Out::File(BufWriter::new(file))
             }
         };
@@ -48,7 +48,7 @@ impl Destination {
             Out::File(out) => {
                 let path = out.get_ref().path().to_owned();
                 let file = out.into_inner().map_err(io::IntoInnerError::into_error);
-                file.and_then(Whole::finish).map_err(Error::at(&path))
+                file.and_then(AtomicFile::finish).map_err(Error::at(&path))
             }
         }
     }

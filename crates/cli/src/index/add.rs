@@ -6,7 +6,7 @@ use super::labels::Labelled;
 use super::list::QUOTING;
 use super::policy::Policy;
 use crate::keys::labels_of;
-use crate::owned::{Owned, OwnedArgs};
+use crate::owned_index::{OwnedArgs, OwnedIndex};
 use crate::{Error, Output, keys, random};
 use clap::Args as ClapArgs;
 use serde::Serialize;
@@ -152,7 +152,7 @@ impl Args {
     /// Adds all records in one change.
     fn add(
         &self,
-        store: &mut Owned,
+        store: &mut OwnedIndex,
         layout: Layout,
         output: Output,
     ) -> Result<(Added, Option<Rounding>), Error> {
@@ -175,7 +175,12 @@ impl Args {
     }
 
     /// Adds records under the labels that the file has for them.
-    fn add_each(&self, store: &mut Owned, layout: &Layout, output: Output) -> Result<Added, Error> {
+    fn add_each(
+        &self,
+        store: &mut OwnedIndex,
+        layout: &Layout,
+        output: Output,
+    ) -> Result<Added, Error> {
         let labelled = Labelled {
             input: &self.input,
             layout,

@@ -2,7 +2,7 @@
 
 use sordino_search::manifest::Mode;
 use sordino_search::plan::Bytes;
-use sordino_search::{AnyDisk, Instead, Measured, Store};
+use sordino_search::{Alternative, AnyDisk, Measurement, Store};
 
 /// Recall of an index that is scored whole, below which a build says why and what would help.
 pub(super) const ENOUGH: f64 = 0.95;
@@ -63,8 +63,8 @@ pub(super) fn after_change(before: Option<f64>, store: &Store<AnyDisk>) -> Strin
 }
 
 /// The sense of what a build measured, and what to do.
-pub(super) fn advice(measured: &Measured) -> String {
-    let Measured {
+pub(super) fn advice(measured: &Measurement) -> String {
+    let Measurement {
         reached,
         cost,
         queries,
@@ -78,7 +78,7 @@ pub(super) fn advice(measured: &Measured) -> String {
             .to_owned(),
     };
     match instead {
-        Some(Instead { mode, cost: other }) => {
+        Some(Alternative { mode, cost: other }) => {
             text += &format!(
                 "\n{mode} mode finds more, and a client moves {} in {queries} searches instead of {}: build it with --mode {mode}",
                 Bytes(other.total(queries)),

@@ -5,7 +5,7 @@ use super::ids::KindName;
 use super::input::{Input, Records, Rounding};
 use super::labels::Labelled;
 use super::list::QUOTING;
-use crate::owned::{Owned, PinsArgs};
+use crate::owned_index::{OwnedIndex, PinsArgs};
 use crate::place::Place;
 use crate::{Error, Output, checks::Checks, keys, mode::Mode, numbers, random, second_look::Look};
 use clap::{Args as ClapArgs, ValueEnum};
@@ -184,7 +184,7 @@ pub(super) fn run(args: &Args, output: Output) -> Result<(), Error> {
     let store = Store::create_on(disk, root, &mut rng, &keys, &spec, records, &mut progress);
     bar.finish_and_clear();
     let store = store.map_err(args.input.named(&args.index))?;
-    let mut store = Owned::made(store, pins, &place).map_err(Error::index(&args.index))?;
+    let mut store = OwnedIndex::made(store, pins, &place).map_err(Error::index(&args.index))?;
     unseen.say(&args.input.file, output);
     let rounding = rounded.say(&args.input.file, output);
     if has_labels {

@@ -5,7 +5,7 @@ use super::ids::{Ids, parsed};
 use super::info::stored;
 use super::list::{List, Part, QUOTING};
 use super::policy::Policy;
-use crate::owned::OwnedArgs;
+use crate::owned_index::OwnedArgs;
 use crate::{Error, Output, keys, random};
 use clap::Args;
 use serde::Serialize;

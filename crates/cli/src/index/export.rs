@@ -3,9 +3,9 @@
 pub(super) mod line;
 mod parquet;
 
+use crate::atomic_file::{AtomicFile, in_place, is_taken, there};
 use crate::place::Place;
 use crate::stdio::stdout;
-use crate::whole::{Whole, in_place, is_taken, there};
 use crate::{Error, Output, keys};
 use clap::Args;
 use sordino_search::vectors::Format;
@@ -116,7 +116,7 @@ impl Export {
             }
             (Some(path), _) => {
                 let refused = |error| Error::at(path)(error);
-                let mut file = BufWriter::new(Whole::new(path).map_err(refused)?);
+                let mut file = BufWriter::new(AtomicFile::new(path).map_err(refused)?);
                 self.lines(contents, &mut file, &refused, &bar)?;
                 let file = file.into_inner();
                 let file = file.map_err(|error| refused(error.into_error()))?;

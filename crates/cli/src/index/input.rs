@@ -2,15 +2,15 @@
 
 pub(super) mod exported;
 pub(super) mod layout;
+mod missing_members;
 mod omission;
-mod rounded;
-mod unseen;
+mod rounding;
 
 use layout::Labels;
 pub(super) use layout::Layout;
-use rounded::Rounded;
-pub(super) use rounded::Rounding;
-use unseen::Unseen;
+use missing_members::Unseen;
+use rounding::Rounded;
+pub(super) use rounding::Rounding;
 
 use super::ids::{Ids, Place, twice};
 use super::list::List;

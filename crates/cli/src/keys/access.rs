@@ -1,6 +1,6 @@
 //! `sordino keys grant`, `revoke`, `group` and `list`: the readers of an index that has its own.
 
-use crate::owned::{Owned, OwnedArgs};
+use crate::owned_index::{OwnedArgs, OwnedIndex};
 use crate::{Error, Output, random};
 use clap::Args;
 use serde::Serialize;
@@ -161,7 +161,7 @@ pub(crate) fn labels_of(store: &Store<AnyDisk>) -> Vec<String> {
 }
 
 impl At {
-    fn open(&self, output: Output) -> Result<Owned, Error> {
+    fn open(&self, output: Output) -> Result<OwnedIndex, Error> {
         let keys = super::owner(&self.key)?;
         self.owned.open(&self.index, (&self.key, &keys), output)
     }

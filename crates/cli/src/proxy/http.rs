@@ -5,7 +5,7 @@
 use super::places::{Place, Places};
 use super::request::Wanted;
 use super::results::Results;
-use super::searcher::{Refused, Searcher};
+use super::searcher::{Rejection, Searcher};
 use super::{Problem, token::Token};
 use crate::Error;
 use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
@@ -199,9 +199,9 @@ impl Shared {
         let wanted = Wanted::read(&body.to_bytes(), searcher.shape())?;
         let asked = searcher.ask(wanted, end);
         let answer = asked.map_err(|refused| match refused {
-            Refused::Busy => Problem::busy(),
-            Refused::Wrong => Problem::refused(),
-            Refused::Ended => Problem::ended(),
+            Rejection::Busy => Problem::busy(),
+            Rejection::Wrong => Problem::refused(),
+            Rejection::Ended => Problem::ended(),
         })?;
         let answer = answer.await.map_err(|_| Problem::ended())?;
         let answer = answer.map_err(|error| Problem::server(&error))?;

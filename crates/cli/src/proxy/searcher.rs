@@ -3,9 +3,9 @@
 //! A request that waits has a place in a queue. The thread that takes its next vector puts it back at the end, so that requests of many
 //! vectors are searched for by all threads and do not keep others waiting.
 
-use super::asked::Asked;
-pub(super) use super::asked::{Refused, Reply};
 use super::health::{Condition, Health};
+use super::job::Job;
+pub(super) use super::job::{Rejection, Reply};
 use super::problem::Problem;
 use super::request::{Shape, Wanted};
 use super::results;
@@ -37,7 +37,7 @@ pub(super) struct Searcher {
 
 pub(super) struct Shared {
     session: Session<Endpoint>,
-    waiting: Mutex<VecDeque<Arc<Asked>>>,
+    waiting: Mutex<VecDeque<Arc<Job>>>,
     more: Condvar,
     seen: Mutex<Seen>,
     condition: Condition,
@@ -117,17 +117,17 @@ impl Searcher {
         &self,
         wanted: Wanted,
         end: Instant,
-    ) -> Result<oneshot::Receiver<Reply>, Refused> {
+    ) -> Result<oneshot::Receiver<Reply>, Rejection> {
         if self.is_dead() {
-            return Err(Refused::Ended);
+            return Err(Rejection::Ended);
         }
-        let batch = self.shared.session.batch().map_err(|_| Refused::Wrong)?;
+        let batch = self.shared.session.batch().map_err(|_| Rejection::Wrong)?;
         let mut waiting = self.shared.waiting();
         waiting.retain(|asked| !asked.is_over());
         if waiting.len() == WAITING {
-            return Err(Refused::Busy);
+            return Err(Rejection::Busy);
         }
-        let (asked, answer) = Asked::new(wanted, batch.until(end));
+        let (asked, answer) = Job::new(wanted, batch.until(end));
         waiting.push_back(Arc::new(asked));
         self.shared.more.notify_one();
         Ok(answer)
@@ -168,7 +168,7 @@ impl Shared {
         self.session.client().manifest().mode.kind() == ModeKind::Local
     }
 
-    fn waiting(&self) -> MutexGuard<'_, VecDeque<Arc<Asked>>> {
+    fn waiting(&self) -> MutexGuard<'_, VecDeque<Arc<Job>>> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -195,7 +195,7 @@ impl Shared {
     }
 
     /// Waits for the next vector to be searched for.
-    fn take(&self) -> (Arc<Asked>, usize) {
+    fn take(&self) -> (Arc<Job>, usize) {
         let mut waiting = self.waiting();
         loop {
             let Some(asked) = waiting.pop_front() else {

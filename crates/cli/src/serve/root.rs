@@ -1,9 +1,9 @@
 //! `sordino serve --root`: the indexes in a folder, by name.
 
 use crate::door::{Anew, Door};
-use crate::running::{self, Named, Serve, Served, Source, Version};
 use crate::serve::Args;
 use crate::serve::tenants::Tenants;
+use crate::server_loop::{self, Named, Serve, Served, Source, Version};
 use crate::{Command, Error, Output};
 use sordino_net::Indexes;
 use std::{sync::mpsc, time::Duration};
@@ -15,14 +15,14 @@ const TICK: Duration = Duration::from_millis(100);
 pub(super) fn run(args: Args, output: Output) -> Result<(), Error> {
     let root = args.root.clone().unwrap_or_default();
     let owner = args.key.as_deref().map(super::owner).transpose()?;
-    let signals = running::signals()?;
+    let signals = server_loop::signals()?;
     let exporter = args.door.exporter()?;
     let indexes = Indexes::new(&args.door.access()?, args.limits())?;
     let may = (args.most(), args.accept_changes);
     let encodings = args.encodings()?;
     let mut tenants = Tenants::new(root.clone(), owner, may, encodings, indexes.clone());
     tenants.begin().map_err(Error::at(&root))?;
-    let running = running::listen(&args.door, exporter, |listen| indexes.listen(listen))?;
+    let running = server_loop::listen(&args.door, exporter, |listen| indexes.listen(listen))?;
     let (new, news) = mpsc::channel();
     // On a thread of its own, since an index may take long to load, and signals are heeded.
     std::thread::spawn(move || follow(tenants, &new));

@@ -2,7 +2,7 @@
 
 use super::{MAX_FILE, Report};
 use crate::files::{hold, read, target, write};
-use crate::owned::OwnedArgs;
+use crate::owned_index::OwnedArgs;
 use crate::{Error, Output, keys};
 use sordino_search::log::Log;
 use std::{io, path::PathBuf};

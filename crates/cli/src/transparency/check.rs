@@ -1,6 +1,6 @@
 //! `sordino log check`.
 
-use super::seen::SeenFile;
+use super::seen_log::SeenFile;
 use super::{MAX_FILE, Report, Version};
 use crate::files::read;
 use crate::{Error, Output, keys};

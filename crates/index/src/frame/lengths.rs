@@ -133,7 +133,10 @@ mod tests {
                 let off = square / (length * length) - 1.0;
                 assert!(off.abs() < 1.1 * step, "{length}: {off}");
             }
-            assert_eq!(RowScale::of_length(coder, coder.code(0.0)), RowScale::default());
+            assert_eq!(
+                RowScale::of_length(coder, coder.code(0.0)),
+                RowScale::default()
+            );
         }
     }
 

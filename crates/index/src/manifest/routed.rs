@@ -5,9 +5,9 @@ use sordino_ckks::column;
 use sordino_lwe as lwe;
 
 use super::{Columns, Segment};
-use crate::ascending::Ascending;
 use crate::checks::balance::{self, Noise};
 use crate::digest::Digest;
+use crate::elias_fano::EliasFano;
 use crate::{Error, TAG_LEN};
 
 /// Routed mode's constants.
@@ -278,8 +278,8 @@ impl Grid {
     }
 
     /// The rows of a cluster's places, of `n` records: those of nobody are `n`.
-    pub(crate) fn rows(&self, n: u32) -> Ascending {
-        Ascending::new(self.slots as usize, n)
+    pub(crate) fn rows(&self, n: u32) -> EliasFano {
+        EliasFano::new(self.slots as usize, n)
     }
 }
 

@@ -9,7 +9,7 @@ use hyper_util::rt::TokioIo;
 use tokio::net::TcpStream;
 use tonic::codegen::http::Uri;
 
-use super::counted::{Count, Counted, Line};
+use super::byte_count::{Count, CountedStream, Line};
 use super::trust::Tls;
 
 /// Makes counted connections.
@@ -47,7 +47,7 @@ impl tower_service::Service<Uri> for Connector {
             let port = uri.port_u16().unwrap_or(default);
             let tcp = TcpStream::connect((host, port)).await?;
             tcp.set_nodelay(true)?;
-            let counted = Counted::new(tcp, &count, tls.is_some());
+            let counted = CountedStream::new(tcp, &count, tls.is_some());
             Ok(TokioIo::new(match tls {
                 Some(tls) => tls.connect(counted).await?,
                 None => Box::new(counted),

@@ -147,7 +147,7 @@ mod tests {
     #[test]
     fn refusals_keep_their_names_on_the_way() {
         for refusal in Refusal::ALL {
-            let found = Error::from(crate::server::Refused::By(refusal).status());
+            let found = Error::from(crate::server::Rejection::By(refusal).status());
             match found {
                 Error::Refused(found) => assert_eq!(found, refusal),
                 Error::Status { message, .. } => {
@@ -166,7 +166,11 @@ mod tests {
     #[test]
     fn what_a_client_of_the_index_acts_on_keeps_its_name() {
         use sordino_index::Error as Of;
-        let sent = |error| Of::from(Error::from(crate::server::Refused::Message(error).status()));
+        let sent = |error| {
+            Of::from(Error::from(
+                crate::server::Rejection::Message(error).status(),
+            ))
+        };
         assert!(matches!(sent(Of::Session), Of::Session));
         let stale = Of::Stale {
             found: 3,

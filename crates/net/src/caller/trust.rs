@@ -8,7 +8,7 @@ pub(crate) use with_tls::Tls;
 #[cfg(not(feature = "tls"))]
 pub(crate) use without::Tls;
 
-use super::counted::{Counted, Line};
+use super::byte_count::{CountedStream, Line};
 
 #[cfg(feature = "tls")]
 mod with_tls {
@@ -20,7 +20,7 @@ mod with_tls {
     use tokio_rustls::rustls::pki_types::{CertificateDer, ServerName};
     use tokio_rustls::rustls::{ClientConfig, RootCertStore, version};
 
-    use super::{Counted, Line, io};
+    use super::{CountedStream, Line, io};
     use crate::Error;
     use crate::protocol::ALPN;
 
@@ -56,7 +56,7 @@ mod with_tls {
             })
         }
 
-        pub(crate) async fn connect(&self, tcp: Counted) -> io::Result<Box<dyn Line>> {
+        pub(crate) async fn connect(&self, tcp: CountedStream) -> io::Result<Box<dyn Line>> {
             let stream = self.connector.connect(self.name.clone(), tcp).await?;
             Ok(Box::new(stream))
         }
@@ -92,14 +92,14 @@ mod with_tls {
 
 #[cfg(not(feature = "tls"))]
 mod without {
-    use super::{Counted, Line, io};
+    use super::{CountedStream, Line, io};
 
     /// There is none in this build.
     #[derive(Clone)]
     pub(crate) enum Tls {}
 
     impl Tls {
-        pub(crate) async fn connect(&self, _: Counted) -> io::Result<Box<dyn Line>> {
+        pub(crate) async fn connect(&self, _: CountedStream) -> io::Result<Box<dyn Line>> {
             match *self {}
         }
     }

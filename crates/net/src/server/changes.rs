@@ -19,7 +19,7 @@ use sordino_index::{Error, Files, NotNext, OwnerPublicKey};
 use sordino_mldsa::{MlDsa87, Params as _};
 use sordino_server::Server;
 
-use super::refused::Refused;
+use super::rejection::Rejection;
 use super::signed::Signed;
 use super::steps::Steps;
 use crate::protocol::PIECE;
@@ -115,12 +115,12 @@ impl Changes {
         step: &[u8],
         server: impl FnOnce() -> Arc<Server>,
         place: impl FnOnce(Server),
-    ) -> Result<StepReply, Refused> {
+    ) -> Result<StepReply, Rejection> {
         if self.switching.load(Ordering::Acquire) {
             return Err(Refusal::Busy.into());
         }
         let taken = self.take_now(step, server, place);
-        taken.map_err(Refused::Message)
+        taken.map_err(Rejection::Message)
     }
 
     fn take_now(

@@ -2,21 +2,21 @@
 
 use std::sync::Arc;
 
-use super::door::Call;
+use super::admission::Call;
 use super::places::Asker;
-use super::refused::Refused;
-use super::shared::Shared;
+use super::rejection::Rejection;
+use super::service_state::ServiceState;
 use crate::Refusal;
 use crate::schema::{LoginReply, LoginRequest};
 
-impl Shared {
+impl ServiceState {
     /// Logs a client in at this instance, once it is known who it is.
     pub(crate) async fn log_in(
         self: &Arc<Self>,
         call: &Call,
         instance: [u8; 32],
         request: LoginRequest,
-    ) -> Result<LoginReply, Refused> {
+    ) -> Result<LoginReply, Rejection> {
         let keys = self.keys.as_ref().ok_or(Refusal::Login)?;
         let admitted = if request.token.is_empty() {
             keys.admit(&instance, &request).await?

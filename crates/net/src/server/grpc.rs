@@ -13,15 +13,15 @@ use tonic::codegen::http;
 use tonic::server::NamedService;
 use tonic::{Request, Response, Status};
 
+use super::admission::Call;
 use super::changes::{LONGEST_CHANGE, SHORTEST_CHANGE, of_nobody};
-use super::door::Call;
 use super::entry::blocking;
-use super::hosted::{Hosted, Scan};
 use super::peer::Peer;
 use super::places::Asker;
-use super::refused::Refused;
+use super::rejection::Rejection;
 use super::reply::{Content, Reply};
-use super::shared::Shared;
+use super::served_index::{Scan, ServedIndex};
+use super::service_state::ServiceState;
 use super::signed::{LONGEST_LOGIN, Signed};
 use super::terms::Terms;
 use crate::schema::search_server::{Search, SearchServer};
@@ -39,7 +39,7 @@ const LOGIN: &str = "/Login";
 /// Lets requests in or refuses them, before their bodies are read.
 #[derive(Clone)]
 pub(crate) struct Gate {
-    pub(crate) shared: Arc<Shared>,
+    pub(crate) shared: Arc<ServiceState>,
 }
 
 impl NamedService for Gate {
@@ -92,7 +92,7 @@ impl tower_service::Service<http::Request<Body>> for Gate {
     }
 }
 
-impl Shared {
+impl ServiceState {
     /// The longest request that a path has.
     fn longest(&self, path: &str) -> usize {
         if path.ends_with(CHANGE) {
@@ -153,7 +153,7 @@ impl Outcome {
 }
 
 pub(crate) struct Calls {
-    shared: Arc<Shared>,
+    shared: Arc<ServiceState>,
     /// The index that is asked, where there are several.
     name: Option<IndexName>,
     /// The instance that logins and changes of it are signed for.
@@ -161,7 +161,7 @@ pub(crate) struct Calls {
 }
 
 /// The index that a request is for, the version of it that answers, and the number of the key that asks.
-type Admitted = (Arc<Hosted>, Arc<Server>, Option<u32>);
+type Admitted = (Arc<ServedIndex>, Arc<Server>, Option<u32>);
 
 impl Calls {
     /// The call that a request belongs to. It is whole now.
@@ -176,7 +176,7 @@ impl Calls {
     }
 
     /// Answers `request`, once it is known that it may be.
-    async fn answer(&self, call: &Call, request: CallRequest) -> Result<Content, Refused> {
+    async fn answer(&self, call: &Call, request: CallRequest) -> Result<Content, Rejection> {
         let message = request.message.clone();
         let (hosted, index, key) = self.admit(call, request)?;
         let asker = key.map_or(Asker::Address(call.peer.address), Asker::Key);
@@ -211,13 +211,13 @@ impl Calls {
     /// Has an index answer.
     async fn ask(
         &self,
-        hosted: &Hosted,
+        hosted: &ServedIndex,
         index: Arc<Server>,
         message: Bytes,
         holder: u128,
-    ) -> Result<Content, Refused> {
+    ) -> Result<Content, Rejection> {
         if let Some(reply) = index.prepared(&message) {
-            return Ok(Content::Prepared(reply));
+            return Ok(Content::StaticReply(reply));
         }
         if let Some(shards) = &hosted.shards {
             let reply = shards.answer(&index, message, &self.shared.metrics);
@@ -229,11 +229,11 @@ impl Calls {
             holder,
         };
         let reply = hosted.scans.ask(scan).await?;
-        Ok(Content::Own(reply.map_err(Refused::Message)?))
+        Ok(Content::Own(reply.map_err(Rejection::Message)?))
     }
 
     /// Takes a step of a change, once it is known that the owner signed it.
-    async fn step(&self, call: &Call, request: ChangeRequest) -> Result<StepReply, Refused> {
+    async fn step(&self, call: &Call, request: ChangeRequest) -> Result<StepReply, Rejection> {
         let ChangeRequest { step, signature } = request;
         let signed = Signed::of_owner(&self.instance, &step, signature)?;
         if !self.shared.takes_changes() {

@@ -15,7 +15,7 @@ use tonic_health::server::HealthReporter;
 
 use super::grpc::Gate;
 use super::peer::Peer;
-use super::shared::Shared;
+use super::service_state::ServiceState;
 
 /// Bytes of a request: it has a name of one of the server's services, or of none.
 const LONGEST: usize = 256;
@@ -23,7 +23,7 @@ const LONGEST: usize = 256;
 /// The health service behind the server's door.
 pub(crate) struct Probes<H> {
     health: HealthServer<H>,
-    shared: Arc<Shared>,
+    shared: Arc<ServiceState>,
 }
 
 /// A derived one would ask for a health that is `Clone`, which its server is without that.
@@ -37,7 +37,7 @@ impl<H> Clone for Probes<H> {
 }
 
 impl<H: Health> Probes<H> {
-    pub(crate) fn new(health: HealthServer<H>, shared: &Arc<Shared>) -> Self {
+    pub(crate) fn new(health: HealthServer<H>, shared: &Arc<ServiceState>) -> Self {
         Self {
             health: health.max_decoding_message_size(LONGEST),
             shared: Arc::clone(shared),

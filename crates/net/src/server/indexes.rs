@@ -8,9 +8,9 @@ use sordino_index::OwnerPublicKey;
 use sordino_server::Server;
 
 use super::changes::Changes;
-use super::hosted::Hosted;
 use super::metrics::Metrics;
-use super::shared::{Served, Several, Shared};
+use super::served_index::ServedIndex;
+use super::service_state::{Served, ServiceState, Several};
 use super::terms::{Policy, Terms};
 use crate::{Access, Error, IndexName, Limits};
 
@@ -21,7 +21,7 @@ use crate::{Access, Error, IndexName, Limits};
 /// none, and strangers are refused before the name is looked up. Clones are handles to the same service.
 #[derive(Clone, Debug)]
 pub struct Indexes {
-    pub(crate) shared: Arc<Shared>,
+    pub(crate) shared: Arc<ServiceState>,
     several: Arc<Several>,
 }
 
@@ -41,7 +41,7 @@ impl Indexes {
         limits.check()?;
         let several = Arc::new(Several::new(&limits));
         let served = Served::Several(Arc::clone(&several));
-        let shared = Shared::new(served, access, limits, Metrics::new())?;
+        let shared = ServiceState::new(served, access, limits, Metrics::new())?;
         Ok(Self {
             shared: Arc::new(shared),
             several,
@@ -91,7 +91,7 @@ impl Indexes {
         let counts = shared.metrics.by_index.opens(name);
         let named = (name.clone(), several.number());
         let terms = Terms::new(named, policy, several.rate(), &several.places, counts);
-        let hosted = Hosted::new(server, None, Some(terms), &shared.limits, &shared.metrics);
+        let hosted = ServedIndex::new(server, None, Some(terms), &shared.limits, &shared.metrics);
         let hosted = hosted.inspect_err(|_| shared.metrics.by_index.closes(name))?;
         if let Some(Accepting(mut changes)) = accepting {
             changes.after(several.steps(name, &shared.limits));

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
-use sordino_server::Prepared;
+use sordino_server::StaticReply;
 use tokio_stream::Stream;
 use tonic::Status;
 
-use super::door::Call;
+use super::admission::Call;
 use crate::protocol::CHUNK;
 use crate::schema::CallReply;
 
@@ -18,14 +18,14 @@ pub(crate) enum Content {
     /// Made for this request.
     Own(Bytes),
     /// The same for everyone: it stays where it is, and is copied a chunk at a time.
-    Prepared(Prepared),
+    StaticReply(StaticReply),
 }
 
 impl Content {
     pub(crate) fn len(&self) -> usize {
         match self {
             Self::Own(bytes) => bytes.len(),
-            Self::Prepared(reply) => reply.len(),
+            Self::StaticReply(reply) => reply.len(),
         }
     }
 
@@ -33,7 +33,7 @@ impl Content {
     fn chunk(&self, at: usize) -> Bytes {
         match self {
             Self::Own(bytes) => bytes.slice(at..self.len().min(at + CHUNK)),
-            Self::Prepared(reply) => reply.range(at, CHUNK).into(),
+            Self::StaticReply(reply) => reply.range(at, CHUNK).into(),
         }
     }
 }

@@ -13,13 +13,13 @@ use tonic::transport::Server;
 use tonic_health::ServingStatus;
 use tonic_health::server::{HealthReporter, health_reporter};
 
+use super::connections::Connections;
 use super::grpc::Gate;
+use super::handshake::Tls;
 use super::health::{Probes, report};
 #[cfg(feature = "tls")]
 use super::identity::{Acceptor, Identity};
-use super::incoming::Incoming;
-use super::opening::Tls;
-use super::shared::{Served, Shared};
+use super::service_state::{Served, ServiceState};
 #[cfg(feature = "tls")]
 use crate::Access;
 use crate::{Error, Exporter, Indexes, Limits, Service};
@@ -147,7 +147,7 @@ impl Indexes {
 }
 
 impl<S> Running<S> {
-    fn start(service: S, shared: &Arc<Shared>, listen: &Listen) -> Result<Self, Error> {
+    fn start(service: S, shared: &Arc<ServiceState>, listen: &Listen) -> Result<Self, Error> {
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .thread_name("sordino-net")
             .enable_all()
@@ -187,7 +187,7 @@ impl<S> Running<S> {
             report(&reporter, ServingStatus::Serving).await;
             let (limits, metrics) = (&shared.limits, &shared.metrics);
             let (anyone, stopping) = (shared.door.anyone, &shared.stopping);
-            let incoming = Incoming::new(listeners, acceptor, anyone, limits, metrics, stopping);
+            let incoming = Connections::new(listeners, acceptor, anyone, limits, metrics, stopping);
             builder
                 .add_service(Probes::new(health, &shared))
                 .add_service(Gate { shared })
@@ -226,7 +226,7 @@ fn bind(runtime: &Runtime, address: SocketAddr) -> Result<(TcpListener, SocketAd
 #[derive(Debug)]
 pub struct Running<S = Service> {
     service: S,
-    shared: Arc<Shared>,
+    shared: Arc<ServiceState>,
     /// One at least.
     addresses: Vec<SocketAddr>,
     exporter: Option<Exporter>,

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use sordino_index::OwnerPublicKey;
 use sordino_server::Server;
 
-use super::hosted::Hosted;
 use super::metrics::Metrics;
-use super::shared::{Served, Shared};
+use super::served_index::ServedIndex;
+use super::service_state::{Served, ServiceState};
 use crate::{Access, Endpoint, Error, Limits, Shards};
 
 /// An index that is served to clients, and can be replaced while it is.
@@ -16,8 +16,8 @@ use crate::{Access, Endpoint, Error, Limits, Shards};
 /// Clones are handles to the same service.
 #[derive(Clone, Debug)]
 pub struct Service {
-    pub(crate) shared: Arc<Shared>,
-    hosted: Arc<Hosted>,
+    pub(crate) shared: Arc<ServiceState>,
+    hosted: Arc<ServedIndex>,
 }
 
 impl Service {
@@ -59,9 +59,9 @@ impl Service {
         limits.check()?;
         let metrics = Metrics::new();
         metrics.gathers(shards.as_ref().map_or(0, Shards::count));
-        let hosted = Hosted::new(server, shards, None, &limits, &metrics)?;
+        let hosted = ServedIndex::new(server, shards, None, &limits, &metrics)?;
         let served = Served::One(Arc::clone(&hosted));
-        let shared = Shared::new(served, access, limits, metrics)?;
+        let shared = ServiceState::new(served, access, limits, metrics)?;
         Ok(Self {
             shared: Arc::new(shared),
             hosted,

@@ -19,7 +19,7 @@ use tokio::runtime::Runtime;
 use tokio::task::JoinSet;
 
 use super::metrics::Metrics;
-use super::refused::Refused;
+use super::rejection::Rejection;
 use crate::{Endpoint, Error, Limits, Refusal};
 
 /// Threads that carry replies of shards.
@@ -199,8 +199,8 @@ impl Shards {
         server: &Arc<Server>,
         request: Bytes,
         metrics: &Arc<Metrics>,
-    ) -> Result<Bytes, Refused> {
-        let asked = server.ask(&request).map_err(Refused::Message)?;
+    ) -> Result<Bytes, Rejection> {
+        let asked = server.ask(&request).map_err(Rejection::Message)?;
         // Who goes away, or is refused because of one shard, takes the requests to the others along.
         let mut asking = JoinSet::new();
         for (at, shard) in asked.shards().enumerate() {

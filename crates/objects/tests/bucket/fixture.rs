@@ -9,7 +9,7 @@ use object_store::{ObjectStore, ObjectStoreExt};
 use rand::SeedableRng;
 use rand::rngs::StdRng;
 use sordino_index::manifest::Packing;
-use sordino_objects::{Address, Objects, Patience};
+use sordino_objects::{Address, Objects, RetryPolicy};
 use sordino_search::{Batch, Error, Form, Id, Index, OwnerKeys, Spec, synthetic};
 use tokio_stream::StreamExt;
 
@@ -20,8 +20,8 @@ pub(crate) fn address() -> Address {
 }
 
 /// A patience that tests have.
-pub(crate) fn patience() -> Patience {
-    Patience {
+pub(crate) fn patience() -> RetryPolicy {
+    RetryPolicy {
         request: Duration::from_secs(20),
         attempts: 3,
         pause: Duration::from_millis(1),

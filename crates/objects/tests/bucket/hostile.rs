@@ -15,7 +15,7 @@ use object_store::{
     PutResult, Result,
 };
 use sordino_index::{Disk, Error};
-use sordino_objects::Patience;
+use sordino_objects::RetryPolicy;
 use sordino_search::{Assembly, Server, Shard, Store};
 
 use crate::fixture::{
@@ -247,7 +247,7 @@ fn what_a_bad_store_answers_is_an_error_and_never_an_index() {
         Ways::Broken,
         Ways::Silent,
     ] {
-        let disk = objects(Hostile::new(&memory, ways)).with_patience(Patience {
+        let disk = objects(Hostile::new(&memory, ways)).with_patience(RetryPolicy {
             request: Duration::from_millis(200),
             ..patience()
         });

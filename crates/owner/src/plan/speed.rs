@@ -24,8 +24,8 @@ use rand_core::SeedableRng;
 use sordino_ckks::{column, dot};
 use sordino_index::bucket::Layout;
 use sordino_index::code::Codec;
+use sordino_index::decoded_rows::DecodedRows;
 use sordino_index::frame::Frame;
-use sordino_index::opened::Opened;
 use sordino_index::pad::Pad;
 use sordino_index::purpose::Purpose;
 use sordino_index::quantiser::Entry;
@@ -249,7 +249,7 @@ fn local() -> (f64, f64, f64) {
     let seal = Seal::new(&[1; 32], Purpose::Bucket, [1; 16], 1);
     let sealed = layout.seal(&seal, 0, &layout.write(&[], &entries));
     let open = shortest(|| {
-        let mut opened = Opened::default();
+        let mut opened = DecodedRows::default();
         let _ = layout.open(&seal, (0, &sealed), &frame, &mut opened);
         black_box(&opened);
     });
@@ -261,7 +261,7 @@ fn local() -> (f64, f64, f64) {
         black_box(scores.sum::<f32>());
     });
     let vectors = synthetic::uniform(N, DIM, 2);
-    let mut opened = Opened::default();
+    let mut opened = DecodedRows::default();
     (0..)
         .zip(vectors.rows())
         .for_each(|(id, row)| opened.push(&frame, id, 0, row));

@@ -334,7 +334,7 @@ impl Table {
 mod tests {
     use super::*;
     use crate::Wish;
-    use crate::plan::Beside;
+    use crate::plan::RecordBytes;
 
     fn table(n: usize, dim: usize, wish: Wish, terms: Terms) -> Table {
         Plan::new(n, dim, wish).unwrap().table(terms)
@@ -368,7 +368,7 @@ mod tests {
     #[test]
     fn ids_and_attributes_are_downloaded_in_every_mode() {
         let plan = Plan::new(1_000_000, 128, queries(60)).unwrap();
-        let beside = Beside {
+        let beside = RecordBytes {
             id: 16,
             attributes: 20,
         };

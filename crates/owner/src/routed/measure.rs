@@ -12,8 +12,8 @@ use sordino_vectors::u32_of;
 use super::Clusters;
 use super::noise::Noise;
 use crate::cluster;
-use crate::groups::Wanted;
-use crate::measured::Measured;
+use crate::groups::Demand;
+use crate::measurement::Measurement;
 use crate::plan::{Cost, Grouping, Wish, best_cut, cheapest_scoring, divisors, routed_cost};
 use crate::probe::{GAIN, Sample, first_enough, reaches, target};
 use crate::rows::Rows;
@@ -40,7 +40,7 @@ impl Chosen {
     /// with which clients transfer no more than is planned at most.
     pub(super) fn measured(
         clusters: &Clusters,
-        wanted: &Wanted,
+        wanted: &Demand,
         sample: &Sample,
         (planned, wish): (&Grouping, &Wish),
         progress: &mut dyn FnMut(Step),
@@ -69,10 +69,10 @@ impl Chosen {
     }
 
     /// The recall, and what the clients of so many vectors would be served better by.
-    pub(super) fn result(&self, n: usize, dim: usize, queries: u64) -> Measured {
+    pub(super) fn result(&self, n: usize, dim: usize, queries: u64) -> Measurement {
         let masked = cheapest_scoring((n, dim), queries, (columns::Rows::Masked, Checking::Sums));
         let reached = (self.recall, self.reached);
-        Measured::new(
+        Measurement::new(
             reached,
             self.cost,
             masked.map(|masked| masked.cost),
@@ -88,7 +88,7 @@ impl Clusters {
         sample: &Sample,
         frame: &Frame,
         (rows, units): (&Rows, &Vectors),
-    ) -> Result<Wanted, Error> {
+    ) -> Result<Demand, Error> {
         let count = self.members.len();
         let most = RANKS.min(count);
         let mut homes = vec![Vec::new(); units.len()];
@@ -129,7 +129,7 @@ impl Clusters {
                 cluster::nearest(&asked, &self.directions, most, &mut || ())
             }
         };
-        Ok(Wanted::new(count, &orders, &gains))
+        Ok(Demand::new(count, &orders, &gains))
     }
 
     /// True if more groups than the last of these are of no use: it gained little, and has the recall wished for, though not the
@@ -231,7 +231,7 @@ impl Grouping {
 mod tests {
     use super::*;
     use crate::plan::Most;
-    use crate::trained::{Assigned, Trained};
+    use crate::trained_centroids::{Assignment, TrainedCentroids};
     use sordino_index::IdKind;
     use sordino_index::attributes::Attributes;
     use sordino_index::code;
@@ -262,9 +262,9 @@ mod tests {
         let mut codes = Vec::new();
         points.rows().for_each(|row| code::int8(row, &mut codes));
         let lists = (0..units.len()).map(|at| vec![(u32_of(home(at)), 1.0)]);
-        let given = Assigned {
+        let given = Assignment {
             mean: None,
-            trained: Trained::of_codes(DIM, codes).unwrap(),
+            trained: TrainedCentroids::of_codes(DIM, codes).unwrap(),
             lists: lists.collect(),
         };
         Clusters::given(units, grid, given, &mut |_| ()).unwrap()

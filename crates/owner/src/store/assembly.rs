@@ -27,9 +27,9 @@ use sordino_vectors::Vectors;
 use sordino_vectors::u32_of;
 
 use super::draft::Draft;
+use super::owner_tag::malformed;
 use super::records::Records;
 use super::stream::Stream;
-use super::tagged::malformed;
 use super::{Blueprint, Piece};
 use crate::column::measure;
 use crate::frame::{self, SAMPLE};

@@ -13,7 +13,7 @@ use sordino_index::{Disk, Error, IdKind};
 use sordino_vectors::metric::Metric;
 use sordino_vectors::u32_of;
 
-use super::tagged::{Fields, Kind, number, opened, put_coded, tagged};
+use super::owner_tag::{Fields, Kind, number, opened, put_coded, tagged};
 use super::{Piece, stream::Stream};
 use crate::binding::{Binding, Variant};
 use crate::column::column;

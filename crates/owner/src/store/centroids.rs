@@ -12,12 +12,12 @@ use sordino_vectors::metric::Metric;
 use sordino_vectors::{Vectors, u32_of};
 
 use super::Nearest;
+use super::owner_tag::{Fields, Kind, number, opened, tagged};
 use super::reread::Vectored;
-use super::tagged::{Fields, Kind, number, opened, tagged};
 use crate::cluster::{self, Lists};
 use crate::spec::Batch;
 use crate::step::Step;
-use crate::trained::Trained;
+use crate::trained_centroids::TrainedCentroids;
 
 /// Centroids, and the number of their form.
 const KIND: Kind = (b"centroids", 2);
@@ -39,7 +39,7 @@ pub struct Centroids {
     pub(super) dim: usize,
     /// The mean relative to which vectors are compared; `None` compares them as they are.
     pub(super) mean: Option<Mean>,
-    pub(super) trained: Trained,
+    pub(super) trained: TrainedCentroids,
 }
 
 impl Centroids {
@@ -93,7 +93,7 @@ impl Centroids {
             rotation,
             dim,
             mean,
-            trained: Trained::of_codes(width, codes.to_vec()).ok()?,
+            trained: TrainedCentroids::of_codes(width, codes.to_vec()).ok()?,
         })
     }
 

@@ -18,14 +18,14 @@ use sordino_vectors::Vectors;
 
 use super::centroids::{compared, lifted};
 use super::create::Given;
+use super::owner_tag::malformed;
 use super::reread::{Range, Reread};
-use super::tagged::malformed;
 use super::{Centroids, Nearest, Store};
 use crate::plan::{Grouping, Plan};
 use crate::random::{build_name, random};
 use crate::spec::{Batch, Form, Spec};
 use crate::step::Step;
-use crate::trained::{Assigned, Trained};
+use crate::trained_centroids::{Assignment, TrainedCentroids};
 use crate::{cluster, frame};
 
 /// A new routed or sealed index whose records are assigned to clusters apart. It writes nothing until it is [finished](Self::finish).
@@ -83,7 +83,7 @@ impl Clustering {
         let mean = routed.then(|| Mean::of(&units));
         let mut pulse = || progress(Step::Cluster);
         let vectors = compared(mean.as_ref(), &units)?;
-        let trained = Trained::new(&vectors, clusters, random(rng), &mut pulse)?;
+        let trained = TrainedCentroids::new(&vectors, clusters, random(rng), &mut pulse)?;
         Ok(Self {
             keys: keys.clone(),
             spec,
@@ -209,7 +209,7 @@ impl Clustering {
         let given = Given {
             frame,
             rotation,
-            assigned: Assigned {
+            assigned: Assignment {
                 mean,
                 trained,
                 lists,
@@ -315,7 +315,7 @@ mod tests {
                 frame,
                 ..
             } = clustering.centroids;
-            let assigned = Assigned {
+            let assigned = Assignment {
                 mean: mean.clone(),
                 trained: trained.clone(),
                 lists: taken.flat_map(|nearest| nearest.lists).collect(),

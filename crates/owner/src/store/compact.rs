@@ -15,7 +15,7 @@ use super::Store;
 use super::draft::Draft;
 use super::payloads::Carried;
 use super::records;
-use super::waiting::Waiting;
+use super::row_buffer::RowBuffer;
 use crate::frame;
 use crate::plan::{SEGMENT, Wish};
 use crate::random::random;
@@ -229,12 +229,12 @@ impl<D: Disk> Store<D> {
         }
     }
 
-    fn waiting(&self) -> Waiting {
-        Waiting::new(self.manifest.ids, self.manifest.width() as usize)
+    fn waiting(&self) -> RowBuffer {
+        RowBuffer::new(self.manifest.ids, self.manifest.width() as usize)
     }
 
     /// Adds the records of a segment that count to those that wait.
-    fn read_live(&self, at: usize, waiting: &mut Waiting) -> Result<(), Error> {
+    fn read_live(&self, at: usize, waiting: &mut RowBuffer) -> Result<(), Error> {
         let contents = self.contents();
         let of = (&contents, &self.frame);
         let (marks, residuals) = records::residuals(&self.folder, &self.manifest, of, at)?;

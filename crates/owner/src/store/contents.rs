@@ -12,7 +12,7 @@ use sordino_index::{Disk, Error, Files, Id, ReaderKeys, SignedManifest};
 use sordino_vectors::Vectors;
 
 use super::access::{contents_of, directory_of, label_of};
-use super::known::Known;
+use super::attribute_columns::AttributeColumns;
 use super::payloads;
 use super::records::{self, Records};
 
@@ -158,7 +158,7 @@ impl<D: Disk> Contents<D> {
     /// # Errors
     /// Those of [`all`](Self::all), and [`Error::Attribute`] for an attribute of two types.
     pub fn attributes(&self) -> Result<Attributes, Error> {
-        Known::new(&self.folder, &self.manifest, &self.keys).all()
+        AttributeColumns::new(&self.folder, &self.manifest, &self.keys).all()
     }
 
     /// All records, segment by segment, each in the order of ids.

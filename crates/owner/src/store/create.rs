@@ -18,20 +18,20 @@ use super::stream::Stream;
 use super::{Compaction, Store};
 use crate::binding::{Binding, Variant};
 use crate::frame;
-use crate::measured::Measured;
+use crate::measurement::Measurement;
 use crate::random::random;
 use crate::room;
 use crate::segment::SegmentWriter;
 use crate::spec::{Batch, Form, Spec};
 use crate::step::Step;
-use crate::trained::Assigned;
+use crate::trained_centroids::Assignment;
 
 /// The facts of an index whose records were assigned to clusters before it is made.
 pub(super) struct Given {
     pub(super) frame: Frame,
     pub(super) rotation: [u8; 32],
     /// With the lists of all records, in the order in which they come.
-    pub(super) assigned: Assigned,
+    pub(super) assigned: Assignment,
 }
 
 impl Store {
@@ -159,7 +159,7 @@ fn sample(
 struct First {
     manifest: SignedManifest,
     draft: Draft,
-    measured: Option<Measured>,
+    measured: Option<Measurement>,
 }
 
 impl First {

@@ -15,8 +15,8 @@ use sordino_index::{Disk, Error, manifest};
 use super::records::Records;
 use crate::base::Base;
 use crate::column::column;
-use crate::combined::combined;
-use crate::measured::Measured;
+use crate::combinations::combined;
+use crate::measurement::Measurement;
 use crate::plan::{Grouping, Plan, Wish, capacity, second_look};
 use crate::recall::Recall;
 use crate::routed;
@@ -24,7 +24,7 @@ use crate::rows::Rows;
 use crate::segment::SegmentWriter;
 use crate::sketch;
 use crate::step::Step;
-use crate::trained::Assigned;
+use crate::trained_centroids::Assignment;
 
 /// A version that is being made: its parts are written as they come.
 pub(super) struct Draft {
@@ -228,10 +228,10 @@ impl Draft {
         rng: &mut R,
         folder: &Folder<D>,
         writer: &SegmentWriter<'_>,
-        (rows, given): (Rows, Option<Assigned>),
+        (rows, given): (Rows, Option<Assignment>),
         (wish, frame): (Wish, Frame),
         progress: &mut dyn FnMut(Step),
-    ) -> Result<(Self, Measured), Error> {
+    ) -> Result<(Self, Measurement), Error> {
         let (n, width) = (rows.vectors.len(), rows.vectors.dim());
         let plan = Plan::for_metric(n, width, frame.metric(), wish)?;
         let base = Base::new(rng, writer, (&rows, given), &plan, &frame, progress)?;
@@ -273,10 +273,10 @@ impl Draft {
         rng: &mut R,
         folder: &Folder<D>,
         writer: &SegmentWriter<'_>,
-        (rows, given): (Rows, Option<Assigned>),
+        (rows, given): (Rows, Option<Assignment>),
         (wish, frame): (Wish, Frame),
         progress: &mut dyn FnMut(Step),
-    ) -> Result<(Self, Measured), Error> {
+    ) -> Result<(Self, Measurement), Error> {
         let (far, frame) = far(&rows, frame, wish.k);
         let (rows, given, far) = match far.is_empty() {
             true => (rows, given, None),

@@ -5,7 +5,7 @@ use sordino_index::digest::Digest;
 use sordino_index::keys::OwnerKeys;
 use sordino_vectors::u32_of;
 
-use super::tagged::{Fields, Kind, opened, tagged};
+use super::owner_tag::{Fields, Kind, opened, tagged};
 use crate::cluster::{Lists, NEAREST};
 
 /// The lists of a task, and the number of their form.

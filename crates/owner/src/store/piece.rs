@@ -4,7 +4,7 @@ use sordino_index::Error;
 use sordino_index::keys::OwnerKeys;
 use sordino_index::manifest::{ColumnSegment, Segment};
 
-use super::tagged::{Fields, Kind, opened, put_coded, tagged};
+use super::owner_tag::{Fields, Kind, opened, put_coded, tagged};
 
 /// A piece, and the number of its form.
 const KIND: Kind = (b"piece", 2);
@@ -94,7 +94,7 @@ impl Piece {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::tagged::TAG_LEN;
+    use crate::store::owner_tag::TAG_LEN;
     use sordino_index::digest::Coded;
 
     #[test]

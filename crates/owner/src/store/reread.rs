@@ -5,7 +5,7 @@ use std::vec::IntoIter;
 use sordino_index::Error;
 use sordino_index::digest::{Digest, Running};
 
-use super::tagged::malformed;
+use super::owner_tag::malformed;
 use crate::spec::Batch;
 
 /// The digest of vectors one after the other.

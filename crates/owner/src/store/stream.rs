@@ -12,9 +12,9 @@ use sordino_index::{Disk, Error, Id, IdKind};
 use super::draft::Draft;
 use super::payloads::Carried;
 use super::records::Records;
-use super::waiting::Waiting;
+use super::row_buffer::RowBuffer;
 use crate::frame;
-use crate::measured::Measured;
+use crate::measurement::Measurement;
 use crate::random::random;
 use crate::recall::Recall;
 use crate::room;
@@ -22,7 +22,7 @@ use crate::rows::Rows;
 use crate::segment::SegmentWriter;
 use crate::spec::{Batch, Form, Spec};
 use crate::step::Step;
-use crate::trained::Assigned;
+use crate::trained_centroids::Assignment;
 
 /// A stream of records on its way into segments.
 pub(super) struct Stream {
@@ -32,12 +32,12 @@ pub(super) struct Stream {
     next: Option<u64>,
     /// Records that came.
     read: u64,
-    waiting: Waiting,
+    waiting: RowBuffer,
     look: Option<SecondLook>,
     /// Who may read what of a new index, if it has readers of its own.
     access: Option<Directory>,
     /// The clusters of all records that will come, if they are known.
-    assigned: Option<Assigned>,
+    assigned: Option<Assignment>,
     /// The rotation and the seed of a frame that is trained on all records once they are there, and if some may be hidden from readers.
     training: Option<([u8; 32], [u8; 32], bool)>,
     pub(super) carried: Carried,
@@ -51,7 +51,7 @@ impl Stream {
             ids,
             next: Some(0),
             read: 0,
-            waiting: Waiting::new(ids, dim),
+            waiting: RowBuffer::new(ids, dim),
             carried: Carried::new(look),
             look,
             access: None,
@@ -66,7 +66,7 @@ impl Stream {
     }
 
     /// The same stream, of records whose clusters may be known.
-    pub(super) fn assigned(self, assigned: Option<Assigned>) -> Self {
+    pub(super) fn assigned(self, assigned: Option<Assignment>) -> Self {
         Self { assigned, ..self }
     }
 
@@ -89,7 +89,7 @@ impl Stream {
         spec: &Spec,
         batches: impl Iterator<Item = Result<Batch, Error>>,
         progress: &mut dyn FnMut(Step),
-    ) -> Result<(Draft, Option<Measured>), Error> {
+    ) -> Result<(Draft, Option<Measurement>), Error> {
         let mode = match spec.form {
             Form::Sealed { .. } | Form::Routed { .. } => {
                 return self.whole(rng, folder, writer, spec, batches, progress);
@@ -123,7 +123,7 @@ impl Stream {
         spec: &Spec,
         batches: impl Iterator<Item = Result<Batch, Error>>,
         progress: &mut dyn FnMut(Step),
-    ) -> Result<(Draft, Option<Measured>), Error> {
+    ) -> Result<(Draft, Option<Measurement>), Error> {
         for batch in batches {
             self.take_in(batch?)?;
         }

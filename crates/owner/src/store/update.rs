@@ -12,8 +12,8 @@ use sordino_vectors::Vectors;
 
 use super::Store;
 use super::access::{check_mode, label_of};
+use super::attribute_columns::AttributeColumns;
 use super::draft::Draft;
-use super::known::Known;
 use super::payloads::Carried;
 use super::stream::Stream;
 use crate::recall::Recall;
@@ -177,7 +177,7 @@ impl<D: Disk> Store<D> {
             None => writer,
         };
         let contents = self.contents();
-        let mut known = Known::new(&self.folder, &self.manifest, &contents);
+        let mut known = AttributeColumns::new(&self.folder, &self.manifest, &contents);
         let batches = batches.map(|batch| {
             let batch = batch?;
             known.check(&batch.attributes)?;
@@ -229,7 +229,7 @@ impl<D: Disk> Store<D> {
     /// # Errors
     /// If a part cannot be read or is damaged, and [`Error::Attribute`] for an attribute of two types.
     pub fn attributes(&self) -> Result<Attributes, Error> {
-        Known::new(&self.folder, &self.manifest, &self.contents()).all()
+        AttributeColumns::new(&self.folder, &self.manifest, &self.contents()).all()
     }
 
     /// The number that the next record without an id gets: the one after the highest, if ids are numbers and

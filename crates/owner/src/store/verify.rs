@@ -5,11 +5,11 @@ use std::path::Path;
 use sordino_index::columns::{self, Rows, Scheme};
 use sordino_index::content_key::ContentKey;
 use sordino_index::contents::ContentKeys;
+use sordino_index::decoded_rows::DecodedRows;
 use sordino_index::folder::Folder;
 use sordino_index::frame::Frame;
 use sordino_index::look;
 use sordino_index::manifest::{Columns, Mode, PartKind, Routed, Sealed, Segment, SignedManifest};
-use sordino_index::opened::Opened;
 use sordino_index::payload::Slot;
 use sordino_index::purpose::Purpose;
 use sordino_index::{Disk, Error, Files, Id, OwnerPublicKey, ReaderKeys, digest, table};
@@ -20,7 +20,7 @@ use zeroize::Zeroizing;
 use super::access::contents_of;
 use super::records::{self, Records};
 use super::{Store, payloads};
-use crate::combined;
+use crate::combinations;
 
 /// The part of a residual's length that what any mode stores of it is off, at most: codes of 12 bits are off by .5 % of it in 8,192
 /// dimensions.
@@ -234,7 +234,7 @@ impl<'a, D: Disk> Check<'a, D> {
                 self.check_sums(at, (scheme, &column.segment, key), &rows)?;
             }
         }
-        combined::check(self.folder, self.keys, self.manifest)
+        combinations::check(self.folder, self.keys, self.manifest)
     }
 
     /// Refuses sums that are not those of a segment's rows.
@@ -274,7 +274,7 @@ impl<'a, D: Disk> Check<'a, D> {
         let key = self.keys.need(&mode.base)?;
         let seal = key.seal(Purpose::Bucket, &mode.base.id, mode.base.version);
         for (bucket, sealed) in buckets.chunks_exact(len).enumerate() {
-            let mut opened = Opened::default();
+            let mut opened = DecodedRows::default();
             mode.layout
                 .open(&seal, (u32_of(bucket), sealed), frame, &mut opened)?;
         }

@@ -8,7 +8,7 @@ use sordino_index::shard::{HEAD_LEN, Head, Shard};
 use sordino_index::wire::{Edition, Message, message_len};
 use sordino_index::{Bytes, Error, OwnerPublicKey, SignedManifest};
 
-use super::gathered::Gathered;
+use super::gateway::Gateway;
 use super::{Kind, Server, Sessions, malformed};
 use crate::history::History;
 
@@ -44,7 +44,7 @@ impl Server {
         let reply = ask(head.shard, &request, limit)?;
         let manifest = SignedManifest::from_bytes(Message::Manifest.expect(&reply, None)?, owner)?;
         Head::new(&manifest, head.shard).check(head)?;
-        let gathered = Gathered::new(&manifest, of)?;
+        let gathered = Gateway::new(&manifest, of)?;
         let history = match before.and_then(|before| before.history_of(&manifest)) {
             Some(history) => history,
             None => longest_history(&manifest, owner, of, ask)?,
@@ -65,7 +65,7 @@ impl Server {
             history,
             manifest,
             given,
-            kind: Kind::Gathered(Box::new(gathered)),
+            kind: Kind::Gateway(Box::new(gathered)),
             shard: None,
             encodings: None,
             payloads: None,

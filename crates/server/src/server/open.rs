@@ -16,7 +16,7 @@ use super::encodings::{Encodings, Shelf};
 use super::read::{Read, Taken, all};
 use super::routed::Routed;
 use super::sealed::{self, Sealed};
-use super::{Kind, Server, gathered, payloads};
+use super::{Kind, Server, gateway, payloads};
 use crate::history::History;
 
 /// A server is made beside these.
@@ -286,7 +286,7 @@ impl Server {
             owner,
         } = beside;
         if shard.is_some() {
-            gathered::check_mode(&manifest)?;
+            gateway::check_mode(&manifest)?;
         }
         let own = shard.unwrap_or(Shard::WHOLE);
         let mut shelf = Shelf::new(encodings, (owner, &manifest.index), own);

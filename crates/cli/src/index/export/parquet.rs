@@ -1,9 +1,9 @@
 //! Records as a Parquet file.
 
 use crate::Error;
+use crate::atomic_file::{AtomicFile, in_place};
 use crate::index::input::exported::column_of;
 use crate::index::input::layout::LABEL;
-use crate::whole::{Whole, in_place};
 use arrow_array::{
     ArrayRef, BinaryArray, BooleanArray, FixedSizeBinaryArray, FixedSizeListArray, Float32Array,
     Float64Array, Int64Array, RecordBatch, StringArray, UInt64Array,
@@ -21,7 +21,7 @@ use std::sync::Arc;
 /// A file that grows by records: `id`, `payload` if there are any, a column for each attribute, `label` if there are any,
 /// `vector`.
 pub(super) struct Table {
-    writer: ArrowWriter<BufWriter<Whole>>,
+    writer: ArrowWriter<BufWriter<AtomicFile>>,
     columns: Columns,
     fault: Fault,
 }
@@ -52,7 +52,7 @@ impl Fault {
 impl Table {
     pub(super) fn create(path: &Path, columns: Columns) -> Result<Self, Error> {
         let fault = Fault(path.to_owned());
-        let file = Whole::new(path).map_err(Error::at(path))?;
+        let file = AtomicFile::new(path).map_err(Error::at(path))?;
         let compression = Compression::ZSTD(ZstdLevel::default());
         let properties = WriterProperties::builder()
             .set_compression(compression)

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use sordino_server::{Asked, Server};
+use sordino_server::{PendingRequest, Server};
 
 use super::line::{Line, Replica};
 use crate::server::metrics::Metrics;
@@ -18,7 +18,7 @@ const TRIES: usize = 2;
 pub(super) struct Question {
     pub(super) line: Arc<Line>,
     pub(super) server: Arc<Server>,
-    pub(super) asked: Asked,
+    pub(super) asked: PendingRequest,
     pub(super) request: Bytes,
     pub(super) metrics: Arc<Metrics>,
     /// A second server is asked where the first is late.
@@ -128,7 +128,7 @@ const PAUSE: Duration = Duration::from_millis(50);
 
 /// A refusal that is the client's to act on: a fetch lacks a session's keys, or the message is not one that the index
 /// answers, if the shard says so when it is asked again too.
-fn of_client(asked: Asked, error: &sordino_server::Error, last: bool) -> Option<Refusal> {
+fn of_client(asked: PendingRequest, error: &sordino_server::Error, last: bool) -> Option<Refusal> {
     match error {
         sordino_server::Error::Session if asked.is_fetch() => Some(Refusal::Session),
         error => match Error::of(error) {

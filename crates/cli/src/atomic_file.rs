@@ -1,0 +1,398 @@
+//! Files that appear only when they are whole.
+
+use crate::Error;
+#[cfg(unix)]
+use crate::stdio::stdout;
+use sordino_search::{Disk, Files};
+use std::{
+    fs::{File, Metadata},
+    io::{self, Read, Write},
+    path::{Path, PathBuf},
+};
+use tempfile::NamedTempFile;
+
+/// The most links that are followed: the number that Linux follows.
+const LINKS: usize = 40;
+
+/// The file that a name leads to over symbolic links, which need not be there yet. One file has one lock then, whatever it is called, and a
+/// new content takes its place and not that of a link.
+pub(crate) fn target(path: &Path) -> PathBuf {
+    let mut path = path.to_owned();
+    for _ in 0..LINKS {
+        let Ok(to) = path.read_link() else { break };
+        path = path.parent().unwrap_or(Path::new("")).join(to);
+    }
+    path
+}
+
+/// The writing of a result under a name that a user gave.
+///
+/// A file is written beside its place, and moved there when all is done. Without that nothing is left of it, and what was there stays. It
+/// keeps the mode of the file that it replaces, and the links that lead there. What is there and is no file, such as a
+/// pipe or a device, or is a descriptor (/dev/stdout), is never replaced: it is opened, and gets the bytes as they come. A key file is not
+/// replaced either, under whatever name: it may be the only copy, or the key of this very command.
+pub(crate) struct AtomicFile {
+    out: Out,
+    path: PathBuf,
+}
+
+enum Out {
+    RecordBytes {
+        file: NamedTempFile,
+        place: PathBuf,
+        old: Option<Box<Metadata>>,
+    },
+    Through(File),
+}
+
+impl AtomicFile {
+    /// A new file is for all whom the mask of the process (umask) leaves in.
+    pub(crate) fn new(path: &Path) -> io::Result<Self> {
+        Self::with_mode(path, 0o666)
+    }
+
+    /// A new file is for its user alone: others would change what it remembers. Secrets are not written here, for they replace no file.
+    pub(crate) fn private(path: &Path) -> io::Result<Self> {
+        Self::with_mode(path, 0o600)
+    }
+
+    fn with_mode(path: &Path, mode: u32) -> io::Result<Self> {
+        let whole = |out| Self {
+            out,
+            path: path.to_owned(),
+        };
+        #[cfg(unix)]
+        if let Some(descriptor) = Descriptor::of(path) {
+            return descriptor.open(path).map(Out::Through).map(whole);
+        }
+        // Links are followed once, and one that comes into the way afterwards is not: somebody else may make it.
+        let place = target(path);
+        let old = match place.symlink_metadata() {
+            Ok(old) if old.is_file() => {
+                refuse_key(&place)?;
+                Some(Box::new(old))
+            }
+            Ok(old) if old.is_symlink() => return Err(turned()),
+            Ok(_) => {
+                let file = File::options().write(true).open(&place)?;
+                return match file.metadata()?.is_file() {
+                    true => Err(turned()),
+                    false => Ok(whole(Out::Through(file))),
+                };
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            Err(error) => return Err(error),
+        };
+        let mut builder = tempfile::Builder::new();
+        #[cfg(unix)]
+        if old.is_none() {
+            let mode = std::os::unix::fs::PermissionsExt::from_mode(mode);
+            builder.permissions(mode);
+        }
+        // In the same folder, so that the file can be moved within its file system.
+        let file = builder.tempfile_in(folder(&place)).map_err(bare)?;
+        Ok(whole(Out::RecordBytes { file, place, old }))
+    }
+
+    /// The place, by the name that was given.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Moves the file to its place.
+    pub(crate) fn finish(self) -> io::Result<()> {
+        self.place(true)
+    }
+
+    /// Moves the file to its place, if there is none yet.
+    pub(crate) fn finish_new(self) -> io::Result<()> {
+        self.place(false)
+    }
+
+    fn place(self, replace: bool) -> io::Result<()> {
+        let (file, place, old) = match self.out {
+            Out::Through(mut file) => {
+                file.flush()?;
+                return if_kept(file.sync_all());
+            }
+            Out::RecordBytes { file, place, old } => (file, place, old),
+        };
+        if let (Some(old), true) = (&old, replace) {
+            keep_access(file.as_file(), old)?;
+        }
+        file.as_file().sync_all()?;
+        // A file that has come since is not this command's to replace.
+        let moved = match replace && old.is_some() {
+            true => file.persist(&place),
+            false => file.persist_noclobber(&place),
+        };
+        moved.map_err(|error| error.error)?;
+        named(&place)
+    }
+}
+
+/// The error of a name that leads elsewhere than it just did, or around in a circle.
+fn turned() -> io::Error {
+    io::Error::other("it is a link of which it is not certain where it leads")
+}
+
+/// Refuses a file that is a key of any kind. One that cannot be read may be a key, and is refused for that.
+fn refuse_key(path: &Path) -> io::Result<()> {
+    let mut head = Vec::new();
+    File::open(path)?.take(64).read_to_end(&mut head)?;
+    if !is_key(&head) {
+        return Ok(());
+    }
+    let why = "it is a key file, and is not written over: choose another name";
+    Err(io::Error::new(io::ErrorKind::AlreadyExists, why))
+}
+
+/// True of the beginning of a key file of this or of another version: `sordino-KIND-VERSION:`.
+fn is_key(head: &[u8]) -> bool {
+    let Some(rest) = head.strip_prefix(b"sordino-") else {
+        return false;
+    };
+    let name = rest.split(|&byte| byte == b':').next().unwrap_or_default();
+    let of_name = |byte: &u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || *byte == b'-';
+    name.len() < rest.len()
+        && name.iter().all(of_name)
+        && name.last().is_some_and(u8::is_ascii_digit)
+}
+
+/// Gives a file the users that an old one has. Where its group cannot be given, what the group may do is taken away: it would be another group's.
+#[cfg(unix)]
+fn keep_access(file: &File, old: &Metadata) -> io::Result<()> {
+    use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
+    let new = file.metadata()?;
+    let mut mode = old.mode() & 0o777;
+    // The owner is kept where this process may give files away.
+    if new.uid() != old.uid() {
+        let _ = fchown(file, Some(old.uid()), None);
+    }
+    if new.gid() != old.gid() && fchown(file, None, Some(old.gid())).is_err() {
+        mode &= !0o070;
+    }
+    file.set_permissions(std::fs::Permissions::from_mode(mode))
+}
+
+#[cfg(not(unix))]
+fn keep_access(_file: &File, _old: &Metadata) -> io::Result<()> {
+    Ok(())
+}
+
+/// A descriptor that a name leads to, such as /dev/stdout or /dev/fd/3. Behind it is what others write to as well.
+#[cfg(unix)]
+enum Descriptor {
+    /// This process' own standard output.
+    Stdout,
+    Other,
+}
+
+#[cfg(unix)]
+impl Descriptor {
+    fn of(path: &Path) -> Option<Self> {
+        let mut name = path.to_owned();
+        for _ in 0..LINKS {
+            let folder = folder(&name).canonicalize().ok()?;
+            let of_system = folder.starts_with("/proc") || folder.starts_with("/dev");
+            if of_system && folder.ends_with("fd") {
+                let mut own = ["/proc/self/fd", "/dev/fd"].map(Path::new).into_iter();
+                let own = own.any(|own| own.canonicalize().is_ok_and(|own| own == folder));
+                return Some(match own && name.ends_with("1") {
+                    true => Self::Stdout,
+                    false => Self::Other,
+                });
+            }
+            let to = name.read_link().ok()?;
+            name = name.parent().unwrap_or(Path::new("")).join(to);
+        }
+        None
+    }
+
+    /// Standard output goes on at the place that it has in common with others, any other from the end.
+    fn open(self, path: &Path) -> io::Result<File> {
+        use std::os::fd::AsFd;
+        match self {
+            Self::Stdout => Ok(stdout()?.as_fd().try_clone_to_owned()?.into()),
+            Self::Other => File::options().append(true).open(path),
+        }
+    }
+}
+
+/// The folder of a file.
+fn folder(path: &Path) -> &Path {
+    match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    }
+}
+
+/// Makes a name durable: a file that is on the disk may still have its old name after a power cut, and a pin file would go back. The file
+/// is in its place by now, so that a folder that may not be read, or of a file system without this, is none to fail for.
+fn named(path: &Path) -> io::Result<()> {
+    if_kept(Files.sync_dir(folder(path)))
+}
+
+/// The outcome of making something durable, where what it is lets that be done.
+fn if_kept(synced: io::Result<()>) -> io::Result<()> {
+    use io::ErrorKind::{InvalidInput, PermissionDenied, Unsupported};
+    match synced {
+        Err(error) if matches!(error.kind(), InvalidInput | PermissionDenied | Unsupported) => {
+            Ok(())
+        }
+        synced => synced,
+    }
+}
+
+/// True if there is a file or a folder of this name, over which a command that makes a new one does not write.
+pub(crate) fn is_taken(path: &Path) -> bool {
+    #[cfg(unix)]
+    if Descriptor::of(path).is_some() {
+        return false;
+    }
+    let found = path.metadata();
+    found.is_ok_and(|found| found.is_file() || found.is_dir())
+}
+
+/// Gives a file that is whole its name, if there is none of that name.
+pub(crate) fn in_place(path: &Path, file: AtomicFile) -> Result<(), Error> {
+    file.finish_new().map_err(|error| match error.kind() {
+        io::ErrorKind::AlreadyExists => there(path),
+        _ => Error::at(path)(error),
+    })
+}
+
+/// The error of a file that would be written over.
+pub(crate) fn there(path: &Path) -> Error {
+    let path = path.display();
+    Error::Arguments(format!(
+        "{path}: it exists already, and is not written over: choose another name, or move it away"
+    ))
+}
+
+impl Write for AtomicFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match &mut self.out {
+            Out::RecordBytes { file, .. } => file.write(bytes).map_err(bare),
+            Out::Through(file) => file.write(bytes),
+        }
+    }
+    fn flush(&mut self) -> io::Result<()> {
+        match &mut self.out {
+            Out::RecordBytes { file, .. } => file.flush().map_err(bare),
+            Out::Through(file) => file.flush(),
+        }
+    }
+}
+
+/// An error without the name that the file has meanwhile, which says nothing to a user.
+fn bare(error: io::Error) -> io::Error {
+    let text = error.to_string();
+    match text.split_once(" at path ") {
+        Some((why, _)) => io::Error::new(error.kind(), why),
+        None => error,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    #[test]
+    fn a_file_appears_when_it_is_whole() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("whole");
+        fs::write(&path, "old").unwrap();
+        let mut file = AtomicFile::new(&path).unwrap();
+        file.write_all(b"new").unwrap();
+        drop(file);
+        assert_eq!(fs::read(&path).unwrap(), b"old");
+        let mut file = AtomicFile::new(&path).unwrap();
+        file.write_all(b"new").unwrap();
+        file.finish().unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"new");
+        let file = AtomicFile::new(&path).unwrap();
+        let error = file.finish_new().unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::AlreadyExists);
+        assert_eq!(fs::read(&path).unwrap(), b"new");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    /// In a folder where others may make files, as of all temporary ones.
+    #[cfg(unix)]
+    #[test]
+    fn what_comes_into_the_place_meanwhile_is_not_replaced() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        fs::write(at("own"), "own").unwrap();
+        for planted in [false, true] {
+            let mut file = AtomicFile::new(&at("new")).unwrap();
+            file.write_all(b"new").unwrap();
+            match planted {
+                true => std::os::unix::fs::symlink(at("own"), at("new")).unwrap(),
+                false => fs::write(at("new"), "other").unwrap(),
+            }
+            let error = file.finish().unwrap_err();
+            assert_eq!(error.kind(), io::ErrorKind::AlreadyExists);
+            assert_eq!(fs::read(at("own")).unwrap(), b"own");
+            fs::remove_file(at("new")).unwrap();
+        }
+        // A link that was there before is followed, and one that leads to nothing makes what it leads to.
+        for (content, there) in [("first", "late"), ("second", "late")] {
+            drop(std::os::unix::fs::symlink(at(there), at("link")));
+            let mut file = AtomicFile::new(&at("link")).unwrap();
+            file.write_all(content.as_bytes()).unwrap();
+            file.finish().unwrap();
+            assert_eq!(fs::read_to_string(at(there)).unwrap(), content);
+        }
+        let circle = at("circle");
+        std::os::unix::fs::symlink(&circle, &circle).unwrap();
+        assert!(AtomicFile::new(&circle).is_err());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_memory_is_its_users_alone_unless_it_was_shared() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("memory");
+        let mode = || path.metadata().unwrap().permissions().mode() & 0o777;
+        for expected in [0o600, 0o660] {
+            let mut file = AtomicFile::private(&path).unwrap();
+            file.write_all(b"seen").unwrap();
+            file.finish().unwrap();
+            assert_eq!(mode(), expected);
+            fs::set_permissions(&path, fs::Permissions::from_mode(0o660)).unwrap();
+        }
+    }
+
+    #[test]
+    fn every_key_file_is_told_from_other_files() {
+        let kinds = sordino_net::KeyKind::ALL.iter();
+        let kinds = kinds.map(|kind| format!("sordino-{}-1:", kind.name()));
+        let others = [crate::fpe::KEY_FILE_PREFIX, "sordino-owner-12:"].map(str::to_owned);
+        for prefix in kinds.chain(others) {
+            let text = prefix.clone() + "0a";
+            assert!(is_key(text.as_bytes()), "{prefix}");
+            assert!(!is_key(&prefix.as_bytes()[..prefix.len() - 1]), "{prefix}");
+            assert!(!is_key(format!(" {prefix}").as_bytes()), "{prefix}");
+        }
+        for other in [
+            "",
+            "sordino-",
+            "sordino-owner-pins-1\n",
+            "sordino-: x",
+            "{\"index\":\"0a\"}",
+        ] {
+            assert!(!is_key(other.as_bytes()), "{other}");
+        }
+    }
+
+    #[test]
+    fn errors_name_no_file_of_which_the_user_knows_nothing() {
+        let error = AtomicFile::new(Path::new("/nowhere/whole")).err().unwrap();
+        assert_eq!(error.kind(), io::ErrorKind::NotFound);
+        assert!(!error.to_string().contains("tmp"), "{error}");
+    }
+}

@@ -1,0 +1,112 @@
+//! An index that its owner changes, and the owner's memory of its versions.
+
+use crate::place::Place;
+use crate::{Error, Output};
+use clap::Args as ClapArgs;
+use sordino_search::{AnyDisk, OwnerKeys, Pins, Store};
+use std::ops::Deref;
+use std::path::{Path, PathBuf};
+
+/// The options of an owner's memory.
+#[derive(ClapArgs, Debug)]
+pub(crate) struct PinsArgs {
+    /// The file that remembers which versions of your indexes you know, so that nobody who keeps one takes a change back. Without
+    /// this it is OWNER_KEY.pins, beside the key.
+    #[arg(long, value_name = "FILE")]
+    pins: Option<PathBuf>,
+}
+
+/// Options of a command that opens an index which was there before.
+#[derive(ClapArgs, Debug)]
+pub(crate) struct OwnedArgs {
+    #[command(flatten)]
+    pins: PinsArgs,
+    /// The index was restored from a backup, or put here, on purpose: take the version that is here, and remember it as the newest.
+    /// What was revoked or deleted since is there again.
+    #[arg(long)]
+    restored: bool,
+}
+
+impl PinsArgs {
+    /// The memory of the owner of this key file, of which it is known that it can be kept.
+    pub(crate) fn ready(&self, key: &Path) -> Result<Pins, Error> {
+        let pins = self.of(key);
+        pins.check()?;
+        Ok(pins)
+    }
+
+    fn of(&self, key: &Path) -> Pins {
+        match &self.pins {
+            Some(path) => Pins::at(path),
+            None => Pins::beside(key),
+        }
+    }
+}
+
+impl OwnedArgs {
+    /// Opens an index for its owner, if its version is one that the owner knows or follows from it.
+    pub(crate) fn open(
+        &self,
+        index: &Path,
+        (key, keys): (&Path, &OwnerKeys),
+        output: Output,
+    ) -> Result<OwnedIndex, Error> {
+        let pins = self.pins.of(key);
+        let (at, named) = (Place::of(index)?, Error::index(index));
+        let place = at.name();
+        let known = pins.knows(&place).map_err(&named)?;
+        let (disk, root) = (at.disk(), at.root());
+        let store = match self.restored {
+            true => pins.open_restored(disk, root, &place, keys),
+            false => pins.open(disk, root, &place, keys),
+        };
+        let store = store.map_err(&named)?;
+        let (index, version) = (index.display(), store.version());
+        if self.restored {
+            output.note(&format!(
+                "{index}: taken as it is here: version {version} is remembered as the newest, and nothing older is accepted from now on"
+            ));
+        } else if !known {
+            output.note(&format!(
+                "{index}: not known here so far: version {version} is remembered, and nothing older is accepted from now on"
+            ));
+        }
+        Ok(OwnedIndex { store, pins, place })
+    }
+}
+
+/// An open index. It is read as a store, and changed by [`change`](Self::change) alone.
+pub(crate) struct OwnedIndex {
+    store: Store<AnyDisk>,
+    pins: Pins,
+    place: String,
+}
+
+impl OwnedIndex {
+    /// A store that was made just now, remembered.
+    pub(crate) fn made(
+        store: Store<AnyDisk>,
+        pins: Pins,
+        place: &Place,
+    ) -> Result<Self, sordino_search::Error> {
+        let place = place.name();
+        pins.remember(&place, &store)?;
+        Ok(Self { store, pins, place })
+    }
+
+    /// Changes the index, and remembers the version that it has then.
+    pub(crate) fn change<T, E: From<sordino_search::Error>>(
+        &mut self,
+        change: impl FnOnce(&mut Store<AnyDisk>) -> Result<T, E>,
+    ) -> Result<T, E> {
+        self.pins.change(&self.place, &mut self.store, change)
+    }
+}
+
+impl Deref for OwnedIndex {
+    type Target = Store<AnyDisk>;
+
+    fn deref(&self) -> &Store<AnyDisk> {
+        &self.store
+    }
+}

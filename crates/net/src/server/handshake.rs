@@ -1,0 +1,188 @@
+//! The beginning of a connection: TLS, and a look at what the other side speaks.
+
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadBuf};
+use tonic::transport::server::Connected;
+
+use super::peer::Peer;
+use super::timed_stream::TimedStream;
+
+/// The protection of connections: TLS, or none.
+#[cfg(feature = "tls")]
+pub(crate) type Tls = Option<super::identity::Acceptor>;
+/// The protection of connections: none in this build.
+#[cfg(not(feature = "tls"))]
+#[derive(Clone, Debug)]
+pub(crate) struct Tls;
+
+/// The beginning of HTTP/2 (RFC 9113, 3.4), which no method of HTTP/1.1 has.
+const HTTP2: [u8; 3] = *b"PRI";
+
+/// The answer to HTTP/1.1, which this port does not speak.
+const HTTP1: &[u8] = b"HTTP/1.1 505 HTTP Version Not Supported\r\n\
+    Content-Type: text/plain\r\nContent-Length: 76\r\nConnection: close\r\n\r\n\
+    This is a Sordino server: gRPC over HTTP/2. Search it with `sordino query`.\n";
+
+/// Bytes that are still read of a connection that ends, and the time for that.
+const END_READ: u64 = 64 << 10;
+const END_TIME: Duration = Duration::from_secs(1);
+
+/// Reads and writes of a connection, above TLS.
+trait Secured: AsyncRead + AsyncWrite + Send + Unpin {}
+impl<T: AsyncRead + AsyncWrite + Send + Unpin> Secured for T {}
+
+type Opened = Box<dyn Secured>;
+
+/// A connection whose handshake is part of its first read or write, so that it takes place where
+/// the connection is served, beside all others, and under its clock.
+pub(crate) struct Handshake {
+    peer: Arc<Peer>,
+    state: State,
+}
+
+enum State {
+    Handshake(Pin<Box<dyn Future<Output = io::Result<Opened>> + Send>>),
+    /// Open; so many bytes of [`HTTP2`] have been passed on.
+    Open(Opened, usize),
+    Failed,
+}
+
+impl Handshake {
+    pub(crate) fn new(watched: TimedStream, peer: Arc<Peer>, tls: &Tls) -> Self {
+        let opening = open(watched, tls.clone());
+        Self {
+            peer,
+            state: State::Handshake(Box::pin(opening)),
+        }
+    }
+
+    fn poll_open(
+        &mut self,
+        context: &mut Context<'_>,
+    ) -> Poll<io::Result<(&mut Opened, &mut usize)>> {
+        if let State::Handshake(opening) = &mut self.state {
+            match ready!(opening.as_mut().poll(context)) {
+                Ok(opened) => self.state = State::Open(opened, 0),
+                Err(error) => {
+                    self.state = State::Failed;
+                    return Poll::Ready(Err(error));
+                }
+            }
+        }
+        match &mut self.state {
+            State::Open(opened, passed) => Poll::Ready(Ok((opened, passed))),
+            _ => Poll::Ready(Err(io::ErrorKind::NotConnected.into())),
+        }
+    }
+}
+
+/// Shakes hands, and goes on only with HTTP/2.
+async fn open(watched: TimedStream, tls: Tls) -> io::Result<Opened> {
+    #[cfg(feature = "tls")]
+    let opened: Opened = match tls {
+        Some(tls) => match tls.current().accept(watched).into_fallible().await {
+            Ok(stream) => Box::new(stream),
+            Err((error, watched)) => return Err(end(watched, error).await),
+        },
+        None => Box::new(watched),
+    };
+    #[cfg(not(feature = "tls"))]
+    let opened: Opened = {
+        let Tls = tls;
+        Box::new(watched)
+    };
+    begin(opened).await
+}
+
+async fn begin(mut opened: Opened) -> io::Result<Opened> {
+    let mut first = [0; HTTP2.len()];
+    opened.read_exact(&mut first).await?;
+    if first == HTTP2 {
+        return Ok(opened);
+    }
+    if first.iter().all(u8::is_ascii_uppercase) {
+        opened.write_all(HTTP1).await?;
+    }
+    Err(end(opened, io::ErrorKind::InvalidData.into()).await)
+}
+
+/// Ends a connection that nothing comes of, for this error. Bytes that are unread at the close would
+/// take the last words along, so a little is read first.
+async fn end(mut stream: impl AsyncRead + AsyncWrite + Unpin, error: io::Error) -> io::Error {
+    let reading = async {
+        stream.shutdown().await?;
+        let mut rest = stream.take(END_READ);
+        tokio::io::copy(&mut rest, &mut tokio::io::sink()).await
+    };
+    // However that ends, the connection does.
+    let _ = tokio::time::timeout(END_TIME, reading).await;
+    error
+}
+
+impl Connected for Handshake {
+    type ConnectInfo = Arc<Peer>;
+
+    fn connect_info(&self) -> Self::ConnectInfo {
+        Arc::clone(&self.peer)
+    }
+}
+
+impl AsyncRead for Handshake {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let (opened, passed) = ready!(self.poll_open(context))?;
+        if *passed < HTTP2.len() {
+            let some = (HTTP2.len() - *passed).min(buffer.remaining());
+            buffer.put_slice(&HTTP2[*passed..*passed + some]);
+            *passed += some;
+            return Poll::Ready(Ok(()));
+        }
+        Pin::new(opened).poll_read(context, buffer)
+    }
+}
+
+impl AsyncWrite for Handshake {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        let (opened, _) = ready!(self.poll_open(context))?;
+        Pin::new(opened).poll_write(context, bytes)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        parts: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let (opened, _) = ready!(self.poll_open(context))?;
+        Pin::new(opened).poll_write_vectored(context, parts)
+    }
+
+    /// Both TCP and TLS take several parts at once.
+    fn is_write_vectored(&self) -> bool {
+        true
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let (opened, _) = ready!(self.poll_open(context))?;
+        Pin::new(opened).poll_flush(context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match &mut self.state {
+            State::Open(opened, _) => Pin::new(opened).poll_shutdown(context),
+            // Nothing was said that would have to be ended; dropping it closes it.
+            _ => Poll::Ready(Ok(())),
+        }
+    }
+}

@@ -1,0 +1,231 @@
+//! An index that is served: its version in place, and its scans.
+
+use std::path::Path;
+use std::sync::{Arc, OnceLock, PoisonError, RwLock};
+use std::time::Instant;
+
+use bytes::Bytes;
+use sordino_index::OwnerPublicKey;
+use sordino_index::manifest::Manifest;
+use sordino_server::Server;
+use sordino_token::Grant;
+
+use super::admission::Call;
+use super::batcher::Batcher;
+use super::bearers::permit;
+use super::changes::Changes;
+use super::counts::Counts;
+use super::metrics::Metrics;
+use super::places::Asker;
+use super::signed::ADDED_LEN;
+use super::terms::Terms;
+use crate::{Error, Limits, Refusal, Shards};
+
+/// A request that takes a pass over an index.
+#[derive(Debug)]
+pub(crate) struct Scan {
+    pub(crate) index: Arc<Server>,
+    pub(crate) message: Bytes,
+    /// Whom it is from, among those who share what the index remembers.
+    pub(crate) holder: u128,
+}
+
+type Scans = Batcher<Scan, Result<Bytes, sordino_server::Error>>;
+
+/// The version in place, and of a shard the one before.
+#[derive(Debug)]
+struct Versions {
+    now: Arc<Server>,
+    before: Option<Arc<Server>>,
+}
+
+/// An index that is served.
+#[derive(Debug)]
+pub(crate) struct ServedIndex {
+    versions: RwLock<Versions>,
+    /// The servers that have the data, if it is not here.
+    pub(crate) shards: Option<Shards>,
+    pub(crate) changes: OnceLock<Changes>,
+    pub(crate) scans: Scans,
+    /// The terms of one of several.
+    pub(crate) terms: Option<Terms>,
+    metrics: Arc<Metrics>,
+}
+
+impl ServedIndex {
+    pub(crate) fn new(
+        server: Server,
+        shards: Option<Shards>,
+        terms: Option<Terms>,
+        limits: &Limits,
+        metrics: &Arc<Metrics>,
+    ) -> Result<Arc<Self>, Error> {
+        let counts = terms.as_ref().map(|terms| terms.counts.clone());
+        let hosted = Self {
+            versions: RwLock::new(Versions {
+                now: Arc::new(server),
+                before: None,
+            }),
+            shards,
+            changes: OnceLock::new(),
+            scans: scans(limits, metrics, counts)?,
+            terms,
+            metrics: Arc::clone(metrics),
+        };
+        hosted.tell(hosted.index().manifest());
+        Ok(Arc::new(hosted))
+    }
+
+    /// Puts the version into the counts.
+    fn tell(&self, manifest: &Manifest) {
+        match &self.terms {
+            None => self.metrics.serves(manifest),
+            Some(terms) => terms.counts.serves(manifest),
+        }
+    }
+
+    /// The version in place.
+    pub(crate) fn index(&self) -> Arc<Server> {
+        let versions = self.versions.read();
+        Arc::clone(&versions.unwrap_or_else(PoisonError::into_inner).now)
+    }
+
+    /// The version that a request is about, if it is here, or else the one in place.
+    fn index_of(&self, request: &[u8]) -> Arc<Server> {
+        let versions = self.versions.read();
+        let versions = versions.unwrap_or_else(PoisonError::into_inner);
+        let before = versions
+            .before
+            .as_ref()
+            .filter(|before| versions.now.is_other(request) && !before.is_other(request));
+        Arc::clone(before.unwrap_or(&versions.now))
+    }
+
+    /// Puts another version in place.
+    pub(crate) fn replace(&self, server: Server) {
+        self.replace_if(server, |_| true);
+    }
+
+    /// Puts another version in place of `before`; false if that is not the one in place any more.
+    pub(crate) fn replace_after(&self, before: &Server, server: Server) -> bool {
+        let before = before.manifest().digest();
+        self.replace_if(server, |now| now.manifest().digest() == before)
+    }
+
+    /// Puts another version in place of one of which `may` is true. The version that is there stays as it is if it is the same.
+    fn replace_if(&self, server: Server, may: impl FnOnce(&Server) -> bool) -> bool {
+        let (version, digest) = (server.manifest().version, server.manifest().digest());
+        let versions = self.versions.write();
+        let mut versions = versions.unwrap_or_else(PoisonError::into_inner);
+        if versions.now.manifest().digest() == digest {
+            return true;
+        }
+        if !may(&versions.now) {
+            return false;
+        }
+        let before = versions.now.manifest();
+        let (was, is) = (before.index, server.manifest().index);
+        if was != is {
+            tracing::warn!(
+                "another index is put in the place of the one that was served: whoever has seen that refuses it"
+            );
+        } else if version < before.version {
+            let before = before.version;
+            tracing::warn!(
+                before,
+                version,
+                "an older version is put in place: whoever has seen the newer one refuses it"
+            );
+        }
+        self.tell(server.manifest());
+        let before = std::mem::replace(&mut versions.now, Arc::new(server));
+        let before = before.shard().is_some().then_some(before);
+        let older = std::mem::replace(&mut versions.before, before);
+        drop(versions);
+        // Not under the lock: letting go of much memory takes a while.
+        drop(older);
+        self.metrics.replaced.inc();
+        match &self.terms {
+            None => tracing::info!(version, "index replaced"),
+            Some(terms) => tracing::info!(version, name = %terms.name, "index replaced"),
+        }
+        true
+    }
+
+    /// Takes changes by the owner from now on. Where they are taken already, they stay so.
+    pub(crate) fn accept_changes(
+        &self,
+        dir: &Path,
+        owner: &OwnerPublicKey,
+        most: u64,
+        limits: &Limits,
+    ) -> Result<(), sordino_server::Error> {
+        let changes = Changes::new(dir, owner, most, limits)?;
+        drop(self.changes.set(changes));
+        Ok(())
+    }
+
+    /// The version that answers a message, unless whoever asks may not send it. `clients` is the digest of its key, if it showed one, and
+    /// with a token those of all its holders. Another index may take this one's place meanwhile, for which the same was not decided.
+    pub(crate) fn admit(
+        &self,
+        clients: Option<&[[u8; 32]]>,
+        grant: Option<&Grant>,
+        message: &[u8],
+    ) -> Result<Arc<Server>, Refusal> {
+        let answering = self.index_of(message);
+        let index = &answering.manifest().index;
+        if let Some(terms) = &self.terms {
+            terms.admit(index, clients, grant, message)?;
+        }
+        let permitted = grant.map_or(Ok(()), |grant| permit(grant, index, message));
+        // Whoever may ask the index, but not for this, counts as refused by it.
+        if let (Err(Refusal::Token), Some(terms)) = (permitted, &self.terms) {
+            terms.counts.ended(false);
+        }
+        permitted.map(|()| answering)
+    }
+
+    /// Takes the places of a request in flight.
+    pub(crate) fn begin(&self, call: &Call, asker: Asker) -> Result<(), Refusal> {
+        let Some(terms) = &self.terms else {
+            return call.begin(asker);
+        };
+        call.hold(terms.take(asker)?);
+        call.begin(asker).inspect_err(|_| terms.give_back(asker))
+    }
+
+    /// The longest request that is answered, as an encoded call.
+    pub(crate) fn longest_call(&self) -> usize {
+        // The tag and the length of the message. Beside it a client may send a signature, which is longer than a request's tag, and
+        // is then told that it is not read.
+        const FIELD: usize = 1 + 10;
+        let versions = self.versions.read();
+        let versions = versions.unwrap_or_else(PoisonError::into_inner);
+        let all = std::iter::once(&versions.now).chain(&versions.before);
+        let longest = all.filter_map(|version| version.longest_request().ok());
+        longest.max().unwrap_or(0) + FIELD + ADDED_LEN
+    }
+}
+
+/// Starts the thread that scans. The scan itself uses rayon's threads.
+fn scans(limits: &Limits, metrics: &Arc<Metrics>, counts: Option<Counts>) -> Result<Scans, Error> {
+    let metrics = Arc::clone(metrics);
+    let scan = move |scans: Vec<Scan>| {
+        let mut replies = Vec::with_capacity(scans.len());
+        // Around a replacement, a batch may be for two versions.
+        for same in scans.chunk_by(|a, b| Arc::ptr_eq(&a.index, &b.index)) {
+            let start = Instant::now();
+            let requests = same.iter().map(|scan| (scan.holder, &scan.message[..]));
+            let requests: Vec<(u128, &[u8])> = requests.collect();
+            let answers = same[0].index.handle_batch_of(&requests);
+            replies.extend(answers.into_iter().map(|answer| answer.map(Bytes::from)));
+            metrics.scanned(same.len(), start.elapsed());
+            if let Some(counts) = &counts {
+                counts.scanned(start.elapsed());
+            }
+        }
+        replies
+    };
+    Batcher::start("sordino-scan", limits.in_flight, limits.batch, scan).map_err(Error::Start)
+}

@@ -1,0 +1,276 @@
+//! The state that all handles of a service share.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+
+use bytes::Bytes;
+use tonic::Status;
+use tonic::body::Body;
+use tonic::codegen::http::{self, HeaderMap};
+
+use super::admission::Admission;
+use super::askers::Askers;
+use super::metrics::Metrics;
+use super::peer::Peer;
+use super::places::Places;
+use super::rejection::{Lines, Rejection};
+use super::served_index::ServedIndex;
+use super::steps::Steps;
+use crate::protocol::INDEX;
+use crate::schema::HelloReply;
+use crate::signature::shown;
+use crate::{Access, Error, IndexName, Limits, Refusal};
+
+/// A service: who may ask it, how much at a time, and what is served.
+#[derive(Debug)]
+pub(crate) struct ServiceState {
+    pub(crate) served: Served,
+    /// Drawn for this run: signatures are made for it, so none from before the start is accepted.
+    pub(crate) instance: [u8; 32],
+    pub(crate) keys: Option<Askers>,
+    pub(crate) door: Arc<Admission>,
+    pub(crate) stopping: Arc<AtomicBool>,
+    pub(crate) metrics: Arc<Metrics>,
+    pub(crate) limits: Limits,
+    pub(crate) lines: Lines,
+}
+
+/// One index, or several by name.
+#[derive(Debug)]
+pub(crate) enum Served {
+    One(Arc<ServedIndex>),
+    Several(Arc<Several>),
+}
+
+/// Bytes of a request that are read where there is no index: enough to be told so.
+const SHORT: usize = 8192;
+
+/// Indexes by name.
+#[derive(Debug)]
+pub(crate) struct Several {
+    by_name: RwLock<HashMap<IndexName, Arc<ServedIndex>>>,
+    pub(crate) places: Arc<Places>,
+    next: AtomicU64,
+    /// The owners of some may change them over the network.
+    pub(crate) changing: AtomicBool,
+    /// Requests a second about each.
+    rate: RwLock<f64>,
+    /// The steps of changes by name, also of indexes that were closed: the run that they were signed for goes on.
+    steps: Mutex<HashMap<IndexName, Arc<Steps>>>,
+    /// The longest request of all: one bound, so that a long request does not show which indexes there are.
+    longest: AtomicUsize,
+}
+
+impl Several {
+    pub(crate) fn new(limits: &Limits) -> Self {
+        Self {
+            by_name: RwLock::default(),
+            places: Places::new(limits.in_flight),
+            next: AtomicU64::new(0),
+            changing: AtomicBool::new(false),
+            rate: RwLock::new(limits.rate_per_index),
+            steps: Mutex::default(),
+            longest: AtomicUsize::new(SHORT),
+        }
+    }
+
+    /// A number that no other opening has.
+    pub(crate) fn number(&self) -> u64 {
+        self.next.fetch_add(1, Ordering::Relaxed)
+    }
+
+    pub(crate) fn get(&self, name: &IndexName) -> Option<Arc<ServedIndex>> {
+        let by_name = self.by_name.read();
+        let by_name = by_name.unwrap_or_else(PoisonError::into_inner);
+        by_name.get(name).cloned()
+    }
+
+    /// Requests a second about each.
+    pub(crate) fn rate(&self) -> f64 {
+        *self.rate.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn set_rate(&self, per_second: f64) {
+        *self.rate.write().unwrap_or_else(PoisonError::into_inner) = per_second;
+        for (_, hosted) in self.all() {
+            if let Some(terms) = &hosted.terms {
+                terms.set_rate(per_second);
+            }
+        }
+    }
+
+    /// The steps that were taken for an index of this name.
+    pub(crate) fn steps(&self, name: &IndexName, limits: &Limits) -> Arc<Steps> {
+        let mut all = self.steps.lock().unwrap_or_else(PoisonError::into_inner);
+        for steps in all.values() {
+            steps.forget();
+        }
+        let new = || Arc::new(Steps::new(limits));
+        Arc::clone(all.entry(name.clone()).or_insert_with(new))
+    }
+
+    /// All indexes, by their names.
+    pub(crate) fn all(&self) -> Vec<(IndexName, Arc<ServedIndex>)> {
+        let by_name = self.by_name.read();
+        let by_name = by_name.unwrap_or_else(PoisonError::into_inner);
+        let mut all: Vec<_> = by_name
+            .iter()
+            .map(|(n, it)| (n.clone(), it.clone()))
+            .collect();
+        all.sort_by(|(a, _), (b, _)| a.cmp(b));
+        all
+    }
+
+    /// Changes the index of a name, or takes it away; the one before.
+    pub(crate) fn set(
+        &self,
+        name: &IndexName,
+        to: Option<Arc<ServedIndex>>,
+    ) -> Option<Arc<ServedIndex>> {
+        let by_name = self.by_name.write();
+        let mut by_name = by_name.unwrap_or_else(PoisonError::into_inner);
+        let before = match to {
+            Some(to) => by_name.insert(name.clone(), to),
+            None => by_name.remove(name),
+        };
+        drop(by_name);
+        self.measure();
+        before
+    }
+
+    /// Finds the longest request anew.
+    pub(crate) fn measure(&self) {
+        let all = self.all();
+        let longest = all.iter().map(|(_, hosted)| hosted.longest_call());
+        let longest = longest.fold(SHORT, usize::max);
+        self.longest.store(longest, Ordering::Relaxed);
+    }
+}
+
+impl ServiceState {
+    pub(crate) fn new(
+        served: Served,
+        access: &Access,
+        limits: Limits,
+        metrics: Arc<Metrics>,
+    ) -> Result<Self, Error> {
+        let keys = access.asked();
+        let keys = keys.map(|asked| Askers::new(asked, &limits, &metrics));
+        let keys = keys.transpose()?;
+        Ok(Self {
+            served,
+            instance: shown(&mut rand::rng(), b"instance"),
+            door: Arc::new(Admission::new(keys.is_none(), &limits, &metrics)),
+            keys,
+            stopping: Arc::new(AtomicBool::new(false)),
+            metrics,
+            limits,
+            lines: Lines::new(),
+        })
+    }
+
+    /// Changes who may ask, and the rates.
+    pub(crate) fn change(&self, access: &Access, limits: &Limits) -> Result<(), Error> {
+        limits.check()?;
+        match (access.asked(), &self.keys) {
+            (None, None) => (),
+            (Some(asked), Some(askers)) => askers.renew(asked, limits)?,
+            _ => return Err(Error::Access),
+        }
+        self.door.set_rates(limits);
+        if let Served::Several(several) = &self.served {
+            several.set_rate(limits.rate_per_index);
+        }
+        Ok(())
+    }
+
+    /// The name of the index that a request is for: one where there are several, and none where there is one. Which of them a
+    /// server is shows in the first refusal; which indexes there are does not.
+    pub(crate) fn named(&self, headers: &HeaderMap) -> Result<Option<IndexName>, Refusal> {
+        let mut names = headers.get_all(INDEX).iter();
+        let name = names.next();
+        match (&self.served, name, names.next()) {
+            (Served::One(_), None, None) => Ok(None),
+            (Served::Several(_), Some(name), None) => {
+                let name = name
+                    .to_str()
+                    .ok()
+                    .and_then(|name| IndexName::new(name).ok());
+                name.map(Some).ok_or(Refusal::Index)
+            }
+            _ => Err(Refusal::Index),
+        }
+    }
+
+    /// The index of this name, or the only one.
+    pub(crate) fn hosted(&self, name: Option<&IndexName>) -> Result<Arc<ServedIndex>, Refusal> {
+        let found = match (&self.served, name) {
+            (Served::One(hosted), None) => Some(Arc::clone(hosted)),
+            (Served::Several(several), Some(name)) => several.get(name),
+            _ => None,
+        };
+        found.ok_or(Refusal::Index)
+    }
+
+    /// True if the owner of an index may change it over the network.
+    pub(crate) fn takes_changes(&self) -> bool {
+        match &self.served {
+            Served::One(hosted) => hosted.changes.get().is_some(),
+            Served::Several(several) => several.changing.load(Ordering::Relaxed),
+        }
+    }
+
+    /// The names of this run.
+    pub(crate) fn hello(&self) -> HelloReply {
+        let kem_key = self
+            .keys
+            .as_ref()
+            .map(|keys| keys.logins.kem_key().to_vec());
+        HelloReply {
+            instance: Bytes::copy_from_slice(&self.instance),
+            kem_key: kem_key.unwrap_or_default().into(),
+        }
+    }
+
+    /// Finds the longest request anew, after a change.
+    pub(crate) fn measure(&self) {
+        if let Served::Several(several) = &self.served {
+            several.measure();
+        }
+    }
+
+    /// The longest request that is answered, as an encoded call.
+    pub(crate) fn longest_call(&self) -> usize {
+        match &self.served {
+            Served::One(hosted) => hosted.longest_call(),
+            Served::Several(several) => several.longest.load(Ordering::Relaxed),
+        }
+    }
+}
+
+impl ServiceState {
+    /// Counts a refusal, says it to the operator, and makes the reply of it.
+    pub(super) fn refuse(&self, peer: &Peer, refusal: Refusal) -> http::Response<Body> {
+        self.refused(peer, &Rejection::By(refusal)).into_http()
+    }
+
+    pub(super) fn refused(&self, peer: &Peer, refused: &Rejection) -> Status {
+        let reason = refused.reason();
+        self.metrics.refused(reason);
+        // The index refuses only what was asked by whoever may, and counts against its rate.
+        if let Rejection::By(reason) = refused {
+            peer.heed(*reason);
+        }
+        let (address, name) = (peer.address, reason.name());
+        if let Rejection::Message(error @ sordino_index::Error::File { .. }) = refused {
+            tracing::error!(%error, "a file of an index could not be read or written");
+        }
+        if reason.is_passing() {
+            tracing::debug!(reason = name, %address, "request refused");
+        } else if let Some(left_out) = self.lines.take() {
+            tracing::info!(reason = name, %address, left_out, "request refused");
+        }
+        refused.status()
+    }
+}

@@ -1,0 +1,128 @@
+//! A TCP connection with a clock.
+
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Instant;
+
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::TcpStream;
+use tokio::sync::futures::OwnedNotified;
+use tokio::time::{Sleep, sleep};
+
+use super::metrics::Metrics;
+use super::peer::Peer;
+use super::shares::Place;
+
+/// A TCP connection that ends when it has been idle, or busy with one request, for too long, or when
+/// another takes its place.
+///
+/// This is below TLS and HTTP/2, so it holds for a client that never finishes a handshake, that
+/// sends a byte at a time, that only answers pings, and that does not take its reply.
+pub(crate) struct TimedStream {
+    tcp: TcpStream,
+    tick: Pin<Box<Sleep>>,
+    /// None once another has taken the place.
+    displaced: Option<Pin<Box<OwnedNotified>>>,
+    peer: Arc<Peer>,
+    open: Open,
+}
+
+impl TimedStream {
+    pub(crate) fn new(
+        tcp: TcpStream,
+        place: Place,
+        peer: &Arc<Peer>,
+        metrics: &Arc<Metrics>,
+    ) -> Self {
+        Self {
+            tcp,
+            tick: Box::pin(sleep(peer.tick)),
+            displaced: Some(Box::pin(Arc::clone(&place.displaced).notified_owned())),
+            peer: Arc::clone(peer),
+            open: Open::new(metrics, place),
+        }
+    }
+}
+
+/// An open connection.
+struct Open {
+    metrics: Arc<Metrics>,
+    _place: Place,
+}
+
+impl Open {
+    fn new(metrics: &Arc<Metrics>, place: Place) -> Self {
+        metrics.connections.inc();
+        Self {
+            metrics: Arc::clone(metrics),
+            _place: place,
+        }
+    }
+}
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        self.metrics.connections.dec();
+    }
+}
+
+impl AsyncRead for TimedStream {
+    /// HTTP/2 always reads, so this is where the clock is looked at.
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let displaced = match &mut self.displaced {
+            Some(displaced) => displaced.as_mut().poll(context).is_ready(),
+            None => return Poll::Ready(Err(io::ErrorKind::ConnectionAborted.into())),
+        };
+        if displaced {
+            self.open.metrics.closed.inc();
+            // Nothing more is read, not even to end it politely: its place is another's.
+            self.displaced = None;
+            return Poll::Ready(Err(io::ErrorKind::ConnectionAborted.into()));
+        }
+        while self.tick.as_mut().poll(context).is_ready() {
+            let now = Instant::now();
+            if self.peer.is_over(now) {
+                return Poll::Ready(Err(io::ErrorKind::TimedOut.into()));
+            }
+            let next = now + self.peer.tick;
+            self.tick.as_mut().reset(next.into());
+        }
+        Pin::new(&mut self.tcp).poll_read(context, buffer)
+    }
+}
+
+impl AsyncWrite for TimedStream {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.tcp).poll_write(context, bytes)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        parts: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.tcp).poll_write_vectored(context, parts)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.tcp.is_write_vectored()
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.tcp).poll_flush(context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.tcp).poll_shutdown(context)
+    }
+}

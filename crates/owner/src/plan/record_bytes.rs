@@ -1,0 +1,62 @@
+//! The bytes of ids and attributes, which clients download in every mode.
+
+use sordino_index::TAG_LEN;
+
+/// Records of a segment, as long as an index has few of them.
+pub(crate) const SEGMENT: usize = 1 << 17;
+
+/// The shortest list, without its tag.
+const SHORTEST: usize = 128;
+
+/// Bytes that a record has beside its vector and its payload, on average.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RecordBytes {
+    /// The id's: 16 of a UUID, of a text its length and 1, of a number up to 11, by how far it is from the one
+    /// before; 0 where numbers follow one another.
+    pub id: usize,
+    /// The attributes': 8 of a number, 1 of a truth, of a text its length and 4.
+    pub attributes: usize,
+}
+
+impl RecordBytes {
+    /// Bytes of the lists of `n` records: in segments as they are built, or in one.
+    pub(super) fn bytes(self, n: usize, one: bool) -> u64 {
+        let each = if one { n } else { n.min(SEGMENT) };
+        let (whole, rest) = (n / each, n % each);
+        // The list of deletions is empty, and has its length all the same.
+        whole as u64 * self.segment(each) + self.segment(rest) + sealed(0)
+    }
+
+    fn segment(self, records: usize) -> u64 {
+        if records == 0 {
+            return 0;
+        }
+        let ids = sealed(self.id.saturating_mul(records));
+        match self.attributes {
+            0 => ids,
+            each => ids + sealed(each.saturating_mul(records)),
+        }
+    }
+}
+
+/// The length of a list that is filled up and sealed.
+fn sealed(len: usize) -> u64 {
+    (len.next_power_of_two().max(SHORTEST) + TAG_LEN) as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Lengths of the lists that `sordino index build` writes, by hand.
+    #[test]
+    fn lists_are_filled_up_segment_by_segment() {
+        let bytes = |id, attributes, n, one| RecordBytes { id, attributes }.bytes(n, one);
+        assert_eq!(bytes(0, 0, 1, false), 144 + 144);
+        assert_eq!(bytes(16, 0, 1000, false), 16384 + 16 + 144);
+        assert_eq!(bytes(16, 9, 1000, false), 16384 + 16 + 16384 + 16 + 144);
+        let million = 7 * ((2 << 20) + 16) + (2 << 20) + 16 + 144;
+        assert_eq!(bytes(16, 0, 1_000_000, false), million);
+        assert_eq!(bytes(16, 0, 1_000_000, true), (16 << 20) + 16 + 144);
+    }
+}

@@ -1,0 +1,60 @@
+//! Trained centroids, as clients will have them, and the records near each.
+
+use sordino_index::mean::Mean;
+use sordino_index::{Error, code};
+use sordino_vectors::Vectors;
+
+use crate::cluster::{self, Lists};
+
+/// Centroids of k-means.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct TrainedCentroids {
+    /// Their 8-bit codes, one centroid after the other.
+    pub(crate) codes: Vec<u8>,
+    /// The unit vectors that clients decode from these: to them vectors are compared.
+    pub(crate) centres: Vectors,
+}
+
+impl TrainedCentroids {
+    /// So many centroids of these vectors, which are as they are compared. `pulse` is called often.
+    ///
+    /// # Panics
+    /// If there are more centroids than vectors, or none.
+    pub(crate) fn new(
+        vectors: &Vectors,
+        count: usize,
+        seed: [u8; 32],
+        pulse: &mut dyn FnMut(),
+    ) -> Result<Self, Error> {
+        let trained = cluster::centroids(vectors, count, seed, pulse);
+        let mut codes = Vec::with_capacity(trained.as_slice().len());
+        trained.rows().for_each(|row| code::int8(row, &mut codes));
+        Self::of_codes(vectors.dim(), codes)
+    }
+
+    /// The centroids of these codes, of so many coordinates each.
+    pub(crate) fn of_codes(dim: usize, codes: Vec<u8>) -> Result<Self, Error> {
+        let decoded = codes.chunks_exact(dim).flat_map(code::unit_from_int8);
+        let centres = Vectors::new(dim, decoded.collect())?;
+        Ok(Self { codes, centres })
+    }
+}
+
+/// Centroids and the lists of all records by them, made before the index is.
+#[derive(Debug)]
+pub(crate) struct Assignment {
+    /// The mean relative to which vectors were compared, if not as they are.
+    pub(crate) mean: Option<Mean>,
+    pub(crate) trained: TrainedCentroids,
+    /// One for each record.
+    pub(crate) lists: Lists,
+}
+
+impl Assignment {
+    /// The same for records in this order, in which each is named once.
+    pub(crate) fn in_order(mut self, order: &[usize]) -> Self {
+        let lists = order.iter().map(|&at| std::mem::take(&mut self.lists[at]));
+        self.lists = lists.collect();
+        self
+    }
+}

@@ -1,0 +1,306 @@
+//! A server whose data is with shards: it has what clients download, and joins what the shards answer.
+
+use sordino_index::Error;
+use sordino_index::manifest::{Manifest, Mode};
+use sordino_index::payload::Payloads;
+use sordino_index::shard::{HEAD_LEN, Head, Shard};
+use sordino_index::wire::{Message, message_len};
+use sordino_pir::hintless::Keys;
+
+use super::buckets::Buckets;
+use super::cut::Cut;
+use super::pass::check_len;
+use super::retrieval::split_keys;
+use super::routed::lens;
+use super::sealed::cut_params;
+use super::{Kind, Server, malformed};
+
+/// A version whose data is with shards.
+#[derive(Debug)]
+pub(super) struct Gateway {
+    of: u16,
+    cuts: Vec<Cut>,
+    query_len: usize,
+    payloads: Option<Fetched>,
+    buckets: Option<Buckets>,
+}
+
+/// The lengths of what is sent where payloads are fetched.
+#[derive(Clone, Copy, Debug)]
+struct Fetched {
+    query: usize,
+    /// True if the keys of a session may stand before the query.
+    keys: bool,
+    reply: usize,
+}
+
+/// A request that shards are to answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PendingRequest {
+    kind: Message,
+    of: u16,
+    /// It is for the first shard alone.
+    first: bool,
+}
+
+impl PendingRequest {
+    /// True if payloads are fetched, for which a client may have to send keys.
+    #[must_use]
+    pub fn is_fetch(self) -> bool {
+        self.kind == Message::FetchPayloads
+    }
+
+    /// The shards that it goes to: always the same for a kind of request.
+    pub fn shards(self) -> impl Iterator<Item = Shard> {
+        let first = self.is_fetch() || self.first;
+        Shard::all(self.of).take(if first { 1 } else { self.of.into() })
+    }
+}
+
+impl Gateway {
+    pub(super) fn new(manifest: &Manifest, of: u16) -> Result<Self, Error> {
+        let cuts = Cut::all(manifest, of)?;
+        let buckets = match &manifest.mode {
+            Mode::Sealed(mode) => Some(Buckets::new(mode, manifest.width() as usize)?),
+            _ => None,
+        };
+        let query_len = match &manifest.mode {
+            Mode::Routed(mode) => lens(manifest, mode)?.iter().sum(),
+            Mode::Sealed(_) => buckets
+                .as_ref()
+                .and_then(|it| it.centroids)
+                .map_or(0, |it| it[0]),
+            _ => cuts.iter().map(Cut::query_len).sum::<Result<_, _>>()?,
+        };
+        let fetched = |payloads| Fetched::new(payloads, manifest.k as usize);
+        let payloads = manifest.payloads.as_ref().map(fetched).transpose()?;
+        Ok(Self {
+            of,
+            cuts,
+            query_len,
+            payloads: payloads.flatten(),
+            buckets,
+        })
+    }
+
+    pub(super) fn longest_query(&self) -> usize {
+        let buckets = self.buckets.as_ref();
+        self.query_len
+            .max(self.payloads.map_or(0, Fetched::longest))
+            .max(buckets.map_or(0, Buckets::request_len))
+    }
+
+    /// Refuses a shard of another cut.
+    fn check_shard(&self, shard: Shard) -> Result<(), Error> {
+        match Shard::new(shard.number(), self.of) {
+            Some(expected) if expected == shard => Ok(()),
+            _ => Err(malformed(format!(
+                "shard {shard}, of an index that is cut into {}",
+                self.of
+            ))),
+        }
+    }
+}
+
+impl Fetched {
+    /// The lengths of what a search of `k` results fetches, if that is not downloaded.
+    fn new(payloads: &Payloads, k: usize) -> Result<Option<Self>, Error> {
+        if let Some(params) = payloads.pir_params()? {
+            let slots = payloads.form.fetched(k);
+            return Ok(Some(Self {
+                query: slots * params.query_len(),
+                keys: false,
+                reply: slots * params.answer_len(),
+            }));
+        }
+        let hintless = payloads.hintless_params(k)?;
+        Ok(hintless.map(|params| Self {
+            query: params.query_len(),
+            keys: true,
+            reply: params.answer_len(),
+        }))
+    }
+
+    fn longest(self) -> usize {
+        self.query + if self.keys { Keys::LEN } else { 0 }
+    }
+
+    fn check(self, kind: Message, body: &[u8]) -> Result<(), Error> {
+        match self.keys {
+            true => split_keys(kind, body, self.query).map(drop),
+            false => check_len(kind, body, self.query),
+        }
+    }
+}
+
+/// Refuses an index in a mode that is not cut.
+pub(super) fn check_mode(manifest: &Manifest) -> Result<(), Error> {
+    if let Mode::Sealed(mode) = &manifest.mode {
+        cut_params(mode)?;
+    }
+    Cut::all(manifest, 1).map(drop)
+}
+
+impl Server {
+    /// The shards that a request is for, if it is one that they answer.
+    ///
+    /// # Errors
+    /// Those of [`handle`](Self::handle); [`Error::Malformed`] if this server [gathers](Self::gather) nothing.
+    pub fn ask(&self, request: &[u8]) -> Result<PendingRequest, Error> {
+        let gathered = self.gathered()?;
+        let (kind, body) = Message::read(request)?;
+        let scored = gathered.query_len > 0;
+        match (kind, gathered.payloads, &gathered.buckets) {
+            (Message::Score, ..) if scored => {
+                check_len(kind, self.edition.strip(body)?, gathered.query_len)?;
+            }
+            (Message::FetchPayloads, Some(fetched), _) => {
+                fetched.check(kind, self.edition.strip(body)?)?;
+            }
+            (Message::Fetch, _, Some(buckets)) => {
+                check_len(kind, self.edition.strip(body)?, buckets.request_len())?;
+            }
+            _ => {
+                let refused = self.handle(request).err();
+                return Err(refused.unwrap_or_else(|| malformed(format!("{kind:?} is no query"))));
+            }
+        }
+        let of = gathered.of;
+        // Centroids are not cut.
+        let first = kind == Message::Score && gathered.buckets.is_some();
+        Ok(PendingRequest { kind, of, first })
+    }
+
+    /// The most bytes of a shard's reply.
+    ///
+    /// # Errors
+    /// [`Error::Malformed`] for a shard of another cut; if the index's parameters have no such length.
+    pub fn longest_part(&self, asked: PendingRequest, shard: Shard) -> Result<usize, Error> {
+        let gathered = self.gathered()?;
+        gathered.check_shard(shard)?;
+        let len = match (asked.kind, gathered.payloads, &gathered.buckets) {
+            (Message::FetchPayloads, Some(fetched), _) => fetched.reply,
+            (Message::Fetch, _, Some(buckets)) => buckets.part_len(shard),
+            (Message::Score, _, Some(buckets)) => buckets.centroids.map_or(0, |lens| lens[1]),
+            _ => {
+                let lens = gathered.cuts.iter().map(|cut| cut.len(shard));
+                lens.sum::<Result<_, _>>()?
+            }
+        };
+        Ok(message_len(HEAD_LEN + len))
+    }
+
+    /// Refuses a reply that is not the shard's part in this version.
+    ///
+    /// # Errors
+    /// [`Error::Malformed`], [`Error::OtherIndex`], [`Error::Stale`], [`Error::Position`], [`Error::Ckks`].
+    pub fn check_part(
+        &self,
+        asked: PendingRequest,
+        shard: Shard,
+        reply: &[u8],
+    ) -> Result<(), Error> {
+        let expected = self.longest_part(asked, shard)?;
+        let body = Message::Partial.expect(reply, Some(expected - message_len(0)))?;
+        let mut rest = Head::new(&self.manifest, shard).strip(body)?;
+        if asked.kind == Message::Score {
+            for cut in &self.gathered()?.cuts {
+                let part;
+                (part, rest) = rest.split_at(cut.len(shard)?);
+                cut.check(shard, part)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The reply to a request from those of all the shards that it is for, in their order: byte for byte that of
+    /// a server with all of the data.
+    ///
+    /// # Errors
+    /// Those of [`check_part`](Self::check_part), and if there are not as many replies.
+    pub fn join(&self, asked: PendingRequest, replies: &[Vec<u8>]) -> Result<Vec<u8>, Error> {
+        let shards: Vec<Shard> = asked.shards().collect();
+        if replies.len() != shards.len() {
+            let (found, expected) = (replies.len(), shards.len());
+            return Err(malformed(format!("{found} parts, expected {expected}")));
+        }
+        for (&shard, reply) in shards.iter().zip(replies) {
+            self.check_part(asked, shard, reply)?;
+        }
+        let begin = message_len(HEAD_LEN);
+        let mut rest: Vec<&[u8]> = replies.iter().map(|reply| &reply[begin..]).collect();
+        let kind = asked.kind.reply();
+        if let (Message::Fetch, Some(buckets)) = (asked.kind, &self.gathered()?.buckets) {
+            return Ok(kind.with(&buckets.join(&shards, &rest)?));
+        }
+        if asked.kind != Message::Score || asked.first {
+            return Ok(kind.with(&rest.concat()));
+        }
+        let len: usize = rest.iter().map(|part| part.len()).sum();
+        let mut whole = Vec::with_capacity(message_len(len));
+        whole.extend(kind.head(0));
+        for cut in &self.gathered()?.cuts {
+            let mut parts = Vec::with_capacity(rest.len());
+            for (&shard, rest) in shards.iter().zip(&mut rest) {
+                let part;
+                (part, *rest) = rest.split_at(cut.len(shard)?);
+                parts.push(part);
+            }
+            cut.join(&parts, &mut whole)?;
+        }
+        let head = kind.head(whole.len() - message_len(0));
+        whole[..head.len()].copy_from_slice(&head);
+        Ok(whole)
+    }
+
+    fn gathered(&self) -> Result<&Gateway, Error> {
+        match &self.kind {
+            Kind::Gateway(gathered) => Ok(gathered),
+            _ => Err(malformed("for shards, and the data is here".to_owned())),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sordino_index::look::SecondLook;
+    use sordino_index::payload::{Class, Fetch, SlotForm};
+
+    #[test]
+    fn a_second_look_fetches_a_slot_for_each_candidate() {
+        let form = SlotForm {
+            class: Class::of(100).ok(),
+            look: Some(SecondLook {
+                candidates: 32,
+                width: 16,
+            }),
+        };
+        let mut payloads = Payloads::new([1; 16], 1, 4000, form);
+        payloads.fetch = Fetch::Pir {
+            per_column: 1,
+            seed: [2; 32],
+            hint: [3; 32],
+        };
+        let params = payloads.pir_params().unwrap().unwrap();
+        let fetched = Fetched::new(&payloads, 10).unwrap().unwrap();
+        assert_eq!(fetched.longest(), 32 * params.query_len());
+        assert_eq!(fetched.reply, 32 * params.answer_len());
+        let body = vec![0; fetched.longest()];
+        fetched.check(Message::FetchPayloads, &body).unwrap();
+        let short = &body[..10 * params.query_len()];
+        fetched.check(Message::FetchPayloads, short).unwrap_err();
+
+        payloads.fetch = Fetch::Hintless { seed: [2; 32] };
+        let fetched = Fetched::new(&payloads, 10).unwrap().unwrap();
+        let body = vec![0; fetched.longest()];
+        for (len, right) in [
+            (fetched.query, true),
+            (body.len(), true),
+            (Keys::LEN, false),
+        ] {
+            let checked = fetched.check(Message::FetchPayloads, &body[..len]);
+            assert_eq!(checked.is_ok(), right, "{len}");
+        }
+    }
+}
