@@ -8,13 +8,15 @@ use std::time::Duration;
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use rand::SeedableRng;
 use rand::rngs::StdRng;
-use sordino_index::checks::held::{self, Held, Signs};
-use sordino_index::checks::{self, Checks, ClusterChecks, balance};
+use sordino_index::checks::held;
+use sordino_index::checks::{self, balance};
 use sordino_search::manifest::Packing;
 use sordino_search::{
     Client, InProcess, Index, OwnerKeys, Plan, Routing, Server, Vectors, Wish, build, recall,
     synthetic,
 };
+use sordino_vault::checks::held::{Held, Signs};
+use sordino_vault::checks::{Checks, ClusterChecks};
 use zeroize::Zeroizing;
 
 mod settings;

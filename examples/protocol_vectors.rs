@@ -13,13 +13,13 @@ use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 use serde_json::{Value, json};
 use sordino_ckks::column::{self, Params};
-use sordino_index::purpose::Purpose;
 use sordino_search::manifest::{Checking, Packing};
 use sordino_search::rotation::Rotation;
 use sordino_search::{
     Batch, Client, Error, Form, InProcess, Index, Memory, Metric, OwnerKeys, Routing, Server, Spec,
     Store, Transport, Vectors, synthetic,
 };
+use sordino_vault::purpose::Purpose;
 
 /// The master secret of everything that is printed.
 const MASTER: [u8; 32] = [7; 32];

@@ -19,9 +19,9 @@ case $extent in
     *) echo "check.sh: expected quick, all or long" >&2 && exit 2 ;;
 esac
 # Crates with kernels of their own, whose tests are worth repeating on another processor or level.
-kernels=(cpu aes lattice pir ckks lwe lsh fpe mldsa hash index)
+kernels=(cpu aes lattice pir ckks lwe lsh fpe mldsa hash vault)
 # Those with kernels for Arm
-arm_kernels=(cpu aes lattice ckks lwe lsh mldsa hash index)
+arm_kernels=(cpu aes lattice ckks lwe lsh mldsa hash vault)
 target=${CARGO_TARGET_DIR:-target}
 
 step() { printf '\n== %s (%s)\n' "$1" "$(date -u +%H:%M:%S)"; }
@@ -101,12 +101,11 @@ alone sordino-lattice rayon mmap
 alone sordino-pir rayon mmap
 alone sordino-ckks rayon mmap
 alone sordino-lwe rayon mmap
-# Without features none of these three has the others use more than they do by themselves.
-cargo clippy --quiet -p sordino-net -p sordino-vectors -p sordino-index --no-default-features -- -D warnings
+# Without features neither of these two has the other use more than it does by itself.
+cargo clippy --quiet -p sordino-net -p sordino-vectors --no-default-features -- -D warnings
 if [ "$extent" = long ]; then
     alone sordino-net client server tls
     alone sordino-vectors arrow text
-    alone sordino-index secret
 fi
 alone sordino-search arrow text
 # Without features it is what the tests are of.
@@ -268,10 +267,10 @@ arm() {
 if [ "$extent" = long ]; then
     arm --workspace --exclude sordino-fuzz --lib --bins --tests
 else
-    # The laws of large numbers take minutes here, and of the index's tests those of its sums are of kernels.
-    SORDINO_LIES=200 arm "${arm_kernels[@]/#/-psordino-}" --features sordino-index/secret \
-        --lib "${of_arm[@]}" -- "${noise[@]}" --skip manifest:: --skip reader_secret:: --skip reader_keys:: \
-        --skip key_wrap:: --skip log:: --skip opened:: --skip shard:: \
+    # The laws of large numbers take minutes here, and of the vault's tests those of its sums are of kernels.
+    SORDINO_LIES=200 arm "${arm_kernels[@]/#/-psordino-}" \
+        --lib "${of_arm[@]}" -- "${noise[@]}" --skip reader_secret:: --skip reader_keys:: \
+        --skip key_wrap:: --skip decoded_rows:: --skip bucket_codec:: \
         --skip simhash_bits_differ_with_probability_theta_over_pi --skip e2lsh_intervals_are_shared_as_often_as_the_paper_says \
         --skip a_hundred_thousand_records_prepared_batched_and_over_the_wire \
         --skip cross_polytopes_tell_near_from_far_better_than_bits_do

@@ -6,7 +6,7 @@ docs/scoring.md and docs/security/routed.md, without a look at the code. Standar
 
 An honest sum, of a part of r places of a cluster, is ||X + c||^2. Given the errors E_v of the places the 63 entries of X are independent, of variance
 W + V, W = (sum of E_v^2) / 4 common to all, and c = e_0 / 2 in every entry; E_v and e_0 have variance V. So W is V / 4 times chi-squared of r: the
-integral over it is a sum over its density. The code bounds that tail otherwise, for errors that are subgaussian only, so the tolerances of crates/index/tests/clusters.csv,
+integral over it is a sum over its density. The code bounds that tail otherwise, for errors that are subgaussian only, so the tolerances of crates/vault/tests/clusters.csv,
 which are the code's, are a little above what is needed here.
 V is q times the part that the words of a query carry, q = (sum of squares of their m errors) / (its mean), and
 what each score has of its own. Of q it is only used that errors are subgaussian with their variance, so that
@@ -15,7 +15,7 @@ P(q > t) <= exp(-m (t - 1 - ln t) / 2); the integral over q is a sum over a fine
 import csv, math, os
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-TABLE = os.path.join(HERE, "../crates/index/tests/clusters.csv")
+TABLE = os.path.join(HERE, "../crates/vault/tests/clusters.csv")
 PAGE = os.path.join(HERE, "../docs/security/routed.md")
 COUNT, PLACES, LOG2 = 64, 512, math.log(2)
 P, Q_WORDS, SIGMA, SECRET = 2**18, 2**40 - 36863, 16, 1536

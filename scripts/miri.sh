@@ -25,7 +25,7 @@ rest=(
     "lwe --lib scan::"
     "lsh --test backends hashes_of_every_small_dimension scans_of_every_code_length"
     "ckks --lib kernels_equal_the_definition backends_agree"
-    "index --lib every_backend_equals backends_equal"
+    "vault --lib every_backend_equals backends_equal"
 )
 # Miri lacks IFMA, VNNI, VBMI and the permutations of bytes and words.
 avx512=(
@@ -33,7 +33,7 @@ avx512=(
     "aes --lib key:: stream::"
     "ckks --lib planes::tests::backends_agree"
     "lattice --lib at_every_level digits_add_up small_numbers_are_added"
-    "index --lib every_backend_equals"
+    "vault --lib every_backend_equals"
 )
 
 level() {
@@ -48,7 +48,6 @@ level() {
             read -r test words <<<"$words"
             selection+=("$test")
         fi
-        [ "$crate" != index ] || selection+=(--features secret)
         # Ciphers that are compared with are to be plain Rust. Isolation off: cases that fail are written down.
         # shellcheck disable=SC2086 # the words are filters
         PROPTEST_CASES=1 MIRIFLAGS=-Zmiri-disable-isolation CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-target}/miri-$name" \

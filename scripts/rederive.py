@@ -55,9 +55,9 @@ LOG_P, CHECKS, SEGMENT, FIRST, NEXT, SIGNATURE, REQUESTS, EXACT = 26, 40, 17, 16
 
 
 def constants():
-    constant("index/src/residue.rs", r"LOG_P: u32 = (\d+)", LOG_P)
-    constant("index/src/residue.rs", r"LARGEST: f32 = ([\d.]+)", 1.0175)
-    constant("index/src/residue.rs", r"WINDOW: f64 = ([\d.]+)", 2.05)
+    constant("vault/src/residue.rs", r"LOG_P: u32 = (\d+)", LOG_P)
+    constant("vault/src/residue.rs", r"LARGEST: f32 = ([\d.]+)", 1.0175)
+    constant("vault/src/residue.rs", r"WINDOW: f64 = ([\d.]+)", 2.05)
     constant("lattice/src/sample/cbd.rs", r"PER_BLOCK: usize = (\d+)", 3)
     constant("index/src/checks.rs", r"COUNT: usize = (\d+)", CHECKS)
     constant("index/src/checks/balance.rs", r"COUNT: usize = (\d+)", clusters_failure.COUNT)

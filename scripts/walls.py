@@ -15,7 +15,7 @@ from rust_source import ROOT
 # A feature is written behind the name of its crate.
 KEYS = (
     "aes-gcm", "aes-kw", "ml-dsa", "x-wing", "x25519-dalek", "sordino-fpe", "sordino-owner", "sordino-reader", "sordino-search",
-    "sordino-index/secret", "sordino-mldsa/sign", "sordino-net/client", "sordino-token/sign",
+    "sordino-vault", "sordino-mldsa/sign", "sordino-net/client", "sordino-token/sign",
 )
 WALLS = (
     (("sordino-server",), (*KEYS, "ml-kem", "sordino-net", "sordino-token")),

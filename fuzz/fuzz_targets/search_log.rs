@@ -4,8 +4,9 @@
 use std::sync::OnceLock;
 
 use libfuzzer_sys::fuzz_target;
+use sordino_index::Pin;
 use sordino_index::log::{Log, LogFile, LogProof};
-use sordino_index::{OwnerKeys, Pin};
+use sordino_vault::OwnerKeys;
 
 /// Bytes of a file's head and of a log's.
 const HEADS: usize = 8 + 8 + 32 + 4627;

@@ -6,17 +6,17 @@
 use libfuzzer_sys::fuzz_target;
 use sordino_ckks::column::Params;
 use sordino_index::IdKind;
-use sordino_index::attributes::Attributes;
 use sordino_index::checks::exact;
-use sordino_index::checks::held::{Held, Signs};
-use sordino_index::frame::{Frame, RowScale};
-use sordino_index::ids::Ids;
 use sordino_index::look;
 use sordino_index::manifest::{Grid, SecretPacking};
-use sordino_index::members::Members;
-use sordino_index::numbers::Numbers;
-use sordino_index::route::Route;
 use sordino_search::Metric;
+use sordino_vault::attributes::Attributes;
+use sordino_vault::checks::held::{Held, Signs};
+use sordino_vault::frame::{Frame, RowScale};
+use sordino_vault::ids::Ids;
+use sordino_vault::members::Members;
+use sordino_vault::numbers::Numbers;
+use sordino_vault::route::Route;
 
 /// Six clusters of four places.
 const GRID: Grid = Grid {

@@ -5,12 +5,13 @@
 use std::sync::OnceLock;
 
 use libfuzzer_sys::fuzz_target;
+use sordino_index::IdKind;
 use sordino_index::code::Codec;
 use sordino_index::digest::Coded;
-use sordino_index::directory::Directory;
 use sordino_index::manifest::{FramePart, KeyUse, Local, Manifest, Mode, Readers, Segment};
-use sordino_index::{IdKind, OwnerKeys, ReaderKeys, ReaderSecret, ring};
 use sordino_search::Metric;
+use sordino_vault::directory::Directory;
+use sordino_vault::{OwnerKeys, ReaderKeys, ReaderSecret, ring};
 
 /// A version with readers of its own, of three segments under two keys.
 fn manifest() -> Manifest {

@@ -10,15 +10,16 @@ use sordino_ckks::dot::{self, Plaintexts};
 use sordino_ckks::slot;
 use sordino_fuzz::{changed_server, current, owner, servers};
 use sordino_hash::merkle::{Extension, Proof};
-use sordino_index::directory::{Change, Directory};
-use sordino_index::frame::{Frame, RowScale, most_bases};
 use sordino_index::look;
-use sordino_index::{ReaderSecret, ring, wire};
+use sordino_index::wire;
 use sordino_lsh::{Codes, E2Lsh, SimHash, Tables};
 use sordino_search::manifest::SignedManifest;
 use sordino_search::{
     Blueprint, Centroids, Client, Error, Filter, InProcess, Metric, Nearest, Piece, Pin, Transport,
 };
+use sordino_vault::directory::{Change, Directory};
+use sordino_vault::frame::{Frame, RowScale, most_bases};
+use sordino_vault::{ReaderSecret, ring};
 
 fn seed_path(target: &str, name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))

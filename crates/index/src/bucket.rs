@@ -18,21 +18,22 @@ pub struct Layout {
     pub codec: Codec,
 }
 
-/// Bytes of the count of vectors at a bucket's head, and of each vector's row.
+/// Bytes of the count of vectors at the head of a bucket.
 const COUNT_LEN: usize = 4;
-pub(crate) const ROW_LEN: usize = 4;
+/// Bytes of the row of a vector.
+pub const ROW_LEN: usize = 4;
 
 impl Layout {
     /// Bytes of a bucket before sealing: count, head, rows, codes.
     #[must_use]
-    pub(crate) fn plain_len(&self) -> usize {
+    pub fn plain_len(&self) -> usize {
         let entry = self.entry_len();
         COUNT_LEN + self.codec.head_len(self.dim as usize) + self.slots as usize * entry
     }
 
     /// Bytes of a vector with its row.
     #[must_use]
-    pub(crate) fn entry_len(&self) -> usize {
+    pub fn entry_len(&self) -> usize {
         ROW_LEN + self.codec.mark_len() + self.codec.vector_len(self.dim as usize)
     }
 
@@ -43,8 +44,8 @@ impl Layout {
     }
 
     /// The associated data that a bucket is sealed with, beside its place.
-    #[cfg(feature = "secret")]
-    pub(crate) fn shape(&self) -> [u8; 9] {
+    #[must_use]
+    pub fn shape(&self) -> [u8; 9] {
         let mut shape = [0; 9];
         shape[..4].copy_from_slice(&self.dim.to_be_bytes());
         shape[4..8].copy_from_slice(&self.slots.to_be_bytes());

@@ -22,27 +22,14 @@ use sordino_ckks::column::Params;
 use sordino_ckks::precision::statistical_bound;
 
 pub mod balance;
-#[cfg(feature = "secret")]
-mod cluster;
 pub mod exact;
 pub mod held;
-#[cfg(feature = "secret")]
-mod keyed;
-#[cfg(feature = "secret")]
-mod run;
-#[cfg(feature = "secret")]
-mod sum;
-
-#[cfg(feature = "secret")]
-pub use cluster::ClusterChecks;
-#[cfg(feature = "secret")]
-pub use keyed::Checks;
 
 /// Check rows of a group: a changed reply is accepted with probability `2^-40`, where none was refused before.
 pub const COUNT: usize = 40;
 
 /// Positions whose bits are drawn together.
-const RUN: usize = 32;
+pub const RUN: usize = 32;
 
 /// Rows of a group, by the coordinates of a row: noise grows with these, and with the rows of a group. A group has
 /// 1,216 rows up to 192 coordinates, which makes 3.3 % more of them, and 416 from 522 on, 9.6 %.

@@ -6,7 +6,7 @@ use crate::metric::Metric;
 use crate::vectors::normalise;
 
 /// Bytes of the head of a list of scales: the least scale and the step.
-pub(crate) const SCALES_HEAD_LEN: usize = 3;
+pub const SCALES_HEAD_LEN: usize = 3;
 
 /// A code for vectors. Scores are made from it alone, without the original.
 ///
@@ -61,13 +61,13 @@ impl Codec {
 
     /// Bytes of one vector.
     #[must_use]
-    pub(crate) fn vector_len(self, dim: usize) -> usize {
+    pub fn vector_len(self, dim: usize) -> usize {
         (dim * self.bits()).div_ceil(8)
     }
 
     /// Bytes that a bucket needs beside its vectors: the scales of its rows, or the centroid and the step of residuals to it.
     #[must_use]
-    pub(crate) fn head_len(self, dim: usize) -> usize {
+    pub fn head_len(self, dim: usize) -> usize {
         match self {
             Self::Int8 | Self::Int12 => SCALES_HEAD_LEN,
             Self::Residual6 | Self::Residual4 => dim + 4,
@@ -76,7 +76,7 @@ impl Codec {
 
     /// Bytes of a vector beside its code: its base and the code of its scale.
     #[must_use]
-    pub(crate) fn mark_len(self) -> usize {
+    pub fn mark_len(self) -> usize {
         match self {
             Self::Int8 | Self::Int12 => 2,
             Self::Residual6 | Self::Residual4 => 0,
@@ -85,8 +85,8 @@ impl Codec {
 
     /// The step that loses least on normally distributed values of deviation 1, for a uniform
     /// quantiser of this many levels (Max, 1960, table II and its continuation).
-    #[cfg(feature = "secret")]
-    pub(crate) fn best_step(self) -> f32 {
+    #[must_use]
+    pub fn best_step(self) -> f32 {
         match self {
             Self::Int8 | Self::Int12 => 0.0308,
             Self::Residual6 => 0.1041,

@@ -22,12 +22,9 @@ mod proof;
 
 use sordino_hash::merkle;
 
-#[cfg(feature = "secret")]
 use crate::SignedManifest;
-#[cfg(feature = "secret")]
-use crate::keys::OwnerKeys;
 use crate::pin::Pin;
-use crate::public_key::OwnerPublicKey;
+use crate::public_key::{OwnerPublicKey, OwnerSigner};
 use crate::wire::{LOG, LOG_PROOF, file_head, strip_file_head};
 use crate::{Error, LogFault};
 
@@ -46,11 +43,10 @@ pub struct Log {
 
 impl Log {
     /// A log without entries.
-    #[cfg(feature = "secret")]
     #[must_use]
-    pub fn new(keys: &OwnerKeys) -> Self {
+    pub fn new(owner: &impl OwnerSigner) -> Self {
         Self {
-            signed: SignedHead::sign(Head::of(&[]), keys),
+            signed: SignedHead::sign(Head::of(&[]), owner),
             entries: Vec::new(),
         }
     }
@@ -61,11 +57,10 @@ impl Log {
     /// # Errors
     /// [`LogFault::Line`] if one does not follow from the last of its index that is logged: it has another manifest of a
     /// version that is logged, is of another branch, or versions between the two are missing.
-    #[cfg(feature = "secret")]
     pub fn append<'a>(
         &mut self,
         versions: impl IntoIterator<Item = &'a SignedManifest>,
-        keys: &OwnerKeys,
+        owner: &impl OwnerSigner,
     ) -> Result<usize, Error> {
         let mut lines = Lines::of(&self.entries)?;
         let mut entries = self.entries.clone();
@@ -78,7 +73,7 @@ impl Log {
             }
         }
         let appended = entries.len() - self.entries.len();
-        self.signed = SignedHead::sign(Head::of(&entries), keys);
+        self.signed = SignedHead::sign(Head::of(&entries), owner);
         self.entries = entries;
         Ok(appended)
     }
@@ -209,16 +204,17 @@ impl LogFile {
     }
 }
 
-#[cfg(all(test, feature = "secret"))]
+#[cfg(test)]
 mod tests {
     use super::*;
     use crate::digest::{Coded, Digest};
     use crate::manifest::{FramePart, Local, Manifest, Mode};
     use crate::metric::Metric;
+    use crate::public_key::TestOwner;
     use proptest::prelude::*;
 
-    fn keys() -> OwnerKeys {
-        OwnerKeys::from_master([3; 32])
+    fn keys() -> TestOwner {
+        TestOwner([3; 32])
     }
 
     /// A log of these entries, signed: also of such that no log may have.
@@ -571,7 +567,7 @@ mod tests {
             (whole.head(), whole),
             (log.head(), LogFile::Log(log.clone()))
         );
-        let other = OwnerKeys::from_master([4; 32]).public();
+        let other = TestOwner([4; 32]).public();
         let refused = Log::from_bytes(&bytes, &other);
         assert!(
             matches!(refused, Err(Error::Log(LogFault::Signature))),

@@ -36,7 +36,7 @@ impl SecondLook {
 
     /// Bytes of a vector.
     #[must_use]
-    pub(crate) fn vector_len(self) -> usize {
+    pub fn vector_len(self) -> usize {
         HEAD_LEN + 2 * self.width as usize
     }
 }

@@ -39,19 +39,17 @@ pub use frame::FramePart;
 pub use kind::ModeKind;
 pub use part::{Holder, Part};
 pub use part_kind::PartKind;
-#[cfg(feature = "secret")]
-pub(crate) use readers::{
+pub use readers::{
     CIPHERTEXT_LEN, MAX_DIRECTORY, MAX_READERS, NUMBER_LEN, RING_HEAD_LEN, entry_len,
 };
 pub use readers::{KeyUse, MAX_KEYS, Readers};
-#[cfg(feature = "secret")]
-pub(crate) use routed::{ALONG_BITS, SPREAD_LEN};
+pub use routed::{ALONG_BITS, SPREAD_LEN};
 pub use routed::{ENTRY_LEN, Grid, Routed, SecretPacking};
 pub use sealed::{Routing, Sealed};
 pub use signed::SignedManifest;
-#[cfg(feature = "secret")]
-pub(crate) use size::FRAME_HEAD_LEN;
-pub(crate) use size::{COORDINATE_LEN, rows_len, scales_len};
+pub use size::FRAME_HEAD_LEN;
+pub(crate) use size::rows_len;
+pub use size::{COORDINATE_LEN, scales_len};
 pub use size::{MAX_BASES, frame_len, hintless_params, pir_params, route_len};
 /// The largest dimension of a vector.
 pub use sordino_vectors::MAX_DIM;

@@ -120,7 +120,7 @@ impl SlotForm {
 
     /// True if slots hold something, payloads of one of the classes.
     #[must_use]
-    pub(crate) fn exists(&self) -> bool {
+    pub fn exists(&self) -> bool {
         let some = self.class.is_some() || self.look.is_some();
         some && self.class.is_none_or(Class::exists)
     }

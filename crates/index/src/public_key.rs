@@ -8,16 +8,25 @@ use sordino_mldsa::{ExpandedKey, Message, MlDsa87, Params};
 use crate::{Error, LogFault};
 
 /// The context that separates the manifest's signatures from others under the same key (FIPS 204, 5.2).
-pub(crate) const CONTEXT: &[u8] = b"sordino manifest 2";
+pub const MANIFEST_CONTEXT: &[u8] = b"sordino manifest 2";
 
 /// The context of steps by which an owner changes an index over a network.
-pub(crate) const CHANGE: &[u8] = b"sordino change 1";
+pub const CHANGE_CONTEXT: &[u8] = b"sordino change 1";
 
 /// The context of heads of a log of manifests.
-pub(crate) const LOG: &[u8] = b"sordino log 2";
+pub const LOG_CONTEXT: &[u8] = b"sordino log 2";
 
 /// Bytes of the owner's signature: ML-DSA-87's.
 pub(crate) const SIGNATURE_LEN: usize = 4627;
+
+/// An owner's signing: the contract takes no key, and asks the one who has it.
+pub trait OwnerSigner {
+    /// Signs a manifest.
+    fn sign(&self, message: &[u8]) -> Vec<u8>;
+
+    /// Signs the head of a log of manifests.
+    fn sign_log(&self, message: &[u8]) -> Vec<u8>;
+}
 
 /// The owner's ML-DSA-87 public key.
 #[derive(Clone)]
@@ -60,7 +69,7 @@ impl OwnerPublicKey {
     /// # Errors
     /// [`Error::Signature`].
     pub fn verify(&self, message: &[u8], signature: &[u8]) -> Result<(), Error> {
-        self.verify_in(CONTEXT, message, signature)
+        self.verify_in(MANIFEST_CONTEXT, message, signature)
     }
 
     /// Checks that the owner signed `message` as a step of a change.
@@ -68,7 +77,7 @@ impl OwnerPublicKey {
     /// # Errors
     /// [`Error::Signature`].
     pub fn verify_change(&self, message: &[u8], signature: &[u8]) -> Result<(), Error> {
-        self.verify_in(CHANGE, message, signature)
+        self.verify_in(CHANGE_CONTEXT, message, signature)
     }
 
     /// Checks that the owner signed `message` as the head of a log.
@@ -76,7 +85,7 @@ impl OwnerPublicKey {
     /// # Errors
     /// [`LogFault::Signature`].
     pub(crate) fn verify_log(&self, message: &[u8], signature: &[u8]) -> Result<(), Error> {
-        let verified = self.verify_in(LOG, message, signature);
+        let verified = self.verify_in(LOG_CONTEXT, message, signature);
         verified.map_err(|_| Error::Log(LogFault::Signature))
     }
 
@@ -100,5 +109,41 @@ impl fmt::Debug for OwnerPublicKey {
         f.debug_tuple("OwnerPublicKey")
             .field(&digest.to_hex().as_str())
             .finish()
+    }
+}
+
+/// An owner for the tests of the contract, whose signatures are those of the vault's keys.
+#[cfg(test)]
+pub(crate) struct TestOwner(pub(crate) [u8; 32]);
+
+#[cfg(test)]
+impl TestOwner {
+    fn key(&self) -> sordino_mldsa::ml_dsa::SigningKey<sordino_mldsa::ml_dsa::MlDsa87> {
+        let seed = blake3::derive_key("sordino 2026 manifest signing key", &self.0);
+        sordino_mldsa::ml_dsa::SigningKey::from_seed(&seed.into())
+    }
+
+    pub(crate) fn public(&self) -> OwnerPublicKey {
+        use sordino_mldsa::ml_dsa::signature::Keypair;
+        OwnerPublicKey::from_bytes(&self.key().verifying_key().encode()).unwrap()
+    }
+
+    fn sign_in(&self, context: &[u8], message: &[u8]) -> Vec<u8> {
+        let signature = self
+            .key()
+            .expanded_key()
+            .sign_deterministic(message, context);
+        signature.unwrap().encode().to_vec()
+    }
+}
+
+#[cfg(test)]
+impl OwnerSigner for TestOwner {
+    fn sign(&self, message: &[u8]) -> Vec<u8> {
+        self.sign_in(MANIFEST_CONTEXT, message)
+    }
+
+    fn sign_log(&self, message: &[u8]) -> Vec<u8> {
+        self.sign_in(LOG_CONTEXT, message)
     }
 }

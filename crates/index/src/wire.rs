@@ -30,15 +30,14 @@ pub(crate) const LOG: Kind = (3, "log");
 /// A proof from such a log.
 pub(crate) const LOG_PROOF: Kind = (4, "log proof");
 /// Content keys, wrapped for readers.
-#[cfg(feature = "secret")]
-pub(crate) const RING: Kind = (5, "ring");
+pub const RING: Kind = (5, "ring");
 
 /// Magic, version, kind.
-pub(crate) const FILE_HEAD_LEN: usize = 8;
+pub const FILE_HEAD_LEN: usize = 8;
 
 /// The head of a file.
 #[must_use]
-pub(crate) fn file_head(kind: Kind) -> Vec<u8> {
+pub fn file_head(kind: Kind) -> Vec<u8> {
     file_head_of(VERSION, kind)
 }
 
@@ -52,7 +51,7 @@ pub(crate) fn file_head_of(version: u16, (kind, _): Kind) -> Vec<u8> {
 ///
 /// # Errors
 /// [`Error::Malformed`], [`Error::FormatVersion`].
-pub(crate) fn strip_file_head(kind: Kind, bytes: &[u8]) -> Result<&[u8], Error> {
+pub fn strip_file_head(kind: Kind, bytes: &[u8]) -> Result<&[u8], Error> {
     let (_, body) = strip_head_of(kind, &[VERSION], bytes)?;
     Ok(body)
 }

@@ -4,9 +4,9 @@ use std::fmt;
 
 use bytes::Bytes;
 use rand_core::CryptoRng;
-use sordino_index::OwnerKeys;
 use sordino_mldsa::ml_dsa::signature::Keypair;
 use sordino_mldsa::ml_dsa::{self, SigningKey};
+use sordino_vault::OwnerKeys;
 use zeroize::{Zeroize, Zeroizing};
 
 use crate::schema::RequestSignature;

@@ -4,12 +4,13 @@ use rand_core::CryptoRng;
 use rayon::prelude::*;
 use sordino_index::bucket::Layout;
 use sordino_index::code::Codec;
-use sordino_index::decoded_rows::DecodedRows;
-use sordino_index::frame::Frame;
 use sordino_index::manifest::{self, Routing, Sealed};
-use sordino_index::purpose::Purpose;
 use sordino_index::{Error, digest};
 use sordino_pir::{Database, Seed, simple};
+use sordino_vault::bucket_codec::BucketCodec;
+use sordino_vault::decoded_rows::DecodedRows;
+use sordino_vault::frame::Frame;
+use sordino_vault::purpose::Purpose;
 use sordino_vectors::Vectors;
 use sordino_vectors::u32_of;
 
@@ -96,7 +97,7 @@ impl Probes {
         let layout = plan.chosen().layout;
         let read = |plain: &Vec<u8>| {
             let mut opened = DecodedRows::default();
-            layout.read(plain, frame, &mut opened)?;
+            BucketCodec(layout).read(plain, frame, &mut opened)?;
             Ok(opened)
         };
         let opened: Result<Vec<DecodedRows>, Error> = plain.par_iter().map(read).collect();
@@ -146,7 +147,9 @@ impl Buckets {
         let sealed: Vec<u8> = plain
             .into_par_iter()
             .enumerate()
-            .flat_map_iter(|(bucket, plain)| layout.seal(&seal, u32_of(bucket), &plain))
+            .flat_map_iter(|(bucket, plain)| {
+                BucketCodec(layout).seal(&seal, u32_of(bucket), &plain)
+            })
             .collect();
         let centroids = match plan.chosen().routing {
             Routing::Downloaded => {
@@ -227,7 +230,7 @@ impl TrainedCentroids {
         let filled = buckets.par_iter().enumerate().map(|(bucket, rows)| {
             let entries = rows.iter().map(|&row| row as usize);
             let entries = entries.map(|row| all.entry(row, units.row(row)));
-            layout.write(self.centres.row(bucket), &entries.collect::<Vec<_>>())
+            BucketCodec(*layout).write(self.centres.row(bucket), &entries.collect::<Vec<_>>())
         });
         filled.collect()
     }
@@ -237,8 +240,8 @@ impl TrainedCentroids {
 mod tests {
     use rand::SeedableRng;
     use rand::rngs::StdRng;
-    use sordino_index::OwnerKeys;
     use sordino_index::manifest::Mode;
+    use sordino_vault::OwnerKeys;
     use sordino_vectors::synthetic;
 
     use crate::build;

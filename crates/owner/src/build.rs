@@ -2,7 +2,8 @@
 
 use rand_core::CryptoRng;
 use sordino_index::manifest::Packing;
-use sordino_index::{Error, Index, Memory, OwnerKeys};
+use sordino_index::{Error, Index, Memory};
+use sordino_vault::OwnerKeys;
 use sordino_vectors::Vectors;
 
 use crate::measurement::Measurement;
@@ -186,7 +187,7 @@ mod tests {
     use rand::SeedableRng;
     use rand::rngs::StdRng;
     use sordino_index::manifest::PartKind;
-    use sordino_index::residue;
+    use sordino_vault::residue;
     use sordino_vectors::rotation::Rotation;
     use sordino_vectors::synthetic;
     use sordino_vectors::u32_of;

@@ -2,9 +2,10 @@
 
 use rand_core::CryptoRng;
 use sordino_index::columns::{Rows as Content, Scheme};
-use sordino_index::frame::Frame;
 use sordino_index::manifest::ColumnSegment;
-use sordino_index::{Error, digest, residue};
+use sordino_index::{Error, digest};
+use sordino_vault::frame::Frame;
+use sordino_vault::residue;
 
 use crate::recall::{Noise, Recall, keys_of_units};
 use crate::rows::Rows;

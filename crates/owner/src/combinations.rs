@@ -4,12 +4,12 @@ use rand_core::CryptoRng;
 use sordino_ckks::column::{Combination, Segments};
 use sordino_index::checks::exact;
 use sordino_index::columns::{Rows, Scheme};
-use sordino_index::content_key::ContentKey;
-use sordino_index::contents::ContentKeys;
 use sordino_index::folder::Folder;
 use sordino_index::manifest::{Checking, Columns, Combined, Manifest, Mode, PartKind, SHARED};
-use sordino_index::purpose::Purpose;
 use sordino_index::{Disk, Error, digest};
+use sordino_vault::content_key::ContentKey;
+use sordino_vault::contents::ContentKeys;
+use sordino_vault::purpose::Purpose;
 use zeroize::Zeroizing;
 
 use crate::binding::Content;

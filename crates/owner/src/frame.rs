@@ -4,7 +4,7 @@ use chacha20::ChaCha20Rng;
 use rand_core::{Rng, SeedableRng};
 use rayon::prelude::*;
 use sordino_index::Error;
-use sordino_index::frame::{Frame, most_bases};
+use sordino_vault::frame::{Frame, most_bases};
 use sordino_vectors::metric::{Metric, length};
 use sordino_vectors::rotation::below;
 use sordino_vectors::{Vectors, to_f32};

@@ -39,8 +39,9 @@ mod trained_centroids;
 pub use measurement::{Alternative, Measurement};
 pub use pins::Pins;
 pub use plan::{Plan, Wish};
-pub use sordino_index::directory::{Change, Label, Reading};
-pub use sordino_index::{Error, OwnerKeys};
+pub use sordino_index::Error;
+pub use sordino_vault::OwnerKeys;
+pub use sordino_vault::directory::{Change, Label, Reading};
 pub use spec::{Batch, Form, Spec};
 pub use step::Step;
 pub use store::{

@@ -3,13 +3,13 @@
 use rand_core::CryptoRng;
 use rayon::prelude::*;
 use sordino_index::Error;
-use sordino_index::content_key::ContentKey;
-use sordino_index::contents::joined;
 use sordino_index::digest::{self, Coded};
-use sordino_index::numbers::Numbers;
 use sordino_index::payload::{Class, Fetch, Payloads, Slot, SlotForm, SlotGroup};
-use sordino_index::purpose::Purpose;
 use sordino_pir::{Database, Seed, simple};
+use sordino_vault::content_key::ContentKey;
+use sordino_vault::contents::joined;
+use sordino_vault::numbers::Numbers;
+use sordino_vault::purpose::Purpose;
 use sordino_vectors::u32_of;
 
 use crate::binding::Content;
@@ -68,7 +68,8 @@ impl SegmentWriter<'_> {
                 "a slot for each record"
             );
             let n = u32_of(group.slots.len());
-            let (order, seal) = (written.order(&group.key, n), written.seal(&group.key));
+            let key = &group.key;
+            let (order, seal) = (key.payload_order(&written, n), key.payload_seal(&written));
             let (own, after) = rest.split_at_mut(group.slots.len() * len);
             (0..n)
                 .into_par_iter()

@@ -16,7 +16,8 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use sordino_index::{Disk, Error, Index, OwnerFault, OwnerKeys, Pin, SignedManifest};
+use sordino_index::{Disk, Error, Index, OwnerFault, Pin, SignedManifest};
+use sordino_vault::OwnerKeys;
 
 use crate::store::Store;
 

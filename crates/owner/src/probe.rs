@@ -4,8 +4,8 @@
 //! serves as queries, each with itself left out of its truth and of its answer.
 
 use rayon::prelude::*;
-use sordino_index::decoded_rows::DecodedRows;
-use sordino_index::frame::{Frame, FrameQuery};
+use sordino_vault::decoded_rows::DecodedRows;
+use sordino_vault::frame::{Frame, FrameQuery};
 use sordino_vectors::metric::{Metric, length};
 use sordino_vectors::recall::{Scored, TopK};
 use sordino_vectors::{Vectors, to_f32, u32_of};
@@ -309,8 +309,8 @@ mod tests {
     use super::*;
     use crate::cluster;
     use sordino_index::IdKind;
-    use sordino_index::attributes::Attributes;
-    use sordino_index::ids::Ids;
+    use sordino_vault::attributes::Attributes;
+    use sordino_vault::ids::Ids;
     use sordino_vectors::synthetic;
 
     /// Vectors as rows of a frame about the origin, with what they are lifted to: for the cosine the same, rotated.

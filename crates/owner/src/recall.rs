@@ -7,7 +7,7 @@
 use rayon::prelude::*;
 use sordino_index::Error;
 use sordino_index::code::Codec;
-use sordino_index::frame::{Frame, FrameQuery, RowScale};
+use sordino_vault::frame::{Frame, FrameQuery, RowScale};
 use sordino_vectors::metric::Metric;
 use sordino_vectors::recall::TopK;
 use sordino_vectors::to_f32;

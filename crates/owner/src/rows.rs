@@ -3,15 +3,16 @@
 use std::borrow::Cow;
 
 use rayon::prelude::*;
-use sordino_index::attributes::Attributes;
 use sordino_index::bucket::Layout;
 use sordino_index::code::Codec;
-use sordino_index::decoded_rows::DecodedRows;
-use sordino_index::frame::Frame;
-use sordino_index::ids::Ids;
 use sordino_index::manifest::CHUNK;
-use sordino_index::quantiser::Entry;
 use sordino_index::{Error, Id};
+use sordino_vault::attributes::Attributes;
+use sordino_vault::bucket_codec::BucketCodec;
+use sordino_vault::decoded_rows::DecodedRows;
+use sordino_vault::frame::Frame;
+use sordino_vault::ids::Ids;
+use sordino_vault::quantiser::Entry;
 use sordino_vectors::metric::{Metric, length};
 use sordino_vectors::{Vectors, to_f32, u32_of};
 
@@ -163,9 +164,9 @@ impl Rows {
         let rows: Vec<usize> = (0..n).collect();
         let chunks = rows.par_chunks(layout.slots as usize).map(|rows| {
             let entries = rows.iter().map(|&row| self.entry(row, &[]));
-            let plain = layout.write(&[], &entries.collect::<Vec<_>>());
+            let plain = BucketCodec(layout).write(&[], &entries.collect::<Vec<_>>());
             let mut opened = DecodedRows::default();
-            layout.read(&plain, frame, &mut opened)?;
+            BucketCodec(layout).read(&plain, frame, &mut opened)?;
             Ok(opened)
         });
         let mut all = DecodedRows::default();

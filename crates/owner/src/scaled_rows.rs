@@ -1,7 +1,7 @@
 //! Rows at their scales, as a server stores them.
 
 use rayon::prelude::*;
-use sordino_index::frame::{Frame, Lengths, RowScale, Scales};
+use sordino_vault::frame::{Frame, Lengths, RowScale, Scales};
 use sordino_vectors::metric::{Metric, length};
 use sordino_vectors::to_f32;
 

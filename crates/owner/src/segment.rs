@@ -9,15 +9,16 @@ use rand_core::CryptoRng;
 use rayon::prelude::*;
 use sordino_index::code::Codec;
 use sordino_index::columns::Scheme;
-use sordino_index::content_key::ContentKey;
-use sordino_index::contents::joined;
 use sordino_index::digest::Coded;
-use sordino_index::frame::Frame;
-use sordino_index::keys::OwnerKeys;
 use sordino_index::manifest::{Checking, Deleted, FramePart, SHARED, Segment};
-use sordino_index::numbers::{self, Numbers};
-use sordino_index::purpose::Purpose;
 use sordino_index::{Error, columns, digest};
+use sordino_vault::bucket_codec::BucketCodec;
+use sordino_vault::content_key::ContentKey;
+use sordino_vault::contents::joined;
+use sordino_vault::frame::Frame;
+use sordino_vault::keys::OwnerKeys;
+use sordino_vault::numbers::{self, Numbers};
+use sordino_vault::purpose::Purpose;
 use sordino_vectors::u32_of;
 
 use crate::binding::{Binding, Content};
@@ -222,8 +223,8 @@ impl<'a> SegmentWriter<'a> {
             .enumerate()
             .flat_map_iter(|(chunk, rows)| {
                 let entries = rows.iter().map(|&row| all.entry(row as usize, &[]));
-                let plain = layout.write(&[], &entries.collect::<Vec<_>>());
-                layout.seal(&seal, u32_of(chunk), &plain)
+                let plain = BucketCodec(layout).write(&[], &entries.collect::<Vec<_>>());
+                BucketCodec(layout).seal(&seal, u32_of(chunk), &plain)
             })
             .collect()
     }

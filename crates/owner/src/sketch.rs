@@ -8,11 +8,11 @@
 //! Codes never leave the client: a code is a sketch of its vector.
 
 use rayon::prelude::*;
-use sordino_index::decoded_rows::DecodedRows;
-use sordino_index::frame::{Frame, FrameQuery};
-use sordino_index::hamming_codes::{HammingCodes, MANY};
 use sordino_index::sketch::Sketch;
 use sordino_lsh::Seed;
+use sordino_vault::decoded_rows::DecodedRows;
+use sordino_vault::frame::{Frame, FrameQuery};
+use sordino_vault::hamming_codes::{HammingCodes, MANY};
 use sordino_vectors::u32_of;
 
 /// Bits that are tried.

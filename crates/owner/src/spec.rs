@@ -1,9 +1,9 @@
 //! An owner's choices for an index, and the records it is made of.
 
-use sordino_index::attributes::Attributes;
 use sordino_index::look::SecondLook;
 use sordino_index::manifest::{Checking, MAX_DIM, MAX_K, Packing, Routing};
 use sordino_index::{Error, Id, IdKind};
+use sordino_vault::attributes::Attributes;
 use sordino_vectors::Vectors;
 use sordino_vectors::metric::Metric;
 

@@ -60,12 +60,12 @@ pub use policy::Compaction;
 pub use update::Added;
 pub use verify::Verified;
 
-use sordino_index::directory::Directory;
 use sordino_index::disk::Lock;
 use sordino_index::folder::Folder;
-use sordino_index::frame::Frame;
-use sordino_index::keys::OwnerKeys;
 use sordino_index::{Disk, Error, Files, Id, Pin, SignedManifest};
+use sordino_vault::directory::Directory;
+use sordino_vault::frame::Frame;
+use sordino_vault::keys::OwnerKeys;
 
 use records::Records;
 

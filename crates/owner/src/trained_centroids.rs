@@ -1,7 +1,7 @@
 //! Trained centroids, as clients will have them, and the records near each.
 
-use sordino_index::mean::Mean;
 use sordino_index::{Error, code};
+use sordino_vault::mean::Mean;
 use sordino_vectors::Vectors;
 
 use crate::cluster::{self, Lists};

@@ -4,14 +4,15 @@ use rayon::prelude::*;
 use sordino_index::Error;
 use sordino_index::bucket::Layout;
 use sordino_index::code::Codec;
-use sordino_index::content_key::ContentKey;
-use sordino_index::decoded_rows::DecodedRows;
-use sordino_index::frame::{Frame, FrameQuery};
-use sordino_index::hamming_codes::HammingCodes;
 use sordino_index::manifest::Segment;
-use sordino_index::purpose::Purpose;
 use sordino_index::sketch::Sketch;
 use sordino_lsh::Seed;
+use sordino_vault::bucket_codec::BucketCodec;
+use sordino_vault::content_key::ContentKey;
+use sordino_vault::decoded_rows::DecodedRows;
+use sordino_vault::frame::{Frame, FrameQuery};
+use sordino_vault::hamming_codes::HammingCodes;
+use sordino_vault::purpose::Purpose;
 use sordino_vectors::recall::{Scored, TopK};
 use sordino_vectors::u32_of;
 
@@ -78,7 +79,9 @@ impl Chunks {
             let same = segment.vectors.rows.len() == before;
             let known = segment.sketched.take().filter(|_| same);
             segment.sketched = sketch.and_then(|sketch| {
-                known.or_else(|| sketch.of(segment.seed, &self.frame, &segment.vectors))
+                known.or_else(|| {
+                    HammingCodes::of(&sketch, segment.seed, &self.frame, &segment.vectors)
+                })
             });
         }
         Ok(())
@@ -143,7 +146,7 @@ impl Decoded {
         let chunks: Result<Vec<DecodedRows>, Error> = chunks
             .map(|(at, sealed)| {
                 let mut opened = DecodedRows::default();
-                layout.open(&seal, (u32_of(at), sealed), frame, &mut opened)?;
+                BucketCodec(layout).open(&seal, (u32_of(at), sealed), frame, &mut opened)?;
                 Ok(opened)
             })
             .collect();

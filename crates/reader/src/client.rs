@@ -6,9 +6,10 @@ mod records; // records by their ids // stored, and shared with other clients
 use std::sync::Arc;
 
 use rand_core::CryptoRng;
-use sordino_index::contents::ContentKeys;
-use sordino_index::frame::Frame;
-use sordino_index::{Error, Pin, ReaderKeys, SignedManifest};
+use sordino_index::{Error, Pin, SignedManifest};
+use sordino_vault::ReaderKeys;
+use sordino_vault::contents::ContentKeys;
+use sordino_vault::frame::Frame;
 
 use crate::cache::Cache;
 use crate::download::{Download, Kept};

@@ -1,12 +1,13 @@
 //! The round that open and masked mode share, in which the server scores all vectors.
 
 use sordino_ckks::column::{Client, Hint, Query, Reply};
+use sordino_index::Error;
 use sordino_index::columns::{Rows, Scheme};
-use sordino_index::contents::ContentKeys;
-use sordino_index::frame::{FrameQuery, RowScale};
 use sordino_index::manifest::{Checking, ColumnSegment, Columns, Segment};
 use sordino_index::wire::Message;
-use sordino_index::{Error, residue};
+use sordino_vault::contents::ContentKeys;
+use sordino_vault::frame::{FrameQuery, RowScale};
+use sordino_vault::residue;
 use sordino_vectors::Metric;
 use sordino_vectors::recall::TopK;
 use sordino_vectors::u32_of;
@@ -256,14 +257,14 @@ mod tests {
     use rand::SeedableRng;
     use rand::rngs::StdRng;
     use sordino_ckks::column::Segments;
-    use sordino_index::OwnerKeys;
-    use sordino_index::contents::ContentKeys;
     use sordino_index::digest::Coded;
-    use sordino_index::frame::Frame;
     use sordino_index::manifest::Packing;
-    use sordino_index::numbers::Numbers;
-    use sordino_index::purpose::Purpose;
     use sordino_index::wire::Edition;
+    use sordino_vault::OwnerKeys;
+    use sordino_vault::contents::ContentKeys;
+    use sordino_vault::frame::Frame;
+    use sordino_vault::numbers::Numbers;
+    use sordino_vault::purpose::Purpose;
     use sordino_vectors::synthetic;
 
     use crate::download::Download;

@@ -2,12 +2,13 @@
 
 use std::collections::HashMap;
 
-use sordino_index::contents::ContentKeys;
+use sordino_index::Error;
 use sordino_index::digest::{self, Digest};
-use sordino_index::frame::Frame;
 use sordino_index::manifest::{Manifest, Mode, Part, PartKind, Segment, SignedManifest};
 use sordino_index::wire::{Message, message_len};
-use sordino_index::{Error, ReaderKeys};
+use sordino_vault::ReaderKeys;
+use sordino_vault::contents::ContentKeys;
+use sordino_vault::frame::Frame;
 
 use crate::cache::Cache;
 use crate::transport::Transport;
@@ -251,7 +252,7 @@ mod tests {
     use super::*;
     use rand::SeedableRng;
     use rand::rngs::StdRng;
-    use sordino_index::OwnerKeys;
+    use sordino_vault::OwnerKeys;
     use sordino_vectors::synthetic;
 
     /// A server that gives one reply to whatever it is asked.

@@ -2,9 +2,9 @@
 
 use sordino_ckks::column::{Params, Query, Reply};
 use sordino_index::Error;
-use sordino_index::checks::exact::{Exact, Weights};
-use sordino_index::contents::ContentKeys;
 use sordino_index::manifest::{Checking, Columns, Combined, SHARED};
+use sordino_vault::checks::exact::{Exact, Weights};
+use sordino_vault::contents::ContentKeys;
 
 use crate::download::Download;
 use crate::verdict::{Verdict, Wrong};

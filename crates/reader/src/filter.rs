@@ -13,8 +13,8 @@
 
 use std::cmp::Ordering;
 
-use sordino_index::attributes::Attributes;
 use sordino_index::{Error, FilterFault};
+use sordino_vault::attributes::Attributes;
 use sordino_vectors::column::{Column, ColumnKind};
 
 mod parse;

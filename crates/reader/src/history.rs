@@ -3,7 +3,8 @@
 use sordino_index::history::{self, LEN_LEN};
 use sordino_index::manifest::{self, SignedManifest};
 use sordino_index::wire::{Message, message_len};
-use sordino_index::{Error, OwnerPublicKey, Pin, ReaderKeys};
+use sordino_index::{Error, OwnerPublicKey, Pin};
+use sordino_vault::ReaderKeys;
 
 use crate::transport::Transport;
 
@@ -95,8 +96,9 @@ mod tests {
     use super::*;
     use rand::SeedableRng;
     use rand::rngs::StdRng;
-    use sordino_index::{Memory, OwnerKeys};
+    use sordino_index::Memory;
     use sordino_owner::{Form, Spec, Store};
+    use sordino_vault::OwnerKeys;
     use sordino_vectors::synthetic;
 
     /// The versions 1 to 4 of an index.

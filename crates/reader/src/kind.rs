@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use rand_core::CryptoRng;
-use sordino_index::contents::ContentKeys;
-use sordino_index::frame::{Frame, FrameQuery};
 use sordino_index::manifest::Mode;
 use sordino_index::payload::Fetch;
 use sordino_index::sketch::Sketch;
 use sordino_index::{Error, SignedManifest};
+use sordino_vault::contents::ContentKeys;
+use sordino_vault::frame::{Frame, FrameQuery};
 
 use crate::chunks::Chunks;
 use crate::download::Download;

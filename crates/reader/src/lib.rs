@@ -41,6 +41,7 @@ pub use latch::graver;
 pub use pir_session::KEYS_LEN;
 pub use question::{Found, Hit, Question};
 pub use session::{Dial, PinStore, Retry, SearchBatch, Session, SessionOptions};
-pub use sordino_index::{Error, Kind, OwnerPublicKey, Pin, ReaderKeys};
+pub use sordino_index::{Error, Kind, OwnerPublicKey, Pin};
+pub use sordino_vault::ReaderKeys;
 pub use stages::Stages;
 pub use transport::Transport;

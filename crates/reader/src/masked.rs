@@ -3,15 +3,17 @@
 
 use rand_core::CryptoRng;
 use sordino_ckks::column::{Query, Reply, SecretKey};
-use sordino_index::checks::{self, Checks};
+use sordino_index::Error;
+use sordino_index::checks;
 use sordino_index::columns::Rows;
-use sordino_index::content_key::ContentKey;
-use sordino_index::contents::ContentKeys;
-use sordino_index::frame::FrameQuery;
 use sordino_index::manifest::{Checking, Columns, Segment};
-use sordino_index::order::RowOrder;
-use sordino_index::pad::Pad;
-use sordino_index::{Error, residue};
+use sordino_vault::checks::Checks;
+use sordino_vault::content_key::ContentKey;
+use sordino_vault::contents::ContentKeys;
+use sordino_vault::frame::FrameQuery;
+use sordino_vault::order::RowOrder;
+use sordino_vault::pad::Pad;
+use sordino_vault::residue;
 use zeroize::Zeroizing;
 
 use crate::column::{ScoredSegments, score};

@@ -5,8 +5,8 @@ use rand_core::CryptoRng;
 use sordino_ckks::column::{Reply, SecretKey};
 use sordino_index::Error;
 use sordino_index::columns::Rows;
-use sordino_index::frame::FrameQuery;
 use sordino_index::manifest::Columns;
+use sordino_vault::frame::FrameQuery;
 use zeroize::Zeroizing;
 
 use crate::column::{ScoredSegments, score};

@@ -4,14 +4,14 @@ use std::sync::Arc;
 
 use rand_core::CryptoRng;
 use sordino_index::Error;
-use sordino_index::contents::ContentKeys;
-use sordino_index::frame::{Frame, FrameQuery};
 use sordino_index::look;
 use sordino_index::manifest::Manifest;
-use sordino_index::opener::Opener;
 use sordino_index::payload::{Fetch, Payloads, Slot, SlotForm};
 use sordino_index::wire::Message;
 use sordino_pir::{Seed, hintless, simple};
+use sordino_vault::contents::ContentKeys;
+use sordino_vault::frame::{Frame, FrameQuery};
+use sordino_vault::opener::Opener;
 use sordino_vectors::recall::Scored;
 
 use crate::download::Download;

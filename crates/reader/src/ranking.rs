@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use rand_core::CryptoRng;
 use sordino_index::Error;
-use sordino_index::frame::{Frame, FrameQuery};
+use sordino_vault::frame::{Frame, FrameQuery};
 use sordino_vectors::Metric;
 use sordino_vectors::recall::Scored;
 

@@ -3,12 +3,12 @@
 //! A record's place is its row, after those of all segments before its own: inside the client records are
 //! named by it, at its edge by their ids.
 
-use sordino_index::attributes::Attributes;
-use sordino_index::contents::ContentKeys;
-use sordino_index::ids::Ids;
 use sordino_index::manifest::{Manifest, Segment};
-use sordino_index::numbers::Numbers;
 use sordino_index::{Error, Id, IdKind};
+use sordino_vault::attributes::Attributes;
+use sordino_vault::contents::ContentKeys;
+use sordino_vault::ids::Ids;
+use sordino_vault::numbers::Numbers;
 use sordino_vectors::recall::Scored;
 
 use crate::download::Download;

@@ -6,17 +6,18 @@ use std::sync::Arc;
 use rand_core::CryptoRng;
 use sordino_ckks::dot;
 use sordino_index::code::Codec;
-use sordino_index::content_key::ContentKey;
-use sordino_index::decoded_rows::DecodedRows;
 use sordino_index::digest::Digest;
-use sordino_index::frame::{Frame, FrameQuery};
 use sordino_index::manifest::{self, Routing, Sealed};
-use sordino_index::numbers::Numbers;
-use sordino_index::purpose::Purpose;
-use sordino_index::seal::Seal;
 use sordino_index::wire::Message;
 use sordino_index::{Error, code};
 use sordino_pir::{Seed, hintless, simple};
+use sordino_vault::bucket_codec::BucketCodec;
+use sordino_vault::content_key::ContentKey;
+use sordino_vault::decoded_rows::DecodedRows;
+use sordino_vault::frame::{Frame, FrameQuery};
+use sordino_vault::numbers::Numbers;
+use sordino_vault::purpose::Purpose;
+use sordino_vault::seal::Seal;
 use sordino_vectors::recall::{Scored, TopK};
 use sordino_vectors::u32_of;
 use zeroize::Zeroizing;
@@ -158,7 +159,7 @@ impl Fetcher {
             let right = digest.is_some_and(|digest| *digest == self.digests[bucket]);
             let open = right && {
                 let bucket = (u32_of(bucket), &fetched[at][..]);
-                let open = layout.open(&self.seal, bucket, &self.frame, &mut opened);
+                let open = BucketCodec(*layout).open(&self.seal, bucket, &self.frame, &mut opened);
                 open.is_ok()
             };
             if !open {

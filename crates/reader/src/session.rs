@@ -9,7 +9,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard};
 
 use rand::rngs::StdRng;
-use sordino_index::{Error, Kind, Pin, ReaderKeys};
+use sordino_index::{Error, Kind, Pin};
+use sordino_vault::ReaderKeys;
 
 use crate::cache::Cache;
 use crate::client::{Client, ConnectOptions};

@@ -1,11 +1,12 @@
 //! The bucket that stands in for wrong ones.
 
 use sordino_index::bucket::Layout;
-use sordino_index::decoded_rows::DecodedRows;
-use sordino_index::frame::Frame;
-use sordino_index::purpose::Purpose;
-use sordino_index::quantiser::Entry;
-use sordino_index::seal::Seal;
+use sordino_vault::bucket_codec::BucketCodec;
+use sordino_vault::decoded_rows::DecodedRows;
+use sordino_vault::frame::Frame;
+use sordino_vault::purpose::Purpose;
+use sordino_vault::quantiser::Entry;
+use sordino_vault::seal::Seal;
 use sordino_vectors::u32_of;
 
 /// A sealed bucket of no index: full, of made-up vectors, under a key that serves nothing else. Opening, decoding and ranking it
@@ -23,7 +24,7 @@ impl StandIn {
     /// Makes one for an index of `n` rows.
     pub(crate) fn new(layout: &Layout, n: u32) -> Self {
         let seal = Seal::new(&[0; 32], Purpose::Bucket, [0; 16], 0);
-        let sealed = layout.seal(&seal, 0, &content(layout));
+        let sealed = BucketCodec(*layout).seal(&seal, 0, &content(layout));
         Self {
             layout: *layout,
             seal,
@@ -35,9 +36,7 @@ impl StandIn {
     /// Opens it in the place of a search's bucket `at`.
     pub(crate) fn open(&self, at: usize, frame: &Frame, opened: &mut DecodedRows) {
         let before = opened.rows.len();
-        let open = self
-            .layout
-            .open(&self.seal, (0, &self.sealed), frame, opened);
+        let open = BucketCodec(self.layout).open(&self.seal, (0, &self.sealed), frame, opened);
         debug_assert!(open.is_ok(), "sealed here");
         let mut state = at as u64;
         for row in &mut opened.rows[before..] {
@@ -65,7 +64,7 @@ fn content(layout: &Layout) -> Vec<u8> {
         unit: vector,
     });
     let entries: Vec<Entry<'_>> = entries.collect();
-    layout.write(&centroid, &entries)
+    BucketCodec(*layout).write(&centroid, &entries)
 }
 
 /// The next number of a sequence without a pattern that a vector would show (Steele, Lea, Flood: SplitMix). Nothing about it

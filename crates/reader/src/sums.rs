@@ -2,9 +2,10 @@
 
 use sordino_ckks::column::Params;
 use sordino_index::Error;
-use sordino_index::checks::held::{GROUP, Held, tolerance};
-use sordino_index::contents::ContentKeys;
+use sordino_index::checks::held::{GROUP, tolerance};
 use sordino_index::manifest::{Checking, Columns};
+use sordino_vault::checks::held::Held;
+use sordino_vault::contents::ContentKeys;
 
 use crate::column::Positions;
 use crate::download::Download;

@@ -1,8 +1,8 @@
 //! The way of a client from one version of an index to the next.
 
 use sordino_index::Error;
-use sordino_index::contents::ContentKeys;
-use sordino_index::numbers::Numbers;
+use sordino_vault::contents::ContentKeys;
+use sordino_vault::numbers::Numbers;
 use sordino_vectors::Metric;
 
 use crate::download::Download;

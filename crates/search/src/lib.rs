@@ -7,9 +7,8 @@ pub use in_process::{Exchange, InProcess};
 pub use together::{Member, Together};
 
 pub use sordino_index::{
-    AccessFault, AnyDisk, Bytes, Disk, Error, Files, FilterFault, Id, IdKind, Index, KeyWrap,
-    KeyWrapError, LogFault, Memory, NotNext, OwnerFault, OwnerKeys, OwnerPublicKey, Pin,
-    ReaderKeys, ReaderPublicKey, ReaderSecret, SignedManifest, WrappingKey, manifest,
+    AccessFault, AnyDisk, Bytes, Disk, Error, Files, FilterFault, Id, IdKind, Index, LogFault,
+    Memory, NotNext, OwnerFault, OwnerPublicKey, Pin, SignedManifest, manifest,
 };
 pub use sordino_owner::{
     AccessReport, Added, Alternative, Assembly, Batch, Blueprint, Centroids, Change, Clustering,
@@ -21,15 +20,18 @@ pub use sordino_reader::{
     Retry, SearchBatch, Session, SessionOptions, Stages, Transport, graver,
 };
 pub use sordino_server::{Ask, Encodings, PendingRequest, Server, Shard, StaticReply};
+pub use sordino_vault::{
+    KeyWrap, KeyWrapError, OwnerKeys, ReaderKeys, ReaderPublicKey, ReaderSecret, WrappingKey,
+};
 
-pub use sordino_index::attributes::Attributes;
 pub use sordino_index::digest::Digest;
-pub use sordino_index::directory::check_label;
 pub use sordino_index::folder::{Copied, Folder, Recovered};
 pub use sordino_index::look::SecondLook;
 pub use sordino_index::manifest::Routing;
 pub use sordino_index::payload::Class;
 pub use sordino_index::{code, digest, log, payload};
+pub use sordino_vault::attributes::Attributes;
+pub use sordino_vault::directory::check_label;
 pub use sordino_vectors as vectors;
 pub use sordino_vectors::column::{Column, ColumnKind};
 pub use sordino_vectors::{Metric, Vectors, metric, recall, rotation, synthetic};

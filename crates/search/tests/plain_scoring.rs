@@ -3,12 +3,13 @@
 use rand::SeedableRng;
 use rand::rngs::StdRng;
 use sordino_index::code;
-use sordino_index::decoded_rows::DecodedRows;
 use sordino_index::manifest::{Mode, PartKind};
-use sordino_index::purpose::Purpose;
 use sordino_search::{
     Client, Id, InProcess, OwnerKeys, Plan, Routing, Server, Wish, build, synthetic,
 };
+use sordino_vault::bucket_codec::BucketCodec;
+use sordino_vault::decoded_rows::DecodedRows;
+use sordino_vault::purpose::Purpose;
 use sordino_vectors::recall::Scored;
 use sordino_vectors::rotation::Rotation;
 use sordino_vectors::u32_of;
@@ -66,7 +67,7 @@ fn a_private_search_ranks_as_plain_scoring_of_its_buckets_does() {
         for &bucket in &order[..mode.probes as usize] {
             let len = mode.layout.sealed_len();
             let sealed = &buckets[bucket * len..][..len];
-            mode.layout
+            BucketCodec(mode.layout)
                 .open(
                     &seal(Purpose::Bucket),
                     (u32_of(bucket), sealed),

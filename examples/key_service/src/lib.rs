@@ -6,7 +6,7 @@
 use cryptoki::mechanism::Mechanism;
 use cryptoki::object::{Attribute, AttributeType, KeyType, ObjectClass, ObjectHandle};
 use cryptoki::session::Session;
-use sordino_index::{KeyWrap, KeyWrapError};
+use sordino_vault::{KeyWrap, KeyWrapError};
 use zeroize::Zeroizing;
 
 /// A key of a token that wraps others.

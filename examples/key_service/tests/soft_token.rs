@@ -11,7 +11,7 @@ use cryptoki::session::{Session, UserType};
 use cryptoki::slot::Slot;
 use cryptoki::types::AuthPin;
 use key_service::TokenKey;
-use sordino_index::{KeyWrap, OwnerKeys, ReaderSecret};
+use sordino_vault::{KeyWrap, OwnerKeys, ReaderSecret};
 
 const MODULES: [&str; 3] = [
     "/usr/lib/softhsm/libsofthsm2.so",

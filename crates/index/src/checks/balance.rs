@@ -40,7 +40,7 @@ pub fn count(places: usize) -> usize {
 const SQUARES: f64 = 63.0;
 
 /// Units of a product in a step of `P = 2^18`.
-pub(crate) const STEP: f64 = 256.0;
+pub const STEP: f64 = 256.0;
 
 /// The errors of a part's scores, in steps.
 pub(crate) struct Noise {

@@ -16,12 +16,6 @@ use sordino_ckks::column::{Combination, Params};
 
 use crate::Error;
 
-#[cfg(feature = "secret")]
-mod keyed;
-
-#[cfg(feature = "secret")]
-pub use keyed::{Exact, Weights};
-
 /// Bits of all weights of a row.
 pub const BITS: usize = 96;
 

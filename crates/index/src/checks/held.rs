@@ -20,12 +20,6 @@ use std::f64::consts::LOG2_E;
 
 use sordino_ckks::column::Params;
 
-#[cfg(feature = "secret")]
-mod keyed;
-
-#[cfg(feature = "secret")]
-pub use keyed::{Held, Signs};
-
 /// Sums of a group: a changed reply is accepted with probability `2^-40`, where none was refused before.
 pub const COUNT: usize = 64;
 
@@ -34,7 +28,7 @@ pub const GROUP: usize = 12_288;
 
 /// Bytes of a coordinate of a sum: 24 bits hold it but with probability `2^-63`, of rows that are all alike and all in
 /// one coordinate, and less of others.
-const COORDINATE_LEN: usize = 3;
+pub const COORDINATE_LEN: usize = 3;
 
 /// Bytes of the sums of `n` rows.
 #[must_use]

@@ -191,7 +191,7 @@ mod tests {
 
     #[test]
     fn nothing_is_made_of_nothing() {
-        let owner = crate::keys::OwnerKeys::from_master([1; 32]).public();
+        let owner = crate::public_key::TestOwner([1; 32]).public();
         let from = Folder::new(Path::new("/from"), Memory::default());
         let to = Folder::new(Path::new("/to"), Memory::default());
         let error = from.copy_to(&to, &owner).unwrap_err();

@@ -4,9 +4,7 @@ use sordino_hash::merkle;
 
 use super::entry::{Entry, leaves};
 use crate::digest::Digest;
-#[cfg(feature = "secret")]
-use crate::keys::OwnerKeys;
-use crate::public_key::{OwnerPublicKey, SIGNATURE_LEN};
+use crate::public_key::{OwnerPublicKey, OwnerSigner, SIGNATURE_LEN};
 use crate::{Error, LogFault};
 
 /// Bytes that are signed: length, root.
@@ -61,11 +59,10 @@ pub(super) struct SignedHead {
 }
 
 impl SignedHead {
-    #[cfg(feature = "secret")]
-    pub(super) fn sign(head: Head, keys: &OwnerKeys) -> Self {
+    pub(super) fn sign(head: Head, owner: &impl OwnerSigner) -> Self {
         Self {
             head,
-            signature: keys.sign_log(&head.to_bytes()),
+            signature: owner.sign_log(&head.to_bytes()),
         }
     }
 

@@ -15,22 +15,23 @@ use crate::{SHARED, TAG_LEN};
 pub const MAX_KEYS: usize = 512;
 
 /// The most readers of an index.
-pub(crate) const MAX_READERS: usize = 1024;
+pub const MAX_READERS: usize = 1024;
 
 /// The longest list that the owner keeps of its readers, labels and groups.
-pub(crate) const MAX_DIRECTORY: usize = 1 << 24;
+pub const MAX_DIRECTORY: usize = 1 << 24;
 
 /// Bytes of a content key wrapped for a reader beside the key: its number.
-pub(crate) const NUMBER_LEN: usize = 4;
+pub const NUMBER_LEN: usize = 4;
 
 /// Bytes of the head of a ring: of its file, and of three lengths.
-pub(crate) const RING_HEAD_LEN: usize = crate::wire::FILE_HEAD_LEN + 12;
+pub const RING_HEAD_LEN: usize = crate::wire::FILE_HEAD_LEN + 12;
 
 /// Bytes of what is encapsulated for a reader: an X-Wing ciphertext.
-pub(crate) const CIPHERTEXT_LEN: usize = 1120;
+pub const CIPHERTEXT_LEN: usize = 1120;
 
 /// Bytes of a reader's entry with room for so many keys.
-pub(crate) const fn entry_len(keys: usize) -> usize {
+#[must_use]
+pub const fn entry_len(keys: usize) -> usize {
     CIPHERTEXT_LEN + keys * (NUMBER_LEN + 32) + TAG_LEN
 }
 
@@ -114,7 +115,6 @@ pub(super) struct Trailer {
 
 impl Trailer {
     /// The trailer of a manifest, if it has one.
-    #[cfg(feature = "secret")]
     pub(super) fn of(manifest: &Manifest) -> Option<Self> {
         let keys = manifest.segments().into_iter().map(|segment| segment.key);
         let payloads = manifest.payloads.as_ref();

@@ -272,13 +272,15 @@ impl Grid {
     }
 
     /// Bytes of a cluster in that list: the range of its vectors' parts, its rows, and where in that range each part is.
-    pub(crate) fn cluster_len(&self, n: u32) -> usize {
+    #[must_use]
+    pub fn cluster_len(&self, n: u32) -> usize {
         let along = (self.slots as usize * ALONG_BITS).div_ceil(8);
-        SPREAD_LEN + self.rows(n).len() + along
+        SPREAD_LEN + self.rows(n).list_len() + along
     }
 
     /// The rows of a cluster's places, of `n` records: those of nobody are `n`.
-    pub(crate) fn rows(&self, n: u32) -> EliasFano {
+    #[must_use]
+    pub fn rows(&self, n: u32) -> EliasFano {
         EliasFano::new(self.slots as usize, n)
     }
 }
@@ -287,7 +289,7 @@ impl Grid {
 pub const ENTRY_LEN: usize = 3;
 
 /// Bytes of the range of a cluster's parts.
-pub(crate) const SPREAD_LEN: usize = 8;
+pub const SPREAD_LEN: usize = 8;
 
 /// Bits of a part in that range.
-pub(crate) const ALONG_BITS: usize = 10;
+pub const ALONG_BITS: usize = 10;

@@ -4,9 +4,7 @@ use super::Manifest;
 use super::readers::Trailer;
 use crate::Error;
 use crate::digest::Digest;
-#[cfg(feature = "secret")]
-use crate::keys::OwnerKeys;
-use crate::public_key::{OwnerPublicKey, SIGNATURE_LEN};
+use crate::public_key::{OwnerPublicKey, OwnerSigner, SIGNATURE_LEN};
 use crate::wire::{self, Edition};
 
 /// An encoded manifest without its signature is never longer: 1,024 segments take up to 210,000 bytes.
@@ -21,10 +19,9 @@ pub struct SignedManifest {
 
 impl SignedManifest {
     /// Signs a manifest.
-    #[cfg(feature = "secret")]
     #[must_use]
     #[expect(clippy::missing_panics_doc, reason = "a vector accepts all bytes")]
-    pub fn sign(manifest: Manifest, keys: &OwnerKeys) -> Self {
+    pub fn sign(manifest: Manifest, owner: &impl OwnerSigner) -> Self {
         let trailer = Trailer::of(&manifest);
         let mut bytes = match trailer {
             None => wire::file_head_of(wire::OF_MANIFESTS, wire::MANIFEST),
@@ -35,7 +32,7 @@ impl SignedManifest {
         if let Some(trailer) = trailer {
             bincode::serde::encode_into_std_write(&trailer, &mut bytes, config()).expect(accepts);
         }
-        let signature = keys.sign(&bytes);
+        let signature = owner.sign(&bytes);
         bytes.extend(signature);
         Self { manifest, bytes }
     }
@@ -137,6 +134,7 @@ mod tests {
     };
     use crate::metric::Metric;
     use crate::payload::{Class, Fetch, Payloads, SlotForm};
+    use crate::public_key::TestOwner;
     use crate::sketch::Sketch;
 
     fn segment(id: u8, n: u32) -> Segment {
@@ -230,8 +228,8 @@ mod tests {
         }
     }
 
-    fn owner() -> OwnerKeys {
-        OwnerKeys::from_master([9; 32])
+    fn owner() -> TestOwner {
+        TestOwner([9; 32])
     }
 
     #[test]

@@ -9,7 +9,7 @@ use crate::{Error, TAG_LEN};
 pub const MAX_BASES: usize = 256;
 
 /// Bytes of a frame before its centre: a bound, a recall, the number of bases.
-pub(crate) const FRAME_HEAD_LEN: usize = 2 + 4 + 2;
+pub const FRAME_HEAD_LEN: usize = 2 + 4 + 2;
 
 /// The length of a frame of this number of bases before it is sealed.
 #[must_use]
@@ -19,7 +19,7 @@ pub fn frame_len(dim: usize, width: usize, bases: usize) -> usize {
 
 /// The length of the bases and scales of `n` rows before they are sealed.
 #[must_use]
-pub(crate) fn scales_len(metric: Metric, n: usize) -> usize {
+pub fn scales_len(metric: Metric, n: usize) -> usize {
     let constant = match metric {
         Metric::Euclidean => size_of::<f32>(),
         Metric::Cosine | Metric::InnerProduct => 0,
@@ -56,7 +56,7 @@ pub fn route_len(routing: Routing, clusters: usize, width: usize) -> usize {
 }
 
 /// Bytes of a coordinate of a row.
-pub(crate) const COORDINATE_LEN: usize = 4;
+pub const COORDINATE_LEN: usize = 4;
 
 /// The length of the rows of `n` vectors.
 #[must_use]

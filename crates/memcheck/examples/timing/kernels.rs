@@ -3,17 +3,19 @@
 use rand::rngs::StdRng;
 use rand::{Rng, RngExt};
 use sordino_aes::stream::Stream;
+use sordino_index::checks;
 use sordino_index::checks::balance::COUNT;
-use sordino_index::checks::{self, Checks, ClusterChecks};
+use sordino_index::code;
 use sordino_index::manifest::{Grid, SecretPacking};
-use sordino_index::mean::Mean;
-use sordino_index::pad::Pad;
-use sordino_index::residual::SplitQuery;
-use sordino_index::residue;
-use sordino_index::route::Route;
-use sordino_index::{code, select};
 use sordino_lattice::sample::{cbd, gaussian, ternary};
 use sordino_memcheck::timing::Class;
+use sordino_vault::checks::{Checks, ClusterChecks};
+use sordino_vault::mean::Mean;
+use sordino_vault::pad::Pad;
+use sordino_vault::residual::SplitQuery;
+use sordino_vault::residue;
+use sordino_vault::route::Route;
+use sordino_vault::select;
 use sordino_vectors::synthetic;
 use zeroize::Zeroizing;
 

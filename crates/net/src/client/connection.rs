@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use prost::Message;
-use sordino_index::OwnerKeys;
 use sordino_reader::{Dial, Transport};
+use sordino_vault::OwnerKeys;
 use tokio::runtime::Runtime;
 use tokio::time::timeout;
 use tonic::transport::Channel;

@@ -12,8 +12,9 @@ use std::fs::{File, OpenOptions};
 use std::io::{Read, Write};
 use std::path::Path;
 
-use sordino_index::{OwnerKeys, OwnerPublicKey};
+use sordino_index::OwnerPublicKey;
 use sordino_token::{Algorithm, PublicKey, SigningKey};
+use sordino_vault::OwnerKeys;
 use zeroize::Zeroizing;
 
 use crate::{ClientKey, ClientPublicKey, Error};

@@ -7,7 +7,8 @@ use prost::Message;
 use sordino_index::digest::Digest;
 use sordino_index::folder::Folder;
 use sordino_index::manifest::SignedManifest;
-use sordino_index::{Error as Wrong, Files, NotNext, OwnerKeys};
+use sordino_index::{Error as Wrong, Files, NotNext};
+use sordino_vault::OwnerKeys;
 
 use crate::protocol::PIECE;
 use crate::schema::step::Kind;

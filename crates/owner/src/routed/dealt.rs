@@ -3,12 +3,12 @@
 use rand_core::CryptoRng;
 use rayon::prelude::*;
 use sordino_index::digest::{self, Digest};
-use sordino_index::ids::Ids;
 use sordino_index::manifest::{Columns, ENTRY_LEN, Grid, Routed};
-use sordino_index::members::{Cluster, Members};
-use sordino_index::order::RowOrder;
-use sordino_index::purpose::Purpose;
 use sordino_index::{Error, code, table};
+use sordino_vault::ids::Ids;
+use sordino_vault::members::{Cluster, Members};
+use sordino_vault::order::RowOrder;
+use sordino_vault::purpose::Purpose;
 use sordino_vectors::u32_of;
 
 use crate::binding::Content;

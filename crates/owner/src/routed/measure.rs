@@ -2,9 +2,9 @@
 
 use sordino_index::Error;
 use sordino_index::columns;
-use sordino_index::frame::Frame;
 use sordino_index::manifest::{Checking, Grid, SecretPacking};
-use sordino_index::residual::{Scores, SplitQuery};
+use sordino_vault::frame::Frame;
+use sordino_vault::residual::{Scores, SplitQuery};
 use sordino_vectors::Vectors;
 use sordino_vectors::recall::Scored;
 use sordino_vectors::u32_of;
@@ -233,9 +233,9 @@ mod tests {
     use crate::plan::Most;
     use crate::trained_centroids::{Assignment, TrainedCentroids};
     use sordino_index::IdKind;
-    use sordino_index::attributes::Attributes;
     use sordino_index::code;
-    use sordino_index::ids::Ids;
+    use sordino_vault::attributes::Attributes;
+    use sordino_vault::ids::Ids;
     use sordino_vectors::metric::Metric;
     use sordino_vectors::synthetic;
 

@@ -3,14 +3,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use rand_core::CryptoRng;
-use sordino_index::content_key::{ContentKey, ContentRoot};
-use sordino_index::contents::ContentKeys;
 use sordino_index::digest::Coded;
-use sordino_index::directory::{Change, Directory, Label, Reading, UNLABELLED};
 use sordino_index::folder::Folder;
 use sordino_index::manifest::{KeyUse, Manifest, Mode, PartKind, Readers, SHARED};
-use sordino_index::purpose::Purpose;
-use sordino_index::{Disk, Error, OwnerKeys, ReaderKeys, ring};
+use sordino_index::{Disk, Error};
+use sordino_vault::content_key::{ContentKey, ContentRoot};
+use sordino_vault::contents::ContentKeys;
+use sordino_vault::directory::{Change, Directory, Label, Reading, UNLABELLED};
+use sordino_vault::purpose::Purpose;
+use sordino_vault::{OwnerKeys, ReaderKeys, ring};
 
 use super::Store;
 use super::draft::Draft;

@@ -11,18 +11,18 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use rand_core::CryptoRng;
-use sordino_index::attributes::Attributes;
 use sordino_index::digest::Coded;
 use sordino_index::disk::Lock;
 use sordino_index::folder::Folder;
-use sordino_index::frame::Frame;
-use sordino_index::ids::Ids;
-use sordino_index::keys::OwnerKeys;
 use sordino_index::manifest::{
     Checking, ColumnSegment, FramePart, MAX_DIM, MAX_K, MAX_SEGMENTS, Manifest, Mode, PartKind,
     SHARED, SignedManifest,
 };
 use sordino_index::{Disk, Error, Files, IdKind, Pin};
+use sordino_vault::attributes::Attributes;
+use sordino_vault::frame::Frame;
+use sordino_vault::ids::Ids;
+use sordino_vault::keys::OwnerKeys;
 use sordino_vectors::Vectors;
 use sordino_vectors::u32_of;
 

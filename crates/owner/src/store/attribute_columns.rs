@@ -1,10 +1,10 @@
 //! The columns of attributes that an index has.
 
-use sordino_index::attributes::Attributes;
-use sordino_index::contents::ContentKeys;
 use sordino_index::folder::Folder;
 use sordino_index::manifest::Manifest;
 use sordino_index::{Disk, Error};
+use sordino_vault::attributes::Attributes;
+use sordino_vault::contents::ContentKeys;
 
 use super::records;
 

@@ -2,14 +2,14 @@
 
 use rand_core::CryptoRng;
 use sordino_index::columns::{Rows, Scheme};
-use sordino_index::contents::ContentKeys;
 use sordino_index::folder::Folder;
-use sordino_index::frame::Frame;
-use sordino_index::keys::OwnerKeys;
 use sordino_index::manifest::{
     Checking, Columns, FramePart, Manifest, Mode, Packing, PartKind, SHARED,
 };
 use sordino_index::{Disk, Error, IdKind};
+use sordino_vault::contents::ContentKeys;
+use sordino_vault::frame::Frame;
+use sordino_vault::keys::OwnerKeys;
 use sordino_vectors::metric::Metric;
 use sordino_vectors::u32_of;
 

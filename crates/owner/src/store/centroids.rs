@@ -3,11 +3,11 @@
 use std::borrow::Cow;
 
 use rayon::prelude::*;
-use sordino_index::frame::Frame;
-use sordino_index::keys::OwnerKeys;
 use sordino_index::manifest::MAX_DIM;
-use sordino_index::mean::Mean;
 use sordino_index::{Error, digest::Digest};
+use sordino_vault::frame::Frame;
+use sordino_vault::keys::OwnerKeys;
+use sordino_vault::mean::Mean;
 use sordino_vectors::metric::Metric;
 use sordino_vectors::{Vectors, u32_of};
 

@@ -11,9 +11,9 @@ use std::path::Path;
 
 use rand_core::CryptoRng;
 use sordino_index::folder::Folder;
-use sordino_index::keys::OwnerKeys;
-use sordino_index::mean::Mean;
 use sordino_index::{Disk, Error, Files};
+use sordino_vault::keys::OwnerKeys;
+use sordino_vault::mean::Mean;
 use sordino_vectors::Vectors;
 
 use super::centroids::{compared, lifted};

@@ -1,10 +1,10 @@
 //! Making a new version: parts first, then the manifest, then the switch.
 
 use rand_core::CryptoRng;
-use sordino_index::directory::UNLABELLED;
-use sordino_index::keys::OwnerKeys;
 use sordino_index::manifest::{Manifest, SignedManifest};
 use sordino_index::{Disk, Error};
+use sordino_vault::directory::UNLABELLED;
+use sordino_vault::keys::OwnerKeys;
 
 use super::Store;
 use super::draft::Draft;

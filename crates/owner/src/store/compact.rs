@@ -4,10 +4,10 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use rand_core::CryptoRng;
-use sordino_index::directory::UNLABELLED;
-use sordino_index::frame::Frame;
 use sordino_index::manifest::{Checking, Mode, Routed, Sealed};
 use sordino_index::{Disk, Error};
+use sordino_vault::directory::UNLABELLED;
+use sordino_vault::frame::Frame;
 use sordino_vectors::Vectors;
 use sordino_vectors::metric::length;
 
@@ -344,8 +344,9 @@ mod tests {
     use crate::spec::{Form, Spec};
     use rand::SeedableRng;
     use rand::rngs::StdRng;
+    use sordino_index::Id;
     use sordino_index::manifest::{Packing, PartKind};
-    use sordino_index::{Id, OwnerKeys};
+    use sordino_vault::OwnerKeys;
     use sordino_vectors::metric::Metric;
     use sordino_vectors::synthetic;
     use std::collections::BTreeMap;

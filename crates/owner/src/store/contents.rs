@@ -3,12 +3,13 @@
 use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
 
-use sordino_index::attributes::Attributes;
-use sordino_index::contents::ContentKeys;
-use sordino_index::directory::Directory;
 use sordino_index::folder::Folder;
-use sordino_index::frame::Frame;
-use sordino_index::{Disk, Error, Files, Id, ReaderKeys, SignedManifest};
+use sordino_index::{Disk, Error, Files, Id, SignedManifest};
+use sordino_vault::ReaderKeys;
+use sordino_vault::attributes::Attributes;
+use sordino_vault::contents::ContentKeys;
+use sordino_vault::directory::Directory;
+use sordino_vault::frame::Frame;
 use sordino_vectors::Vectors;
 
 use super::access::{contents_of, directory_of, label_of};

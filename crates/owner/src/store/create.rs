@@ -4,12 +4,12 @@ use std::path::Path;
 
 use rand_core::CryptoRng;
 use sordino_index::digest::Coded;
-use sordino_index::directory::{Directory, UNLABELLED};
 use sordino_index::folder::Folder;
-use sordino_index::frame::Frame;
-use sordino_index::keys::OwnerKeys;
 use sordino_index::manifest::{FramePart, Manifest, SHARED, SignedManifest};
 use sordino_index::{Disk, Error, Files};
+use sordino_vault::directory::{Directory, UNLABELLED};
+use sordino_vault::frame::Frame;
+use sordino_vault::keys::OwnerKeys;
 use sordino_vectors::{Vectors, u32_of};
 
 use super::access::salts;

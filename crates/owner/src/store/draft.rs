@@ -3,14 +3,14 @@
 use rand_core::CryptoRng;
 use sordino_index::code::Codec;
 use sordino_index::columns::{self, Scheme};
-use sordino_index::directory::{Directory, UNLABELLED};
 use sordino_index::folder::Folder;
-use sordino_index::frame::Frame;
-use sordino_index::keys::OwnerKeys;
 use sordino_index::look::SecondLook;
 use sordino_index::manifest::{Columns, FramePart, Local, Manifest, Mode, Segment, SignedManifest};
 use sordino_index::payload::Payloads;
 use sordino_index::{Disk, Error, manifest};
+use sordino_vault::directory::{Directory, UNLABELLED};
+use sordino_vault::frame::Frame;
+use sordino_vault::keys::OwnerKeys;
 
 use super::records::Records;
 use crate::base::Base;
@@ -343,7 +343,7 @@ fn index_id(keys: &OwnerKeys, manifest: &Manifest) -> [u8; 16] {
 mod tests {
     use super::*;
     use sordino_index::Id;
-    use sordino_index::ids::Ids;
+    use sordino_vault::ids::Ids;
     use sordino_vectors::metric::Metric;
 
     #[test]

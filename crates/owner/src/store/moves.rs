@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use sordino_index::Disk;
-use sordino_index::directory::UNLABELLED;
-use sordino_index::ids::Ids;
+use sordino_vault::directory::UNLABELLED;
+use sordino_vault::ids::Ids;
 
 use super::Store;
 use super::access::label_of;

@@ -2,7 +2,7 @@
 
 use sordino_index::Error;
 use sordino_index::digest::Digest;
-use sordino_index::keys::OwnerKeys;
+use sordino_vault::keys::OwnerKeys;
 use sordino_vectors::u32_of;
 
 use super::owner_tag::{Fields, Kind, opened, tagged};

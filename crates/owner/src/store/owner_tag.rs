@@ -2,7 +2,7 @@
 
 use sordino_index::Error;
 use sordino_index::digest::Coded;
-use sordino_index::keys::OwnerKeys;
+use sordino_vault::keys::OwnerKeys;
 
 /// Bytes of a tag.
 pub(super) const TAG_LEN: usize = 16;

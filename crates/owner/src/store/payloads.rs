@@ -4,15 +4,15 @@
 use std::collections::BTreeMap;
 
 use rand_core::CryptoRng;
-use sordino_index::contents::ContentKeys;
 use sordino_index::folder::Folder;
-use sordino_index::frame::Frame;
 use sordino_index::look::{self, SecondLook};
 use sordino_index::manifest::{Manifest, PartKind};
-use sordino_index::numbers::Numbers;
-use sordino_index::opener::Opener;
 use sordino_index::payload::{Class, Fetch, Slot, SlotForm};
 use sordino_index::{Disk, Error, Id};
+use sordino_vault::contents::ContentKeys;
+use sordino_vault::frame::Frame;
+use sordino_vault::numbers::Numbers;
+use sordino_vault::opener::Opener;
 
 use super::Store;
 use super::draft::Draft;

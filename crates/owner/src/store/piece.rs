@@ -1,8 +1,8 @@
 //! A segment that was made apart, as its maker reports it.
 
 use sordino_index::Error;
-use sordino_index::keys::OwnerKeys;
 use sordino_index::manifest::{ColumnSegment, Segment};
+use sordino_vault::keys::OwnerKeys;
 
 use super::owner_tag::{Fields, Kind, opened, put_coded, tagged};
 

@@ -82,8 +82,9 @@ mod tests {
     use crate::spec::{Batch, Form, Spec};
     use rand::SeedableRng;
     use rand::rngs::StdRng;
+    use sordino_index::Memory;
     use sordino_index::manifest::Packing;
-    use sordino_index::{Memory, OwnerKeys};
+    use sordino_vault::OwnerKeys;
     use sordino_vectors::synthetic;
 
     #[test]

@@ -2,17 +2,19 @@
 
 use std::sync::Arc;
 
-use sordino_index::attributes::Attributes;
 use sordino_index::code::Codec;
-use sordino_index::content_key::ContentKey;
-use sordino_index::contents::ContentKeys;
 use sordino_index::folder::Folder;
-use sordino_index::frame::Frame;
-use sordino_index::ids::Ids;
 use sordino_index::manifest::{Manifest, Mode, Part, PartKind, Segment};
-use sordino_index::numbers::Numbers;
-use sordino_index::purpose::Purpose;
-use sordino_index::{Disk, Error, Id, columns, residue};
+use sordino_index::{Disk, Error, Id, columns};
+use sordino_vault::attributes::Attributes;
+use sordino_vault::bucket_codec::BucketCodec;
+use sordino_vault::content_key::ContentKey;
+use sordino_vault::contents::ContentKeys;
+use sordino_vault::frame::Frame;
+use sordino_vault::ids::Ids;
+use sordino_vault::numbers::Numbers;
+use sordino_vault::purpose::Purpose;
+use sordino_vault::residue;
 use sordino_vectors::{Vectors, to_f32, u32_of};
 
 use crate::room;
@@ -246,7 +248,7 @@ fn decode(
     let mut residuals = Vec::with_capacity(segment.n as usize * width);
     for (chunk, sealed) in (0..).zip(chunks.chunks_exact(layout.sealed_len())) {
         let into = (&mut marks, &mut residuals);
-        layout.open_residuals(&seal, (chunk, sealed), frame, into)?;
+        BucketCodec(layout).open_residuals(&seal, (chunk, sealed), frame, into)?;
     }
     let steps = ((1u32 << (codec.bits() - 1)) - 1) as f32;
     let marks = marks.into_iter().map(|(base, scale)| Mark {

@@ -2,9 +2,9 @@
 
 use std::cmp::Ordering;
 
-use sordino_index::attributes::Attributes;
-use sordino_index::ids::Ids;
 use sordino_index::{Error, Id, IdKind};
+use sordino_vault::attributes::Attributes;
+use sordino_vault::ids::Ids;
 use sordino_vectors::Vectors;
 
 use crate::room;

@@ -2,12 +2,12 @@
 
 use rand_core::CryptoRng;
 use sordino_index::code::Codec;
-use sordino_index::directory::Directory;
 use sordino_index::folder::Folder;
-use sordino_index::frame::Frame;
 use sordino_index::look::SecondLook;
 use sordino_index::manifest::{Columns, Local, Mode, Packing};
 use sordino_index::{Disk, Error, Id, IdKind};
+use sordino_vault::directory::Directory;
+use sordino_vault::frame::Frame;
 
 use super::draft::Draft;
 use super::payloads::Carried;

@@ -3,11 +3,11 @@
 use std::collections::BTreeSet;
 
 use rand_core::CryptoRng;
-use sordino_index::attributes::Attributes;
-use sordino_index::directory::UNLABELLED;
-use sordino_index::ids::Ids;
 use sordino_index::payload::Class;
 use sordino_index::{AccessFault, Disk, Error, Id, IdKind};
+use sordino_vault::attributes::Attributes;
+use sordino_vault::directory::UNLABELLED;
+use sordino_vault::ids::Ids;
 use sordino_vectors::Vectors;
 
 use super::Store;

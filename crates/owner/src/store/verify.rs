@@ -3,16 +3,18 @@
 use std::path::Path;
 
 use sordino_index::columns::{self, Rows, Scheme};
-use sordino_index::content_key::ContentKey;
-use sordino_index::contents::ContentKeys;
-use sordino_index::decoded_rows::DecodedRows;
 use sordino_index::folder::Folder;
-use sordino_index::frame::Frame;
 use sordino_index::look;
 use sordino_index::manifest::{Columns, Mode, PartKind, Routed, Sealed, Segment, SignedManifest};
 use sordino_index::payload::Slot;
-use sordino_index::purpose::Purpose;
-use sordino_index::{Disk, Error, Files, Id, OwnerPublicKey, ReaderKeys, digest, table};
+use sordino_index::{Disk, Error, Files, Id, OwnerPublicKey, digest, table};
+use sordino_vault::ReaderKeys;
+use sordino_vault::bucket_codec::BucketCodec;
+use sordino_vault::content_key::ContentKey;
+use sordino_vault::contents::ContentKeys;
+use sordino_vault::decoded_rows::DecodedRows;
+use sordino_vault::frame::Frame;
+use sordino_vault::purpose::Purpose;
 use sordino_vectors::metric::length;
 use sordino_vectors::u32_of;
 use zeroize::Zeroizing;
@@ -275,8 +277,7 @@ impl<'a, D: Disk> Check<'a, D> {
         let seal = key.seal(Purpose::Bucket, &mode.base.id, mode.base.version);
         for (bucket, sealed) in buckets.chunks_exact(len).enumerate() {
             let mut opened = DecodedRows::default();
-            mode.layout
-                .open(&seal, (u32_of(bucket), sealed), frame, &mut opened)?;
+            BucketCodec(mode.layout).open(&seal, (u32_of(bucket), sealed), frame, &mut opened)?;
         }
         Ok(())
     }

@@ -1,8 +1,8 @@
 //! Payloads and attributes of records that are named.
 
 use rand_core::CryptoRng;
-use sordino_index::attributes::Attributes;
 use sordino_index::{Error, Id};
+use sordino_vault::attributes::Attributes;
 
 use super::Client;
 use crate::transport::Transport;

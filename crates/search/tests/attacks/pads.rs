@@ -65,7 +65,7 @@ fn one_id_for_two_contents_shows_their_difference() {
         let rows = (0..CHANGED).zip(vectors.rows()).flat_map(|(at, row)| {
             let norm = row.iter().map(|x| x * x).sum::<f32>().sqrt();
             let unit: Vec<f32> = row.iter().map(|x| x / norm).collect();
-            let mut codes: Vec<i32> = sordino_index::residue::codes(&unit).collect();
+            let mut codes: Vec<i32> = sordino_vault::residue::codes(&unit).collect();
             pad.mask(at, &mut codes);
             codes
         });

@@ -1,9 +1,9 @@
 //! A reader without a label's key, its client changed, and everything that a server has: what is under the label stays
 //! uniform to it.
 
-use sordino_index::content_key::ContentKey;
-use sordino_index::residue;
 use sordino_search::manifest::PartKind;
+use sordino_vault::content_key::ContentKey;
+use sordino_vault::residue;
 
 use crate::bed::{Bed, DIM, EACH, masked, reader, vectors};
 

@@ -1,9 +1,9 @@
 //! A reader that was revoked, and keeps all that it ever had: its secret, its content keys, and a client that uses them on
 //! whatever a server gives.
 
-use sordino_index::contents::ContentKeys;
 use sordino_search::manifest::{Manifest, PartKind};
 use sordino_search::{Change, Contents, Error, Form, InProcess, Store};
+use sordino_vault::contents::ContentKeys;
 
 use crate::bed::{Bed, EACH, connect, masked, owner, reader, reads, words};
 
@@ -39,7 +39,7 @@ fn opened(bed: &Bed, keys: &ContentKeys) -> (Vec<usize>, bool, bool) {
     let dead = deleted.is_ok_and(|lists| lists.iter().any(|list| !list.is_empty()));
     let places = bed.part(PartKind::PayloadPlaces, None);
     let payloads = manifest.payloads.as_ref().unwrap();
-    let opener = sordino_index::opener::Opener::new(manifest, payloads, keys, &places);
+    let opener = sordino_vault::opener::Opener::new(manifest, payloads, keys, &places);
     let records = bed.part(PartKind::Payloads, None);
     let slots = opener.and_then(|opener| opener.open_all(&records));
     (segments, dead, slots.is_ok_and(|slots| !slots.is_empty()))
@@ -144,7 +144,7 @@ fn compacting_gives_a_label_that_records_left_another_key() {
         let only = |kind| &part(kind).next().unwrap().1;
         let (places, records) = (only(PartKind::PayloadPlaces), only(PartKind::Payloads));
         let opener =
-            sordino_index::opener::Opener::new(&manifest, payloads, &later, places).unwrap();
+            sordino_vault::opener::Opener::new(&manifest, payloads, &later, places).unwrap();
         let slots = opener.open_all(records).unwrap();
         assert_eq!(slots.len() as u64, EACH);
         let text = |slot: &sordino_index::payload::Slot| slot.payload.clone();

@@ -1,9 +1,9 @@
 //! Indexes with each way to check scores, as they change: readers that follow find what the model has, the owner's check finds all in order,
 //! and messages are the same for all queries.
 
-use sordino_index::purpose::Purpose;
 use sordino_search::manifest::{Checking, Manifest, Mode, Packing, PartKind};
 use sordino_search::{Client, Error, Files, Folder, Form, InProcess, SignedManifest, Spec, Store};
+use sordino_vault::purpose::Purpose;
 
 use crate::bed::bed;
 use crate::owner::{DIM, keys, rng, spec};

@@ -3,9 +3,10 @@
 use super::*;
 use rand::SeedableRng;
 use rand::rngs::StdRng;
+use sordino_index::Index;
 use sordino_index::manifest::Packing;
-use sordino_index::{Index, OwnerKeys};
 use sordino_owner::build;
+use sordino_vault::OwnerKeys;
 use sordino_vectors::synthetic;
 
 fn masked() -> Server {

@@ -1,6 +1,6 @@
 //! The kinds of keys that files hold.
 
-use sordino_index::reader_secret::PUBLIC_KEY_LEN;
+use sordino_vault::reader_secret::PUBLIC_KEY_LEN;
 
 /// Bytes of a secret.
 pub(super) const SECRET_LEN: usize = 32;

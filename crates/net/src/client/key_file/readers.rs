@@ -1,6 +1,6 @@
 //! Key files of readers.
 
-use sordino_index::{ReaderKeys, ReaderPublicKey, ReaderSecret};
+use sordino_vault::{ReaderKeys, ReaderPublicKey, ReaderSecret};
 use zeroize::Zeroizing;
 
 use super::{KeyFile, KeyKind};

@@ -1,0 +1,11 @@
+//! The checks of scores, by those who have a segment's key.
+
+mod cluster;
+pub mod exact;
+pub mod held;
+mod rows;
+mod run;
+mod sum;
+
+pub use cluster::ClusterChecks;
+pub use rows::Checks;

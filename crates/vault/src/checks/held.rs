@@ -1,0 +1,158 @@
+//! A segment's sums, for those who have its key.
+
+use rayon::prelude::*;
+use sordino_aes::stream::Stream;
+use zeroize::Zeroizing;
+
+use crate::checks::run::{Runs, take};
+use crate::checks::sum::Sums;
+use crate::residue::nearest;
+use sordino_index::Error;
+use sordino_index::checks::RUN;
+use sordino_index::checks::held::{COORDINATE_LEN, COUNT, GROUP, len};
+
+/// The signs of one segment's sums.
+pub struct Signs {
+    key: Zeroizing<[u8; 32]>,
+}
+
+impl Signs {
+    /// The signs under a key of their own.
+    #[must_use]
+    pub fn new(key: Zeroizing<[u8; 32]>) -> Self {
+        Self { key }
+    }
+
+    /// The runs of a group: bit `v` of word `i` is 1 where position `v` of the run counts positively in sum `i`. Run `r` is read from
+    /// bytes `256 r` on of the keystream of AES-256 in counter mode, of which the group is the nonce.
+    fn runs(&self, group: usize) -> Runs<COUNT> {
+        Runs {
+            stream: Stream::new(&self.key, group as u64),
+            len: 4 * COUNT,
+            read: |run, words| run.bits = std::array::from_fn(|at| words.at(at)),
+        }
+    }
+
+    /// The sums of rows of `width` codes each, [`COUNT`] of each group, as bytes.
+    #[must_use]
+    pub fn sums(&self, codes: &[i32], width: usize) -> Zeroizing<Vec<u8>> {
+        let groups = codes.par_chunks(GROUP * width).enumerate();
+        let sums = groups.map(|(group, codes)| {
+            let mut sums = Zeroizing::new(vec![0i32; COUNT * width]);
+            let runs = self.runs(group);
+            runs.each(codes.chunks(RUN * width), |run, codes| {
+                for (at, codes) in codes.chunks_exact(width).enumerate() {
+                    for (sums, bits) in sums.chunks_exact_mut(width).zip(run.bits) {
+                        let minus = !take(bits, at);
+                        for (sum, code) in sums.iter_mut().zip(codes) {
+                            *sum += (code ^ minus) - minus;
+                        }
+                    }
+                }
+            });
+            let bytes = sums.iter().flat_map(|&sum| {
+                let [a, b, c, _] = sum.clamp(-(1 << 23), (1 << 23) - 1).to_le_bytes();
+                [a, b, c]
+            });
+            let mut all = Zeroizing::new(Vec::with_capacity(sums.len() * COORDINATE_LEN));
+            all.extend(bytes);
+            all
+        });
+        let groups: Vec<Zeroizing<Vec<u8>>> = sums.collect();
+        let mut all = Zeroizing::new(Vec::with_capacity(groups.iter().map(|it| it.len()).sum()));
+        groups.iter().for_each(|group| all.extend_from_slice(group));
+        all
+    }
+}
+
+/// The sums of a segment, as a reader holds them.
+pub struct Held {
+    signs: Signs,
+    width: usize,
+    /// [`COUNT`] of each group.
+    sums: Zeroizing<Vec<i32>>,
+}
+
+impl Held {
+    /// Reads the sums of `n` rows of `width` coordinates.
+    ///
+    /// # Errors
+    /// [`Error::Malformed`] if they have another length.
+    pub fn from_bytes(
+        signs: Signs,
+        (n, width): (usize, usize),
+        bytes: &[u8],
+    ) -> Result<Self, Error> {
+        let expected = len(n, width);
+        if bytes.len() != expected {
+            return Err(Error::Malformed {
+                what: "sums",
+                why: format!("{} bytes, expected {expected}", bytes.len()),
+            });
+        }
+        let (numbers, _) = bytes.as_chunks::<COORDINATE_LEN>();
+        let number = |&[a, b, c]: &[u8; 3]| i32::from_le_bytes([0, a, b, c]) >> 8;
+        Ok(Self {
+            signs,
+            width,
+            sums: Zeroizing::new(numbers.iter().map(number).collect()),
+        })
+    }
+
+    /// The sums of squares of how far the sums of a segment's scores are from what they should be, of each group: no more than its
+    /// [`tolerance`](super::tolerance) in an honest reply. `steps` are the scores of the rows; `query` the integers that it was encrypted as,
+    /// of which `q` are the score window, which has `2^bits` steps.
+    ///
+    /// # Security
+    /// Takes the same steps for all scores and queries.
+    ///
+    /// # Panics
+    /// If there are other numbers of groups or coordinates than there are sums.
+    #[must_use]
+    pub fn off(&self, steps: &[i32], query: &[i64], (q, bits): (u64, u32)) -> Vec<u64> {
+        assert_eq!(query.len(), self.width, "coordinates");
+        let sums = self.sums.par_chunks(COUNT * self.width);
+        assert_eq!(sums.len(), steps.len().div_ceil(GROUP), "groups");
+        let unit = f64::from(1u32 << bits) / q as f64;
+        let groups = steps.par_chunks(GROUP).zip(sums).enumerate();
+        let off = groups.map(|(group, (steps, sums))| {
+            let scored = self.scored(group, steps);
+            let sums = sums.chunks_exact(self.width).zip(scored.iter());
+            let squares = sums.map(|(sum, scored)| {
+                let products = sum.iter().zip(query);
+                let product: i64 = products.map(|(&sum, &x)| i64::from(sum) * x).sum();
+                let apart = scored.wrapping_sub(nearest(product as f64 * unit));
+                u128::from(apart.unsigned_abs()).pow(2)
+            });
+            u64::try_from(squares.sum::<u128>()).unwrap_or(u64::MAX)
+        });
+        off.collect()
+    }
+
+    /// The sums of a group's scores mod 2^32, each with its sign.
+    fn scored(&self, group: usize, steps: &[i32]) -> Zeroizing<[i32; COUNT]> {
+        let mut sums = Sums::new(sordino_cpu::Backend::detect());
+        let runs = self.signs.runs(group);
+        runs.each(steps.chunks(RUN), |run, steps| {
+            sums.add(run, steps);
+        });
+        let all = steps.iter().fold(0i32, |sum, &x| sum.wrapping_add(x));
+        let mut sums = sums.whole();
+        for sum in sums.iter_mut() {
+            *sum = sum.wrapping_add(*sum).wrapping_sub(all);
+        }
+        sums
+    }
+}
+
+impl std::fmt::Debug for Signs {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Signs").finish_non_exhaustive()
+    }
+}
+
+impl std::fmt::Debug for Held {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Held").finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,128 @@
+//! The content keys of one version of an index.
+
+use std::collections::BTreeMap;
+
+use crate::content_key::{ContentKey, ContentRoot};
+use crate::keys::OwnerKeys;
+use crate::numbers::Numbers;
+use crate::purpose::Purpose;
+use sordino_index::Error;
+use sordino_index::manifest::{KeyUse, Manifest, Readers, SHARED, Segment};
+
+mod lists;
+
+pub use lists::joined;
+pub(crate) use lists::split;
+
+impl OwnerKeys {
+    /// All content keys of a version of an index of this owner.
+    #[must_use]
+    pub fn keys_of(&self, manifest: &Manifest) -> ContentKeys {
+        match &manifest.readers {
+            None => ContentKeys::shared(self.shared()),
+            Some(readers) => ContentKeys::of_owner(&self.shared(), &self.contents(), readers),
+        }
+    }
+}
+
+/// The content keys of one version that somebody has, by number: all of them, or a reader's.
+#[derive(Clone, Debug)]
+pub struct ContentKeys {
+    keys: BTreeMap<u32, ContentKey>,
+    /// A key of records without a label, where the keys themselves say which one.
+    unlabelled: Option<u32>,
+}
+
+impl ContentKeys {
+    /// The key of an index without readers of its own.
+    #[must_use]
+    pub fn shared(content: ContentKey) -> Self {
+        Self {
+            keys: BTreeMap::from([(SHARED, content)]),
+            unlabelled: Some(SHARED),
+        }
+    }
+
+    /// All keys of a version with readers of its own.
+    #[must_use]
+    pub(crate) fn of_owner(shared: &ContentKey, root: &ContentRoot, readers: &Readers) -> Self {
+        let key = |it: &KeyUse| match it.number {
+            SHARED => (SHARED, shared.clone()),
+            number => (number, root.key(&it.salt)),
+        };
+        Self {
+            keys: readers.keys.iter().map(key).collect(),
+            unlabelled: None,
+        }
+    }
+
+    pub(crate) fn of_reader(keys: BTreeMap<u32, ContentKey>, unlabelled: Option<u32>) -> Self {
+        Self { keys, unlabelled }
+    }
+
+    /// True of a segment of records that have a label, false of others; none where only the owner's list tells, and for
+    /// keys that are not among these.
+    #[must_use]
+    pub fn is_labelled(&self, manifest: &Manifest, segment: &Segment) -> Option<bool> {
+        let unlabelled = manifest.newest(self.unlabelled?);
+        self.of(segment)?;
+        Some(manifest.newest(segment.key) != unlabelled)
+    }
+
+    /// The key of this number, if it is among them.
+    #[must_use]
+    pub fn get(&self, number: u32) -> Option<&ContentKey> {
+        self.keys.get(&number)
+    }
+
+    /// The key of a segment, if it is among them.
+    #[must_use]
+    pub fn of(&self, segment: &Segment) -> Option<&ContentKey> {
+        self.get(segment.key)
+    }
+
+    /// The key of a segment that all readers of the index can read.
+    ///
+    /// # Errors
+    /// [`Error::NoReader`] if it is not among them.
+    pub fn need(&self, segment: &Segment) -> Result<&ContentKey, Error> {
+        self.of(segment).ok_or(Error::NoReader)
+    }
+
+    /// The rows of each segment whose records count no more; none of segments whose keys are not among these.
+    ///
+    /// # Errors
+    /// If the part is not what the owner sealed, or names rows that are not there.
+    pub fn open_deleted(&self, manifest: &Manifest, sealed: &[u8]) -> Result<Vec<Numbers>, Error> {
+        let (deleted, segments) = (&manifest.deleted, manifest.segments());
+        let mut all = vec![Numbers::default(); segments.len()];
+        let lists = manifest.lists();
+        for (number, sealed) in
+            lists
+                .iter()
+                .zip(split(sealed, lists.len(), manifest.readers.is_some())?)
+        {
+            let Some(key) = self.get(*number) else {
+                continue;
+            };
+            let code = key.open_part(Purpose::Deleted, (&deleted.id, deleted.version), sealed)?;
+            let mut rest = &code[..];
+            let own = segments.iter().zip(&mut all);
+            let own = own.filter(|(segment, _)| manifest.newest(segment.key) == *number);
+            for (segment, rows) in own {
+                let read = Numbers::read(&mut rest)?;
+                if read.last().is_some_and(|last| last >= segment.n.into()) {
+                    return Err(Error::Malformed {
+                        what: "deleted",
+                        why: "it names rows that are not there".to_owned(),
+                    });
+                }
+                // A segment may be under an older key than the list, and that one not be among these.
+                if self.of(segment).is_some() {
+                    *rows = read;
+                }
+            }
+        }
+        Ok(all)
+    }
+}

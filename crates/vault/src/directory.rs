@@ -1,0 +1,496 @@
+//! The owner's list of an index's readers: labels, the content keys of each, groups, and who may read which.
+//!
+//! It is sealed in the [ring](crate::ring), for the owner alone. A label's last key is what is written under now. Whenever
+//! somebody loses a label it gets another one: so no change of readers, labels and groups can forget to.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+
+use crate::content_key::{ContentKey, ContentRoot};
+use crate::numbers;
+use crate::reader_secret::ReaderPublicKey;
+use crate::ring::Entry;
+use sordino_index::digest::{self, Digest};
+use sordino_index::manifest::{KeyUse, MAX_DIRECTORY, MAX_KEYS, MAX_READERS, SHARED};
+use sordino_index::{AccessFault, Error};
+
+mod change;
+mod name;
+mod report;
+
+pub use change::Change;
+pub use name::check_label;
+pub use report::{Label, Reading};
+
+/// The name of the label of records without one: every reader of the index may read them.
+pub const UNLABELLED: &str = "";
+
+/// Bytes of the longest name.
+const MAX_NAME: usize = 64;
+
+/// The readers, labels and groups of an index.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Directory {
+    /// Keys by label, the newest last; never without one.
+    labels: BTreeMap<String, Vec<LabelKey>>,
+    /// The labels that a group may read.
+    groups: BTreeMap<String, BTreeSet<String>>,
+    readers: BTreeMap<String, Reader>,
+    /// Keys in use that readers have and are not meant to have any longer, by name and the digest of the public key that they
+    /// were wrapped for: another pair of the same name is another reader.
+    former: BTreeMap<(String, Digest), BTreeSet<u32>>,
+    /// The number of the next key.
+    next: u32,
+}
+
+/// The salt of the shared key, and of one that has none yet.
+const NO_SALT: [u8; 16] = [0; 16];
+
+/// A content key of a label.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct LabelKey {
+    number: u32,
+    salt: [u8; 16],
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Reader {
+    /// Its public key.
+    public: Vec<u8>,
+    /// Labels that it may read whatever its groups.
+    labels: BTreeSet<String>,
+    groups: BTreeSet<String>,
+}
+
+impl Reader {
+    fn digest(&self) -> Digest {
+        digest::of(&self.public)
+    }
+}
+
+impl Directory {
+    /// Nobody yet, of an index that has no readers of its own so far. All that is there is under the shared key, and what is
+    /// written from now on under another one, which [`salt`](Self::salt) or a [change](Self::change) has yet to give its salt.
+    #[must_use]
+    pub fn unsalted() -> Self {
+        let keys = [SHARED, SHARED + 1].map(|number| LabelKey {
+            number,
+            salt: NO_SALT,
+        });
+        let (keys, number) = (keys.to_vec(), SHARED + 1);
+        Self {
+            labels: BTreeMap::from([(UNLABELLED.to_owned(), keys)]),
+            groups: BTreeMap::new(),
+            readers: BTreeMap::new(),
+            former: BTreeMap::new(),
+            next: number + 1,
+        }
+    }
+
+    /// Gives salts to keys that have none: `salt` makes one of a key's number and of an encoding of the whole list. So whatever
+    /// happens to generators, a key is one only where labels, rights and numbers are the same.
+    ///
+    /// # Errors
+    /// [`Error::Access`] if the list is too long.
+    pub fn salt(&mut self, mut salt: impl FnMut(u32, &[u8]) -> [u8; 16]) -> Result<(), Error> {
+        let code = self.encoded()?;
+        let keys = self.labels.values_mut().flatten();
+        for key in keys.filter(|key| key.number != SHARED && key.salt == NO_SALT) {
+            key.salt = salt(key.number, &code);
+        }
+        Ok(())
+    }
+
+    fn encoded(&self) -> Result<Vec<u8>, Error> {
+        let long = |_| {
+            access(
+                "reader",
+                "",
+                "the list of readers and groups would be too long",
+            )
+        };
+        bincode::serde::encode_to_vec(self, config()).map_err(long)
+    }
+
+    /// True if every key but the shared one has a salt.
+    fn is_salted(&self) -> bool {
+        let mut keys = self.labels.values().flatten();
+        keys.all(|key| (key.number == SHARED) == (key.salt == NO_SALT))
+    }
+
+    /// The number of the key that is written under for a label, if there is such a label.
+    #[must_use]
+    pub fn newest(&self, label: &str) -> Option<u32> {
+        let keys = self.labels.get(label)?;
+        keys.last().map(|key| key.number)
+    }
+
+    /// The key of a label that is written under.
+    #[must_use]
+    pub fn newest_key(&self, root: &ContentRoot, label: &str) -> Option<ContentKey> {
+        let key = self.labels.get(label)?.last()?;
+        Some(root.key(&key.salt))
+    }
+
+    /// The numbers of the keys that are written under, of all labels.
+    #[must_use]
+    pub fn newest_keys(&self) -> BTreeSet<u32> {
+        let keys = self.labels.values().filter_map(|keys| keys.last());
+        keys.map(|key| key.number).collect()
+    }
+
+    /// The label of the key of this number.
+    #[must_use]
+    pub fn label(&self, number: u32) -> Option<&str> {
+        let mut labels = self.labels.iter();
+        let found = labels.find(|(_, keys)| keys.iter().any(|key| key.number == number));
+        found.map(|(label, _)| &label[..])
+    }
+
+    /// All keys, by number.
+    #[must_use]
+    pub fn keys(&self) -> Vec<KeyUse> {
+        let uses = self.labels.values().flat_map(|keys| {
+            let newest = keys.last().map_or(SHARED, |key| key.number);
+            keys.iter().map(move |&LabelKey { number, salt }| KeyUse {
+                number,
+                newest,
+                salt,
+            })
+        });
+        let mut uses: Vec<KeyUse> = uses.collect();
+        uses.sort_unstable();
+        uses
+    }
+
+    /// Forgets keys that nothing is under any more, and labels that nobody may read and nothing has.
+    pub fn prune(&mut self, used: &BTreeSet<u32>) {
+        let wanted = self.granted();
+        for keys in self.labels.values_mut() {
+            let last = keys.last().copied();
+            keys.retain(|key| used.contains(&key.number) || Some(*key) == last);
+        }
+        self.labels.retain(|label, keys| {
+            let used = keys.iter().any(|key| used.contains(&key.number));
+            label == UNLABELLED || used || wanted.contains(label)
+        });
+        for keys in self.former.values_mut() {
+            keys.retain(|number| used.contains(number));
+        }
+        self.former.retain(|_, keys| !keys.is_empty());
+    }
+
+    /// The labels that somebody, or a group, was granted.
+    fn granted(&self) -> BTreeSet<String> {
+        let readers = self.readers.values().flat_map(|reader| &reader.labels);
+        let groups = self.groups.values().flatten();
+        readers.chain(groups).cloned().collect()
+    }
+
+    /// The labels that a reader may read.
+    fn may_read(&self, reader: &Reader) -> BTreeSet<String> {
+        let groups = reader.groups.iter();
+        let groups = groups.filter_map(|group| self.groups.get(group)).flatten();
+        let mut labels: BTreeSet<String> = reader.labels.iter().chain(groups).cloned().collect();
+        labels.insert(UNLABELLED.to_owned());
+        labels
+    }
+
+    /// The entries of a ring: the keys that each reader gets. The shared key is in none.
+    ///
+    /// # Panics
+    /// If there are not as many public keys as readers.
+    #[must_use]
+    pub fn entries<'a>(
+        &self,
+        root: &ContentRoot,
+        publics: &'a [ReaderPublicKey],
+    ) -> Vec<Entry<'a>> {
+        assert_eq!(publics.len(), self.readers.len(), "a key for each reader");
+        let readers = self.readers.values().zip(publics);
+        let entries = readers.map(|(reader, public)| {
+            let labels = self.may_read(reader);
+            let keys = labels.iter().filter_map(|label| self.labels.get(label));
+            let keys = keys.flatten().filter(|key| key.number != SHARED);
+            Entry {
+                reader: public,
+                keys: keys.map(|key| (key.number, root.key(&key.salt))).collect(),
+            }
+        });
+        entries.collect()
+    }
+
+    /// The readers' public keys, in the order of their names.
+    ///
+    /// # Errors
+    /// [`Error::Access`] names the first reader whose key [`ReaderPublicKey::from_bytes`] refuses: it may be on a list of
+    /// before such keys were refused. Revoked, it is in nobody's way.
+    pub fn publics(&self) -> Result<Vec<ReaderPublicKey>, Error> {
+        let readers = self.readers.iter();
+        let keys = readers.map(|(name, reader)| {
+            ReaderPublicKey::from_bytes(&reader.public).map_err(|_| {
+                let why = "its public key protects nothing: revoke it, and grant it another one";
+                access("reader", name, why)
+            })
+        });
+        keys.collect()
+    }
+
+    /// The encoding, filled up to a class.
+    ///
+    /// # Errors
+    /// [`Error::Access`] if there are more keys or readers than there may be.
+    ///
+    /// # Panics
+    /// If a key has no salt.
+    pub fn to_bytes(&self) -> Result<Vec<u8>, Error> {
+        let keys: usize = self.labels.values().map(Vec::len).sum();
+        if keys > MAX_KEYS {
+            let why =
+                "the index would have more than 512 content keys: compact it, or have fewer labels";
+            return Err(access("label", "", why));
+        }
+        if self.readers.len() > MAX_READERS {
+            return Err(access(
+                "reader",
+                "",
+                "the index would have more than 1024 readers",
+            ));
+        }
+        assert!(self.is_salted(), "a key that nobody gave a salt");
+        let mut code = self.encoded()?;
+        numbers::fill(&mut code);
+        if code.len() > MAX_DIRECTORY {
+            return Err(access(
+                "reader",
+                "",
+                "the list of readers and groups would be too long",
+            ));
+        }
+        Ok(code)
+    }
+
+    /// The list in an encoding.
+    ///
+    /// # Errors
+    /// [`Error::Malformed`] if it is none.
+    pub fn from_bytes(code: &[u8]) -> Result<Self, Error> {
+        let malformed = |why: String| Error::Malformed {
+            what: "list of readers",
+            why,
+        };
+        let (list, _): (Self, usize) = bincode::serde::decode_from_slice(code, config())
+            .map_err(|error| malformed(error.to_string()))?;
+        let newest = list.labels.values().flatten().map(|key| key.number).max();
+        let whole = list.labels.contains_key(UNLABELLED)
+            && list.labels.values().all(|keys| !keys.is_empty())
+            && list.is_salted()
+            && newest.is_some_and(|newest| newest < list.next);
+        whole
+            .then_some(list)
+            .ok_or_else(|| malformed("labels without keys".to_owned()))
+    }
+}
+
+fn config() -> impl bincode::config::Config {
+    bincode::config::standard().with_limit::<MAX_DIRECTORY>()
+}
+
+fn access(what: &'static str, name: &str, why: &'static str) -> Error {
+    AccessFault::new(what, name, why).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ReaderSecret;
+
+    fn names(names: &[&str]) -> Vec<String> {
+        names.iter().map(|name| (*name).to_owned()).collect()
+    }
+
+    fn salt(number: u32, code: &[u8]) -> [u8; 16] {
+        let mut hasher = blake3::Hasher::new();
+        hasher.update(&number.to_le_bytes()).update(code);
+        hasher.finalize().as_bytes()[..16].try_into().unwrap()
+    }
+
+    fn directory() -> Directory {
+        let mut directory = Directory::unsalted();
+        let (finance, board) = (names(&["finance"]), names(&["board"]));
+        let public = |byte| ReaderSecret::from_bytes([byte; 32]).public();
+        let (alice, bob) = (public(1), public(2));
+        let changes = [
+            Change::group("board", &finance),
+            Change::grant("alice", Some(&alice), &[], &board),
+            Change::grant("bob", Some(&bob), &finance, &[]),
+        ];
+        for change in changes {
+            directory.change(change, salt).unwrap();
+        }
+        directory
+    }
+
+    /// The numbers of the keys that each reader gets.
+    fn given(directory: &Directory) -> Vec<Vec<u32>> {
+        let root = crate::OwnerKeys::from_master([1; 32]).contents();
+        let publics = directory.publics().unwrap();
+        let entries = directory.entries(&root, &publics);
+        let numbers = entries.iter().map(|entry| {
+            let mut numbers: Vec<u32> = entry.keys.iter().map(|(number, _)| *number).collect();
+            numbers.sort_unstable();
+            numbers
+        });
+        numbers.collect()
+    }
+
+    #[test]
+    fn a_label_has_a_new_key_exactly_when_somebody_loses_it() {
+        let mut directory = directory();
+        // Records without a label are under 1, finance under 2; 0 is given to nobody.
+        assert_eq!(given(&directory), [[1, 2], [1, 2]]);
+        assert_eq!(directory.newest("finance"), Some(2));
+        let before = directory.clone();
+        let health = names(&["health", "finance"]);
+        directory
+            .change(Change::group("board", &health), salt)
+            .unwrap();
+        assert_eq!(directory.newest("finance"), Some(2));
+        assert_eq!(given(&directory), [vec![1, 2, 3], vec![1, 2]]);
+        // Alice loses both, bob nothing.
+        directory.change(Change::ungroup("board"), salt).unwrap();
+        assert_eq!(directory.newest("finance"), Some(4));
+        assert_eq!(directory.newest("health"), Some(5));
+        assert_eq!(given(&directory), [vec![1], vec![1, 2, 4]]);
+        let records = BTreeMap::from([(2, 10), (3, 5), (4, 1)]);
+        let reading = directory.reading(&records, &records);
+        assert_eq!(reading[0].until_compacted, 15);
+        assert_eq!((reading[1].records, reading[1].until_compacted), (11, 0));
+        // A way that is left keeps a label.
+        let mut directory = before;
+        let (finance, board) = (names(&["finance"]), names(&["board"]));
+        let grant = Change::grant("alice", None, &finance, &[]);
+        directory.change(grant, salt).unwrap();
+        let left = Change::withdraw("alice", &[], &board);
+        directory.change(left, salt).unwrap();
+        assert_eq!(directory.newest("finance"), Some(2));
+        directory.change(Change::revoke("alice"), salt).unwrap();
+        assert_eq!(directory.newest("finance"), Some(4));
+        assert_eq!(directory.newest(UNLABELLED), Some(3));
+    }
+
+    /// Two branches of a restored backup, whose generators repeat themselves: `salt` knows no randomness.
+    #[test]
+    fn changes_that_differ_make_keys_that_differ() {
+        let finance = names(&["finance"]);
+        let changes = [
+            Change::withdraw("bob", &finance, &[]),
+            Change::revoke("bob"),
+            Change::group("board", &[]),
+        ];
+        let salts = changes.map(|change| {
+            let mut directory = directory();
+            directory.change(change, salt).unwrap();
+            let keys = directory.labels["finance"].last().copied();
+            let LabelKey { number, salt } = keys.unwrap();
+            assert!(number > 2);
+            salt
+        });
+        assert!(salts[0] != salts[1] && salts[1] != salts[2] && salts[0] != salts[2]);
+        let first = |name: &str| {
+            let mut directory = Directory::unsalted();
+            let public = ReaderSecret::from_bytes([1; 32]).public();
+            let grant = Change::grant(name, Some(&public), &finance, &[]);
+            directory.change(grant, salt).unwrap();
+            directory.keys()
+        };
+        let (alice, bob) = (first("alice"), first("bob"));
+        let differ = alice.iter().zip(&bob).map(|(a, b)| a.salt != b.salt);
+        assert_eq!(differ.collect::<Vec<_>>(), [false, true, true]);
+    }
+
+    #[test]
+    fn what_nothing_is_under_is_forgotten() {
+        let mut directory = directory();
+        directory.change(Change::revoke("bob"), salt).unwrap();
+        assert_eq!(directory.keys().len(), 5);
+        directory.prune(&BTreeSet::from([1, 3, 4]));
+        assert_eq!(given(&directory), [[1, 3, 4]]);
+        // Another pair of the same name is another reader, and the one before is not forgotten for it.
+        let public = ReaderSecret::from_bytes([9; 32]).public();
+        let again = Change::grant("bob", Some(&public), &[], &[]);
+        let records = BTreeMap::from([(1, 7)]);
+        let mut renewed = directory.clone();
+        renewed.change(again, salt).unwrap();
+        let reading = renewed.reading(&records, &records);
+        assert_eq!(reading.len(), 3);
+        assert_eq!((&reading[2].key, reading[2].until_compacted), (&None, 7));
+        assert_eq!(directory.reading(&records, &records).len(), 2);
+        directory.prune(&BTreeSet::from([3]));
+        let left: Vec<(u32, u32)> = directory
+            .keys()
+            .iter()
+            .map(|it| (it.number, it.newest))
+            .collect();
+        assert_eq!(left, [(3, 3), (4, 4)]);
+        assert_eq!(directory.reading(&records, &records).len(), 1);
+        directory.change(Change::ungroup("board"), salt).unwrap();
+        directory.prune(&BTreeSet::from([3]));
+        assert_eq!(directory.newest("finance"), None);
+    }
+
+    #[test]
+    fn a_list_reads_back_and_nothing_else_does() {
+        let directory = directory();
+        let code = directory.to_bytes().unwrap();
+        assert!(code.len().is_power_of_two());
+        assert_eq!(Directory::from_bytes(&code).unwrap(), directory);
+        for len in 0..200 {
+            assert!(Directory::from_bytes(&code[..len]).is_err());
+        }
+        assert!(Directory::from_bytes(&[0xff; 300]).is_err());
+        assert!(Directory::from_bytes(&[0; 300]).is_err());
+        let mut many = directory;
+        for at in 0..MAX_KEYS {
+            many.label_for(&format!("label {at}"), salt).unwrap();
+        }
+        assert!(matches!(many.to_bytes(), Err(Error::Access(_))));
+    }
+
+    /// Records without a label are not under a label of an empty name, by which one could be taken away by accident.
+    #[test]
+    fn what_is_no_name_is_no_label() {
+        let mut directory = directory();
+        let before = directory.clone();
+        for name in ["", " finance", "a\nb", &"x".repeat(MAX_NAME + 1)] {
+            let labels = names(&[name]);
+            assert!(check_label(name).is_err() && directory.label_for(name, salt).is_err());
+            assert!(
+                directory
+                    .change(Change::group("board", &labels), salt)
+                    .is_err()
+            );
+            let grant = Change::grant("bob", None, &labels, &[]);
+            assert!(directory.change(grant, salt).is_err());
+        }
+        assert_eq!(directory, before);
+        assert!(check_label(&"x".repeat(MAX_NAME)).is_ok());
+    }
+
+    /// Lists of before such keys were refused are read all the same, and name the reader whose key is one.
+    #[test]
+    fn a_key_of_low_order_on_a_list_is_named_and_revoked() {
+        let mut directory = directory();
+        let bob = directory.readers.get_mut("bob").unwrap();
+        bob.public[1184..].fill(0);
+        let mut directory = Directory::from_bytes(&directory.to_bytes().unwrap()).unwrap();
+        let refused = directory.publics().unwrap_err().to_string();
+        assert!(
+            refused.starts_with("reader bob: its public key protects nothing"),
+            "{refused}"
+        );
+        directory.change(Change::revoke("bob"), salt).unwrap();
+        assert_eq!(directory.publics().unwrap().len(), 1);
+    }
+}

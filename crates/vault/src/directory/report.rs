@@ -1,0 +1,134 @@
+//! The owner's list in words: who can read what.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{Directory, UNLABELLED};
+use sordino_index::digest;
+use sordino_index::manifest::SHARED;
+
+/// A reader, now or formerly, and the records it can read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Reading {
+    /// Its name.
+    pub name: String,
+    /// The digest of its public key, short; none if it is on the list no longer.
+    pub key: Option<String>,
+    /// The labels that it was granted itself.
+    pub labels: Vec<String>,
+    /// Its groups, with their labels.
+    pub groups: Vec<(String, Vec<String>)>,
+    /// Records that it may read.
+    pub records: u64,
+    /// Records that it may not read any longer, and can as long as they are under keys that it was given: until they are
+    /// written anew, which compacting does.
+    pub until_compacted: u64,
+}
+
+/// A label and its records.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Label {
+    /// Its name; empty for records without one.
+    pub name: String,
+    /// Generations of keys that records are under, and the one that is written under now.
+    pub generations: usize,
+    /// Records.
+    pub records: u64,
+    /// Rows that are stored beside them, of records that were deleted, replaced or given another label: whoever has the label's keys can
+    /// read them until the index is compacted.
+    pub stale: u64,
+    /// Rows, those among them, that are not under the newest key.
+    pub older: u64,
+}
+
+impl Directory {
+    /// Who can read how many records: readers, then former ones. `live` records are under each key and searches find them,
+    /// `stored` ones with those that are deleted or replaced, which whoever has the key can read until the index is compacted.
+    #[must_use]
+    pub fn reading(&self, live: &BTreeMap<u32, u64>, stored: &BTreeMap<u32, u64>) -> Vec<Reading> {
+        let under = |records: &BTreeMap<u32, u64>, key: u32| match key {
+            // Nobody was given the shared key.
+            SHARED => 0,
+            key => records.get(&key).copied().unwrap_or(0),
+        };
+        let left = |keys: &BTreeSet<u32>| keys.iter().map(|key| under(stored, *key)).sum();
+        let readers = self.readers.iter().map(|(name, reader)| {
+            let labels = self.may_read(reader);
+            let keys = labels.iter().filter_map(|label| self.labels.get(label));
+            let keys = keys.flatten().map(|key| key.number);
+            let groups = reader.groups.iter().map(|group| {
+                let labels = self.groups.get(group).into_iter().flatten();
+                (group.clone(), labels.cloned().collect())
+            });
+            let former = self.former.get(&(name.clone(), reader.digest()));
+            Reading {
+                name: name.clone(),
+                key: Some(digest::short(&reader.digest())),
+                labels: reader.labels.iter().cloned().collect(),
+                groups: groups.collect(),
+                records: keys.map(|key| under(live, key)).sum(),
+                until_compacted: former.map_or(0, left),
+            }
+        });
+        let here = |(name, digest): &(String, digest::Digest)| {
+            let reader = self.readers.get(name);
+            reader.is_some_and(|reader| reader.digest() == *digest)
+        };
+        let gone = self.former.iter().filter(|(reader, _)| !here(reader));
+        let gone = gone.map(|((name, _), keys)| Reading {
+            name: name.clone(),
+            key: None,
+            labels: Vec::new(),
+            groups: Vec::new(),
+            records: 0,
+            until_compacted: left(keys),
+        });
+        readers.chain(gone).collect()
+    }
+
+    /// The labels, with the records that are stored under each key: those that searches find, and all.
+    #[must_use]
+    pub fn labels(&self, live: &BTreeMap<u32, u64>, stored: &BTreeMap<u32, u64>) -> Vec<Label> {
+        let labels = self.labels.iter().map(|(name, keys)| {
+            let under = |records: &BTreeMap<u32, u64>, number: u32| {
+                records.get(&number).copied().unwrap_or(0)
+            };
+            let all = |records| {
+                keys.iter()
+                    .map(|key| under(records, key.number))
+                    .sum::<u64>()
+            };
+            let older = keys.split_last().map_or(&[][..], |(_, older)| older);
+            Label {
+                name: name.clone(),
+                generations: keys.len(),
+                records: all(live),
+                stale: all(stored).saturating_sub(all(live)),
+                older: older.iter().map(|key| under(stored, key.number)).sum(),
+            }
+        });
+        labels.collect()
+    }
+
+    /// The groups and the labels that each may read.
+    pub fn groups(&self) -> impl Iterator<Item = (&str, Vec<&str>)> {
+        self.groups.iter().map(|(group, labels)| {
+            let labels = labels.iter().map(String::as_str);
+            (&group[..], labels.collect())
+        })
+    }
+
+    /// True if there are no readers.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.readers.is_empty()
+    }
+
+    /// True if records without a label are under a newer key than the shared one alone.
+    #[must_use]
+    pub fn shares(&self) -> bool {
+        let keys = self.labels.get(UNLABELLED).into_iter().flatten();
+        keys.into_iter().any(|key| key.number == SHARED)
+    }
+}

@@ -1,0 +1,75 @@
+//! The base and the scale of a row.
+
+use sordino_vectors::metric::Metric;
+
+use super::{Lengths, Scales};
+use sordino_index::Error;
+use sordino_index::code::SCALES_HEAD_LEN;
+use sordino_index::manifest::scales_len;
+
+/// A row as it is stored beside its residual.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct RowScale {
+    /// `b`.
+    pub base: u8,
+    /// `rho`.
+    pub scale: f32,
+    /// `k`, where distances are computed.
+    pub constant: f32,
+}
+
+impl RowScale {
+    /// The row of a code, of a residual to the centre: its length is half a step below the number at most and on average.
+    #[must_use]
+    #[expect(clippy::cast_possible_truncation, reason = "the nearest")]
+    pub fn of_length(lengths: Lengths, code: u16) -> Self {
+        let scale = lengths.length(code);
+        let mut constant = 0.0;
+        if code > 0 {
+            let before = f64::from(lengths.length(code - 1).max(scale / 2.0));
+            // The first code stands for all that is shorter.
+            let before = if code == 1 { f64::from(scale) } else { before };
+            let length = (before + f64::from(scale)) / 2.0;
+            constant = (length * length / f64::from(scale)) as f32;
+        }
+        Self {
+            base: 0,
+            scale,
+            constant,
+        }
+    }
+
+    /// Reads the bases and scales of rows, as they are sealed.
+    ///
+    /// # Errors
+    /// [`Error::Malformed`] for other bytes than those of this number of rows.
+    pub fn read_all(metric: Metric, n: usize, code: &[u8]) -> Result<Vec<Self>, Error> {
+        let wrong = || Error::Malformed {
+            what: "scales",
+            why: format!("{} bytes for {n} rows", code.len()),
+        };
+        let head = code.split_first_chunk::<SCALES_HEAD_LEN>();
+        let (&head, rows) = head.ok_or_else(wrong)?;
+        if code.len() != scales_len(metric, n) {
+            return Err(wrong());
+        }
+        if metric == Metric::Cosine {
+            let lengths = Lengths::from_bytes(head)?;
+            let (rows, _) = rows.as_chunks();
+            let row = |&code| Self::of_length(lengths, u16::from_le_bytes(code));
+            return Ok(rows.iter().map(row).collect());
+        }
+        let scales = Scales::from_bytes(head)?;
+        let row = |row: &[u8]| {
+            let constant = row.get(2..).and_then(|rest| rest.try_into().ok());
+            let constant = constant.map_or(0.0, f32::from_le_bytes);
+            constant.is_finite().then_some(Self {
+                base: row[0],
+                scale: scales.scale(row[1]),
+                constant,
+            })
+        };
+        let rows = rows.chunks_exact(scales_len(metric, 1) - SCALES_HEAD_LEN);
+        rows.map(row).collect::<Option<_>>().ok_or_else(wrong)
+    }
+}

@@ -1,0 +1,88 @@
+//! The mean relative to which routed mode compares vectors.
+//!
+//! Real data lie on one side of the sphere, where most directions are far from all of them; their differences to the mean do not.
+
+use crate::vectors::{normalise, to_f32};
+use sordino_index::Error;
+use sordino_vectors::Vectors;
+
+/// The mean of all vectors, relative to which they are compared.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Mean(Vec<f32>);
+
+impl Mean {
+    /// The mean of the rows of a matrix.
+    #[must_use]
+    pub fn of(data: &Vectors) -> Self {
+        let mut sums = vec![0.0f64; data.dim()];
+        for row in data.rows() {
+            sums.iter_mut()
+                .zip(row)
+                .for_each(|(sum, x)| *sum += f64::from(*x));
+        }
+        let mean = sums.iter().map(|sum| to_f32(sum / data.len() as f64));
+        Self(mean.collect())
+    }
+
+    /// The coordinates.
+    #[must_use]
+    pub fn as_slice(&self) -> &[f32] {
+        &self.0
+    }
+
+    /// Coordinates in single precision, little-endian.
+    #[must_use]
+    pub fn to_bytes(&self) -> Vec<u8> {
+        self.0.iter().flat_map(|x| x.to_le_bytes()).collect()
+    }
+
+    /// Reads what [`Self::to_bytes`] wrote; `None` if it is not finite.
+    pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
+        let coordinates = bytes.as_chunks().0.iter().copied().map(f32::from_le_bytes);
+        let mean: Vec<f32> = coordinates.collect();
+        mean.iter().all(|x| x.is_finite()).then_some(Self(mean))
+    }
+
+    /// The direction of `vector` as it is compared. A vector that is the mean has none and stays as it
+    /// is.
+    #[must_use]
+    pub fn centred(&self, vector: &[f32]) -> Vec<f32> {
+        let mut centred: Vec<f32> = vector.iter().zip(&self.0).map(|(x, m)| x - m).collect();
+        if !normalise(&mut centred) {
+            centred.copy_from_slice(vector);
+        }
+        centred
+    }
+
+    /// The directions of all rows of a matrix.
+    ///
+    /// # Errors
+    /// If a direction is not finite.
+    pub fn centred_all(&self, data: &Vectors) -> Result<Vectors, Error> {
+        let all = data.rows().flat_map(|row| self.centred(row)).collect();
+        Ok(Vectors::new(data.dim(), all)?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::synthetic;
+
+    #[test]
+    fn a_mean_reads_back_and_centres() {
+        let (data, _) = synthetic::clustered(500, 1, 24, 4);
+        let mean = Mean::of(&data);
+        let bytes = mean.to_bytes();
+        assert_eq!(bytes.len(), 24 * size_of::<f32>());
+        assert_eq!(Mean::from_bytes(&bytes).unwrap(), mean);
+        let centred = mean.centred_all(&data).unwrap();
+        let length = |data: &Vectors| {
+            let mean = Mean::of(data).0;
+            mean.iter().map(|x| x * x).sum::<f32>().sqrt()
+        };
+        assert!(length(&centred) < 0.2 * length(&data));
+        assert_eq!(mean.centred(&mean.0), mean.0);
+        assert_eq!(Mean::from_bytes(&f32::NAN.to_le_bytes()), None);
+    }
+}

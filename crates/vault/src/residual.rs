@@ -1,0 +1,367 @@
+//! Vectors as integers, relative to the base of their cluster: the arithmetic of routed mode.
+//!
+//! A table's entry has 18 bits, which is few for a vector: its own rounding would move a cosine by 1e-3. But a
+//! client knows the base of each cluster, a direction near its vectors. So both sides are split into what they have along
+//! the base, which a client has in the clear, and a rest across it: `v = along base + length rest`. The scores of two vectors are then
+//! `along along' + length length' <rest, rest'>`, codes are `round(R rest)`, and near a base the rounding counts by
+//! as much less as both rests are shorter.
+//!
+//! `R` is the largest for which no product wraps: codes have norm `R + sqrt(d) / 2` at most, so with that the product
+//! and the noise of its encryption stay within half of `P = 2^18`. A larger `P` would round less and have more noise:
+//! of 2,048 columns both together would not be less.
+
+use crate::residue;
+use crate::vectors::{dot, to_f32};
+use sordino_index::manifest::{ALONG_BITS, SPREAD_LEN};
+use zeroize::{Zeroize, Zeroizing};
+
+/// Half of `P`.
+const HALF: f64 = 131_072.0;
+
+/// Room for the noise of an encrypted score, in steps: it is above 1,933 steps, for the worst vectors and most columns,
+/// but once in 2^40 replies, and the packing of secrets, which errs on its own, adds less than 5 to that.
+const NOISE: f64 = 2048.0;
+
+/// Units of 1 mod `P` that encrypted scores come in: `P = 2^18` stands in the upper bits of 2^26.
+const STEP: i32 = 1 << 8;
+
+/// The norm that codes of unit vectors have.
+fn norm(dim: usize) -> f64 {
+    (HALF - NOISE).sqrt() - (dim as f64).sqrt() / 2.0
+}
+
+/// The integer form of a vector of at most unit length.
+///
+/// # Security
+/// Without a branch on a coordinate.
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "at most 360 in absolute value"
+)]
+pub fn codes(vector: &[f32]) -> impl Iterator<Item = i16> {
+    let norm = norm(vector.len());
+    vector
+        .iter()
+        .map(move |&x| residue::nearest(f64::from(x) * norm) as i16)
+}
+
+/// The product of a row from what was decrypted and the product of its pad, all mod `P` and but for the pad's in 256ths of a
+/// step.
+#[must_use]
+pub fn bare(decrypted: i32, pad: u32) -> i32 {
+    decrypted.wrapping_sub(pad.cast_signed().wrapping_mul(STEP))
+}
+
+/// The meaning of products of codes in `dim` dimensions.
+#[derive(Clone, Copy, Debug)]
+pub struct Scores {
+    /// The score of one step.
+    step: f32,
+}
+
+impl Scores {
+    /// Products of codes of `dim` coordinates.
+    #[must_use]
+    pub fn new(dim: usize) -> Self {
+        let norm = norm(dim);
+        Self {
+            step: to_f32(1.0 / (norm * norm)),
+        }
+    }
+
+    /// The score of two rests whose codes have this product, in steps of `P`.
+    #[must_use]
+    pub fn of(self, product: i32) -> f32 {
+        product as f32 * self.step
+    }
+
+    /// The score of two rests whose codes have this product mod `P`, in 256ths of a step.
+    #[must_use]
+    pub fn of_bare(self, product: i32) -> f32 {
+        residue::centred(product) as f32 * (self.step / STEP as f32)
+    }
+}
+
+/// A unit vector's part along a base, and a bound on the length of its rest.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Parts {
+    along: f32,
+    length: f32,
+}
+
+/// The range of the parts of a cluster's vectors along their base, which is cut into 1023 steps.
+///
+/// A part is off by half a step, less than 1e-3 in the widest range there is, and mostly 2e-4. The length of a unit vector's
+/// rest follows from its part, so it is not stored: of a part that is off by half a step it is a little longer, and the
+/// rounding of codes grows by as much.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Zeroize)]
+pub struct Spread {
+    least: f32,
+    step: f32,
+}
+
+impl Spread {
+    /// Bytes of the encoding.
+    pub const LEN: usize = SPREAD_LEN;
+
+    /// The largest code.
+    const LAST: f32 = ((1 << ALONG_BITS) - 1) as f32;
+
+    /// The range of these parts.
+    #[must_use]
+    pub fn of(along: impl IntoIterator<Item = f32>) -> Self {
+        let along = along.into_iter().map(|part| part.clamp(-1.0, 1.0));
+        let range = along.fold(None, |range: Option<(f32, f32)>, part| {
+            let (least, most) = range.unwrap_or((part, part));
+            Some((least.min(part), most.max(part)))
+        });
+        let (least, most) = range.unwrap_or_default();
+        let step = (most - least) / Self::LAST;
+        Self { least, step }
+    }
+
+    /// The code of a part in this range.
+    #[must_use]
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "clamped"
+    )]
+    pub fn code(self, along: f32) -> u16 {
+        let steps = (along - self.least) / self.step.max(f32::MIN_POSITIVE);
+        steps.round().clamp(0.0, Self::LAST) as u16
+    }
+
+    /// The parts of a unit vector that has this code.
+    #[must_use]
+    pub fn parts(self, code: u16) -> Parts {
+        let along = self.least + f32::from(code) * self.step;
+        // The part was half a step nearer to zero at most, but for the rounding of all that led here.
+        let nearer = (along.abs() - self.step / 2.0 - 1e-6).clamp(0.0, 1.0);
+        let length = (1.0 - nearer * nearer).sqrt();
+        Parts { along, length }
+    }
+
+    /// The encoding: the least part and the step, little-endian.
+    #[must_use]
+    pub fn to_bytes(self) -> [u8; Self::LEN] {
+        let words = [self.least, self.step].map(f32::to_bits);
+        (u64::from(words[0]) | u64::from(words[1]) << 32).to_le_bytes()
+    }
+
+    /// Reads what [`to_bytes`](Self::to_bytes) wrote; `None` of a range beyond that of unit vectors' parts.
+    #[must_use]
+    pub fn from_bytes([a, b, c, d, e, f, g, h]: [u8; Self::LEN]) -> Option<Self> {
+        let [least, step] = [[a, b, c, d], [e, f, g, h]].map(f32::from_le_bytes);
+        let possible = (-1.0..=1.0).contains(&least) && (0.0..=2.0 / Self::LAST).contains(&step);
+        possible.then_some(Self { least, step })
+    }
+}
+
+impl Parts {
+    /// The part of a vector along a base, a unit vector or zeros.
+    #[must_use]
+    pub fn along_of(base: &[f32], vector: &[f32]) -> f32 {
+        dot(base, vector)
+    }
+
+    /// Takes the part along a base off a unit vector and scales what is left by the bound of these parts: it becomes the rest, of at
+    /// most unit length.
+    pub fn rest(self, base: &[f32], vector: &mut [f32]) {
+        let (_, length) = apart(base, vector);
+        let scale = 1.0 / self.length.max(length).max(f32::MIN_POSITIVE);
+        vector.iter_mut().for_each(|x| *x *= scale);
+    }
+
+    /// The part along the base.
+    #[must_use]
+    pub fn along(self) -> f32 {
+        self.along
+    }
+
+    /// The bound on the length of the rest.
+    #[must_use]
+    pub fn length(self) -> f32 {
+        self.length
+    }
+}
+
+/// A query as it is asked of one cluster: its part along the base, and its rest.
+pub struct SplitQuery {
+    along: f32,
+    length: f32,
+    /// A unit vector, or zeros.
+    rest: Zeroizing<Vec<f32>>,
+}
+
+impl SplitQuery {
+    /// A unit vector asked of the cluster with this base.
+    #[must_use]
+    pub fn new(base: &[f32], query: &[f32]) -> Self {
+        let mut rest = Zeroizing::new(query.to_vec());
+        let (along, length) = apart(base, &mut rest);
+        let length = length.min(1.0);
+        let scale = 1.0 / length.max(f32::MIN_POSITIVE);
+        // Rounding alone leaves no direction.
+        let scale = scale * f32::from(u8::from(length > 1e-6));
+        rest.iter_mut().for_each(|x| *x *= scale);
+        Self {
+            along,
+            length,
+            rest,
+        }
+    }
+
+    /// The codes of the rest.
+    pub fn codes(&self) -> impl Iterator<Item = i16> {
+        codes(&self.rest)
+    }
+
+    /// The score of a stored vector of these parts, whose rest has this score with the query's.
+    #[must_use]
+    pub fn score(&self, parts: Parts, rests: f32) -> f32 {
+        self.along * parts.along() + self.lengths(parts) * rests
+    }
+
+    /// The lengths of both rests, multiplied.
+    fn lengths(&self, parts: Parts) -> f32 {
+        self.length * parts.length()
+    }
+}
+
+impl std::fmt::Debug for SplitQuery {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("SplitQuery").finish_non_exhaustive()
+    }
+}
+
+/// Takes a vector's part along a base off it: that part, and the length of the rest.
+fn apart(base: &[f32], vector: &mut [f32]) -> (f32, f32) {
+    let along = dot(base, vector);
+    for (x, base) in vector.iter_mut().zip(base) {
+        *x -= along * base;
+    }
+    (along, dot(vector, vector).sqrt())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_product_of_codes_wraps_with_its_noise() {
+        for dim in [1u16, 2, 3, 128, 384, 1536, 4096, 8194] {
+            let x = 1.0 / f32::from(dim).sqrt();
+            // The worst rounding: every coordinate just above a half, and no longer than one.
+            let up = (norm(dim.into()) * f64::from(x) - 0.501).floor() + 0.501;
+            let worst = vec![to_f32(up / norm(dim.into())); dim.into()];
+            for vector in [vec![x; dim.into()], worst] {
+                let length: f64 = vector.iter().map(|x| f64::from(*x).powi(2)).sum();
+                let codes: Vec<i64> = codes(&vector).map(i64::from).collect();
+                let product: i64 = codes.iter().map(|x| x * x).sum();
+                let product = product as f64;
+                assert!(length < 1.0001, "dim {dim}: {length}");
+                assert!(product + NOISE < HALF, "dim {dim}: {product}");
+                let score = Scores::new(dim.into()).step * to_f32(product);
+                // The most that rounding and noise move a score of rests of length 1.
+                let (dim, norm) = (f64::from(dim), norm(dim.into()));
+                let error = to_f32(dim.sqrt() / norm + (dim / 4.0 + NOISE) / (norm * norm));
+                assert!(
+                    (score - to_f32(length)).abs() <= error,
+                    "dim {dim}: {score}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn a_vector_is_its_parts() {
+        let base = [0.6, 0.8, 0.0];
+        let vectors = [
+            [0.6, 0.8, 0.0],
+            [-0.8, 0.6, 0.0],
+            [0.0, 0.0, -1.0],
+            [0.36, 0.48, 0.8],
+            [-0.6, -0.8, 1e-9],
+            [0.0, 0.0, 0.0],
+        ];
+        // All of them together, and each in a range of its own.
+        let whole = vectors
+            .iter()
+            .map(|vector| (Spread::of(vectors.map(|v| dot(&base, &v))), vector));
+        let own = vectors
+            .iter()
+            .map(|vector| (Spread::of([dot(&base, vector)]), vector));
+        for (spread, vector) in whole.chain(own) {
+            assert_eq!(Spread::from_bytes(spread.to_bytes()), Some(spread));
+            let mut rest = *vector;
+            let parts = spread.parts(spread.code(Parts::along_of(&base, vector)));
+            parts.rest(&base, &mut rest);
+            assert!(dot(&rest, &rest) <= 1.0 + 1e-6);
+            let back = base.iter().zip(rest);
+            let back = back.map(|(base, rest)| parts.along() * base + parts.length() * rest);
+            for (x, back) in vector.iter().zip(back) {
+                let off = spread.step / 2.0 + 1e-6;
+                assert!((x - back).abs() <= off, "{vector:?}: {back} for {x}");
+            }
+        }
+        // A vector that is no unit vector keeps its rest within bounds.
+        let mut long = [3.0, 0.0, 4.0];
+        Spread::of([0.0]).parts(0).rest(&[0.0, 1.0, 0.0], &mut long);
+        assert_eq!(long, [0.6, 0.0, 0.8]);
+    }
+
+    #[test]
+    fn the_bound_is_above_the_length_of_all_unit_vectors() {
+        for (least, most) in [
+            (-1.0, 1.0),
+            (0.31, 0.97),
+            (0.999, 1.0),
+            (-0.2, 0.1),
+            (0.5, 0.5),
+        ] {
+            let spread = Spread::of([least, most]);
+            for at in 0..=20_000u16 {
+                let along = least + (most - least) * f32::from(at) / 20_000.0;
+                let parts = spread.parts(spread.code(along));
+                let length = (1.0 - f64::from(along).powi(2)).max(0.0).sqrt();
+                assert!(f64::from(parts.length()) >= length - 1e-7, "{along}");
+                assert!((parts.along() - along).abs() <= spread.step / 2.0 + 1e-6);
+                // No longer than half a step and what rounds make it.
+                let looser = f64::from(parts.length()).powi(2) - length.powi(2);
+                assert!(
+                    looser <= 2.0 * f64::from(spread.step) + 1e-5,
+                    "{along}: {looser}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn ranges_that_no_parts_have_are_refused() {
+        for (least, step) in [
+            (f32::NAN, 0.0),
+            (0.0, f32::NAN),
+            (1.1, 0.0),
+            (0.0, -1e-3),
+            (0.0, 0.1),
+        ] {
+            assert_eq!(Spread::from_bytes(Spread { least, step }.to_bytes()), None);
+        }
+        assert_eq!(Spread::of([]), Spread::default());
+        assert_eq!(
+            Spread::of([3.0, -7.0]).to_bytes(),
+            Spread::of([1.0, -1.0]).to_bytes()
+        );
+    }
+
+    #[test]
+    fn a_pad_comes_off_its_product() {
+        let scores = Scores::new(128);
+        for (product, pad) in [(0, 0), (120_000, 7), (-120_000, 0x7_ffff), (12, u32::MAX)] {
+            let sum = (product + pad.cast_signed().wrapping_mul(1)).wrapping_mul(STEP);
+            let found = scores.of_bare(bare(residue::centred(sum), pad));
+            assert!((found - scores.of(product)).abs() < 1e-6);
+        }
+    }
+}
