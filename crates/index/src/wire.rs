@@ -5,6 +5,10 @@
 
 use crate::Error;
 
+mod request;
+
+pub use request::Request;
+
 /// Begins everything that this crate writes.
 pub const MAGIC: [u8; 4] = *b"SRDN";
 

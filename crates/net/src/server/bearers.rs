@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use sordino_index::wire::Message;
+use sordino_index::wire::{Message, Request};
 use sordino_mldsa::MlDsa65;
 use sordino_token::{Action, Algorithm, Grant, PublicKey, Verifier};
 
@@ -294,9 +294,8 @@ fn per_second(minute: u32, most: f64) -> f64 {
 }
 
 /// The action that a message is; none for the manifest, which is for whoever may do anything with the index.
-pub(crate) fn action(message: &[u8]) -> Result<Option<Action>, Refusal> {
-    let (kind, _) = Message::read(message).map_err(|_| Refusal::Message)?;
-    match kind {
+pub(crate) fn action(request: Option<Request<&[u8]>>) -> Result<Option<Action>, Refusal> {
+    match request.ok_or(Refusal::Message)?.kind() {
         Message::GetManifest => Ok(None),
         Message::GetParts | Message::GetHistory => Ok(Some(Action::Download)),
         Message::Score | Message::Fetch => Ok(Some(Action::Search)),
@@ -306,9 +305,12 @@ pub(crate) fn action(message: &[u8]) -> Result<Option<Action>, Refusal> {
     }
 }
 
-/// Refuses a message that a token does not grant.
-pub(crate) fn permit(grant: &Grant, index: &[u8; 16], message: &[u8]) -> Result<(), Refusal> {
-    let action = action(message)?;
+/// Refuses an action that a token does not grant.
+pub(crate) fn permit(
+    grant: &Grant,
+    index: &[u8; 16],
+    action: Option<Action>,
+) -> Result<(), Refusal> {
     let time = now() / 1000;
     let permitted = match action {
         Some(action) => grant.check(index, action, time),

@@ -6,7 +6,6 @@ use std::time::Instant;
 
 use sordino_token::{Action, Grant};
 
-use super::bearers::action;
 use super::counts::{Answering, Counts};
 use super::places::{Asker, InFlight, Places};
 use super::rate::Rate;
@@ -114,7 +113,7 @@ impl Terms {
         index: &[u8; 16],
         clients: Option<&[[u8; 32]]>,
         grant: Option<&Grant>,
-        message: &[u8],
+        action: Result<Option<Action>, Refusal>,
     ) -> Result<(), Refusal> {
         if let Some(grant) = grant {
             let named = grant.check_index(index, now() / 1000);
@@ -133,7 +132,7 @@ impl Terms {
             None => decide(None, action),
             Some(clients) => clients.iter().all(|client| decide(Some(client), action)),
         };
-        let allowed = match action(message) {
+        let allowed = match action {
             Ok(Some(action)) => decide(action),
             // The manifest is for whoever may do anything; what is no message is refused elsewhere, to the same.
             Ok(None) | Err(_) => ASKED.into_iter().any(decide),

@@ -4,7 +4,7 @@ use sordino_index::Error;
 use sordino_index::manifest::{Manifest, Mode};
 use sordino_index::payload::Payloads;
 use sordino_index::shard::{HEAD_LEN, Head, Shard};
-use sordino_index::wire::{Message, message_len};
+use sordino_index::wire::{Message, Request, message_len};
 use sordino_pir::hintless::Keys;
 
 use super::buckets::Buckets;
@@ -146,9 +146,9 @@ impl Server {
     ///
     /// # Errors
     /// Those of [`handle`](Self::handle); [`Error::Malformed`] if this server [gathers](Self::gather) nothing.
-    pub fn ask(&self, request: &[u8]) -> Result<Asked, Error> {
+    pub fn ask(&self, request: Request<&[u8]>) -> Result<Asked, Error> {
         let gathered = self.gathered()?;
-        let (kind, body) = Message::read(request)?;
+        let (kind, body) = (request.kind(), request.body());
         let scored = gathered.query_len > 0;
         match (kind, gathered.payloads, &gathered.buckets) {
             (Message::Score, ..) if scored => {
@@ -161,7 +161,8 @@ impl Server {
                 check_len(kind, self.edition.strip(body)?, buckets.request_len())?;
             }
             _ => {
-                let refused = self.handle(request).err();
+                let mut refused = self.handle_batch_of(&[(0, request)]);
+                let refused = refused.pop().and_then(Result::err);
                 return Err(refused.unwrap_or_else(|| malformed(format!("{kind:?} is no query"))));
             }
         }
