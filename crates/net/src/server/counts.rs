@@ -12,7 +12,7 @@ use prometheus_client::registry::{Registry, Unit};
 
 use sordino_index::manifest::Manifest;
 
-use super::metrics::seconds;
+use super::metrics::{Counted, seconds};
 use crate::IndexName;
 
 /// The series that have an index's name as their label. Only indexes that are open have any.
@@ -129,18 +129,7 @@ impl Counts {
     }
 
     /// Counts a request in flight, until what it gives is dropped.
-    pub(crate) fn answering(&self) -> Answering {
-        self.0.in_flight.inc();
-        Answering(self.0.in_flight.clone())
-    }
-}
-
-/// A request in flight, counted.
-#[derive(Debug)]
-pub(crate) struct Answering(Gauge);
-
-impl Drop for Answering {
-    fn drop(&mut self) {
-        self.0.dec();
+    pub(crate) fn answering(&self) -> Counted {
+        Counted::new(&self.0.in_flight)
     }
 }

@@ -193,7 +193,7 @@ impl Calls {
         answered
     }
 
-    /// Lets a request be answered, or refuses it; none is no message.
+    /// Lets a request be answered, or refuses it. `request` is none where the bytes are no message.
     fn admit(
         &self,
         call: &Call,

@@ -18,6 +18,7 @@ use super::counts::Counts;
 use super::door::Call;
 use super::metrics::Metrics;
 use super::places::Asker;
+use super::rate::Reservation;
 use super::signed::ADDED_LEN;
 use super::terms::Terms;
 use crate::{Error, Limits, Refusal, Shards};
@@ -166,8 +167,9 @@ impl Hosted {
         Ok(())
     }
 
-    /// The version that answers a request, unless whoever asks may not send it; none is no message. `clients` is the digest of its key, if it showed one, and
-    /// with a token those of all its holders. Another index may take this one's place meanwhile, for which the same was not decided.
+    /// The version that answers a request, unless the client may not send it. `request` is none where the bytes are no message,
+    /// `clients` is the digest of the key that was shown, if one was, and with a token those of all its holders. Another index may take
+    /// this one's place meanwhile, for which the same was not decided.
     pub(crate) fn admit(
         &self,
         clients: Option<&[[u8; 32]]>,
@@ -190,11 +192,12 @@ impl Hosted {
 
     /// Takes the places of a request in flight.
     pub(crate) fn begin(&self, call: &Call, asker: Asker) -> Result<(), Refusal> {
-        let Some(terms) = &self.terms else {
-            return call.begin(asker);
-        };
-        call.hold(terms.take(asker)?);
-        call.begin(asker).inspect_err(|_| terms.give_back(asker))
+        let mut reserved = Reservation::default();
+        let hold = self
+            .terms
+            .as_ref()
+            .map(|terms| terms.take(asker, &mut reserved));
+        call.begin(asker, hold.transpose()?, reserved)
     }
 
     /// The longest request that is answered, as an encoded call.
