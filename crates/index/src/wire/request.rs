@@ -3,7 +3,7 @@
 use super::{Message, message_len};
 use crate::Error;
 
-/// A message that came to a server, of which the head was read: once, and nothing after that reads it again.
+/// A message that came to a server. Its head is read when this is made, and never again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Request<B> {
     kind: Message,

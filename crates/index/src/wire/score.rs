@@ -1,5 +1,5 @@
-//! The bodies of [`Score`](Message::Score): one encrypted query, for all vectors or for all centroids. The reply is one too. A routed
-//! index has [another](super::routed).
+//! The bodies of [`Score`](Message::Score): one encrypted query, for all vectors or for all centroids. Queries and replies write
+//! themselves, for nothing stands before or after them. Routed mode has [bodies of its own](super::routed).
 
 use sordino_ckks::{column, dot};
 

@@ -273,7 +273,7 @@ impl Calls {
                 || hosted.index(),
                 |new| {
                     hosted.replace(new);
-                    shared.measure();
+                    shared.served.measure();
                 },
             )
         };
