@@ -117,7 +117,7 @@ mod tests {
     #[test]
     fn bodies_read_back_and_no_other_length_does() {
         let rng = &mut StdRng::seed_from_u64(1);
-        let params = Packing::T8.masked();
+        let params = Packing::T8.open();
         let mut segments = column::Segments::new(&params, [1; 32], DIM).unwrap();
         let rows = synthetic::uniform(20, DIM, 1);
         let (database, hint) = segments.encode(rows.as_slice()).unwrap();

@@ -33,7 +33,7 @@ mod tests {
 
     #[test]
     fn a_query_reads_back_and_no_other_length_does() {
-        let (rng, params) = (&mut StdRng::seed_from_u64(1), Packing::T8.masked());
+        let (rng, params) = (&mut StdRng::seed_from_u64(1), Packing::T8.open());
         let client = column::Client::empty(&params, [1; 32], 16).unwrap();
         let (_, query) = client.encrypt(rng, &[0.25; 16]).unwrap();
         let body = query.to_bytes();
