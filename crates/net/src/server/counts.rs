@@ -12,6 +12,7 @@ use prometheus_client::registry::{Registry, Unit};
 
 use sordino_index::manifest::Manifest;
 
+use super::metrics::Counted;
 use crate::IndexName;
 
 /// Times from half a millisecond to four seconds.
@@ -133,18 +134,7 @@ impl Counts {
     }
 
     /// Counts a request in flight, until what it gives is dropped.
-    pub(crate) fn answering(&self) -> Answering {
-        self.0.in_flight.inc();
-        Answering(self.0.in_flight.clone())
-    }
-}
-
-/// A request in flight, counted.
-#[derive(Debug)]
-pub(crate) struct Answering(Gauge);
-
-impl Drop for Answering {
-    fn drop(&mut self) {
-        self.0.dec();
+    pub(crate) fn answering(&self) -> Counted {
+        Counted::new(&self.0.in_flight)
     }
 }
