@@ -11,7 +11,8 @@ use std::time::{Duration, Instant};
 use tokio::sync::Notify;
 
 use super::address::Budgets;
-use super::metrics::{Counted, Metrics};
+use super::counts::GaugeGuard;
+use super::metrics::Metrics;
 use super::peer::Peer;
 use super::places::{Asker, InFlight, Places};
 use super::rate::{Rate, Reservation, SharedRate};
@@ -84,7 +85,7 @@ impl Admission {
             displaced: Arc::clone(&place.displaced),
             receive,
             stage: Mutex::new(Stage::Receiving(Receiving {
-                _counted: Counted::new(&self.metrics.receiving),
+                _gauge: GaugeGuard::new(&self.metrics.receiving),
                 place,
             })),
         }))
@@ -136,7 +137,7 @@ enum Stage {
     Whole { _held: Receiving },
     /// It is being answered.
     InFlight {
-        _counted: Counted,
+        _gauge: GaugeGuard,
         _place: InFlight,
         /// The place of its index, where there are several.
         _of_index: Option<Hold>,
@@ -148,7 +149,7 @@ enum Stage {
 /// A place among the requests that are being received, counted.
 #[derive(Debug)]
 struct Receiving {
-    _counted: Counted,
+    _gauge: GaugeGuard,
     place: Place,
 }
 
@@ -205,7 +206,7 @@ impl Call {
         let place = self.door.in_flight.take(asker);
         let in_flight = Stage::InFlight {
             _place: place.ok_or(Refusal::Busy)?,
-            _counted: Counted::new(&self.door.metrics.in_flight),
+            _gauge: GaugeGuard::new(&self.door.metrics.in_flight),
             _of_index: of_index,
         };
         drop(mem::replace(&mut *self.stage(), in_flight));

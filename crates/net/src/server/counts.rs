@@ -12,12 +12,28 @@ use prometheus_client::registry::{Registry, Unit};
 
 use sordino_index::manifest::Manifest;
 
-use super::metrics::Counted;
 use crate::IndexName;
 
 /// Times from half a millisecond to four seconds.
 pub(crate) fn seconds() -> Histogram {
     Histogram::new(exponential_buckets(0.0005, 2.0, 14))
+}
+
+/// One more in a gauge, until it is dropped.
+#[derive(Debug)]
+pub(crate) struct GaugeGuard(Gauge);
+
+impl GaugeGuard {
+    pub(crate) fn new(gauge: &Gauge) -> Self {
+        gauge.inc();
+        Self(gauge.clone())
+    }
+}
+
+impl Drop for GaugeGuard {
+    fn drop(&mut self) {
+        self.0.dec();
+    }
 }
 
 /// The series that have an index's name as their label. Only indexes that are open have any.
@@ -134,7 +150,7 @@ impl Counts {
     }
 
     /// Counts a request in flight, until what it gives is dropped.
-    pub(crate) fn answering(&self) -> Counted {
-        Counted::new(&self.0.in_flight)
+    pub(crate) fn answering(&self) -> GaugeGuard {
+        GaugeGuard::new(&self.0.in_flight)
     }
 }

@@ -72,23 +72,6 @@ impl EncodeLabelValue for Refusal {
     }
 }
 
-/// One more in a gauge, until it is dropped.
-#[derive(Debug)]
-pub(crate) struct Counted(Gauge);
-
-impl Counted {
-    pub(crate) fn new(gauge: &Gauge) -> Self {
-        gauge.inc();
-        Self(gauge.clone())
-    }
-}
-
-impl Drop for Counted {
-    fn drop(&mut self) {
-        self.0.dec();
-    }
-}
-
 impl Metrics {
     pub(crate) fn new() -> Arc<Self> {
         let mut registry = Registry::with_prefix("sordino");

@@ -7,7 +7,7 @@ use std::time::Instant;
 use sordino_token::{Action, Grant};
 
 use super::counts::Counts;
-use super::metrics::Counted;
+use super::counts::GaugeGuard;
 use super::places::{Asker, InFlight, Places};
 use super::rate::{Rate, Reservation, SharedRate};
 use crate::signature::now;
@@ -61,7 +61,7 @@ pub(crate) struct Terms {
 #[derive(Debug)]
 pub(crate) struct Hold {
     _place: InFlight,
-    _counted: Counted,
+    _gauge: GaugeGuard,
 }
 
 impl Terms {
@@ -152,7 +152,7 @@ impl Terms {
         let place = self.places.take_within(Asker::Index(self.number), asker);
         Ok(Hold {
             _place: place.ok_or(Refusal::Busy)?,
-            _counted: self.counts.answering(),
+            _gauge: self.counts.answering(),
         })
     }
 }

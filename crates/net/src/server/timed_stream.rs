@@ -11,7 +11,8 @@ use tokio::net::TcpStream;
 use tokio::sync::futures::OwnedNotified;
 use tokio::time::{Sleep, sleep};
 
-use super::metrics::{Counted, Metrics};
+use super::counts::GaugeGuard;
+use super::metrics::Metrics;
 use super::peer::Peer;
 use super::shares::Place;
 
@@ -27,7 +28,7 @@ pub(crate) struct TimedStream {
     displaced: Option<Pin<Box<OwnedNotified>>>,
     peer: Arc<Peer>,
     metrics: Arc<Metrics>,
-    _counted: Counted,
+    _gauge: GaugeGuard,
     _place: Place,
 }
 
@@ -44,7 +45,7 @@ impl TimedStream {
             displaced: Some(Box::pin(Arc::clone(&place.displaced).notified_owned())),
             peer: Arc::clone(peer),
             metrics: Arc::clone(metrics),
-            _counted: Counted::new(&metrics.connections),
+            _gauge: GaugeGuard::new(&metrics.connections),
             _place: place,
         }
     }
