@@ -11,8 +11,8 @@ use refusal::{OnRefusal, tell};
 use serde::Serialize;
 use sordino_fpe::{AesSize, Format};
 use sordino_fpe_files::{
-    Column, Error as Failure, Members, OnError, Table, Transform, generate_key, read_key,
-    transform_csv, transform_json_lines, transform_lines, transform_parquet,
+    Column, Error as Failure, Members, Table, Transform, generate_key, read_key, transform_csv,
+    transform_json_lines, transform_lines, transform_parquet,
 };
 use std::{
     ffi::OsStr,
