@@ -16,7 +16,7 @@ import tomllib
 from rust_source import ROOT
 
 POINTER = re.compile(r"`([\w./-]+/[\w.-]+\.(?:rs|py|sh))`(?:\s+`(\w+)`)?")
-CRATE = re.compile(r"^\| \[`sordino-\w+`\]\(([\w/]+)\) \|.*\| ([^|]*) \|$", re.M)
+CRATE = re.compile(r"^\| \[`sordino-[\w-]+`\]\(([\w/-]+)\) \|.*\| ([^|]*) \|$", re.M)
 LINK = re.compile(r"\]\(([^)#\s]+)(?:#[^)]*)?\)")
 
 
@@ -45,7 +45,7 @@ def mistold(document):
         folder, told = match.groups()
         manifest = tomllib.loads((ROOT / folder / "Cargo.toml").read_text())
         names = {name.removeprefix("sordino-") for name in manifest.get("dependencies", {}) if name.startswith("sordino-")}
-        if set(re.findall(r"\w+", told)) - {"nothing"} != names:
+        if set(re.findall(r"[\w-]+", told)) - {"nothing"} != names:
             line = text.count("\n", 0, match.start()) + 1
             yield line, f"{folder} depends on {', '.join(sorted(names)) or 'nothing'}"
 

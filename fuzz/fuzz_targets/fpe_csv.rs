@@ -1,8 +1,8 @@
 //! Bytes as CSV and as lines: no panic.
 #![no_main]
 
-use sordino_cli::fpe::{Column, OnError, Table, Transform, transform_csv, transform_lines};
 use sordino_fpe::{AesKey, Format};
+use sordino_fpe_files::{Column, OnError, Table, Transform, transform_csv, transform_lines};
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| {
     let Some((&first, data)) = data.split_first() else {

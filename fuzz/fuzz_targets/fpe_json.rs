@@ -1,8 +1,8 @@
 //! Bytes as JSON lines: no panic, and what is encrypted is JSON lines again.
 #![no_main]
 
-use sordino_cli::fpe::{Members, OnError, Transform, transform_json_lines};
 use sordino_fpe::{AesKey, Format};
+use sordino_fpe_files::{Members, OnError, Transform, transform_json_lines};
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| {
     let Some((&first, data)) = data.split_first() else {

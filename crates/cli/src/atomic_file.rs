@@ -371,7 +371,7 @@ mod tests {
     fn every_key_file_is_told_from_other_files() {
         let kinds = sordino_net::KeyKind::ALL.iter();
         let kinds = kinds.map(|kind| format!("sordino-{}-1:", kind.name()));
-        let others = [crate::fpe::KEY_FILE_PREFIX, "sordino-owner-12:"].map(str::to_owned);
+        let others = [sordino_fpe_files::KEY_FILE_PREFIX, "sordino-owner-12:"].map(str::to_owned);
         for prefix in kinds.chain(others) {
             let text = prefix.clone() + "0a";
             assert!(is_key(text.as_bytes()), "{prefix}");

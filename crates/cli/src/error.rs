@@ -1,7 +1,5 @@
 //! The reasons why a command stopped, and the exit codes that say so to scripts.
 
-pub(crate) mod fpe;
-
 use std::{
     io,
     path::{Path, PathBuf},
@@ -25,10 +23,6 @@ pub const SERVER: u8 = 4;
 /// Ctrl-C: the number that shells give to whoever ends by it.
 pub const INTERRUPTED: u8 = 130;
 
-/// Said where a key file was to be made and there is a file.
-const KEY_EXISTS: &str =
-    "it exists already, and keys are not written over: choose another name, or move it away";
-
 /// The reason why a command stopped. No message holds a secret, a query or a score.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -45,7 +39,10 @@ pub enum Error {
     #[error("standard input or output: {0}")]
     Stream(#[from] io::Error),
     /// A key file was to be made where there is a file.
-    #[error("{path}: {KEY_EXISTS}", path = path.display())]
+    #[error(
+        "{path}: it exists already, and keys are not written over: choose another name, or move it away",
+        path = path.display()
+    )]
     KeyExists {
         /// The file.
         path: PathBuf,
@@ -157,7 +154,7 @@ pub enum Error {
     Net(#[from] Net),
     /// Format-preserving encryption.
     #[error(transparent)]
-    Fpe(#[from] fpe::Error),
+    Fpe(#[from] sordino_fpe_files::Error),
     /// A policy, to a command that cannot read one. The index is not served, for it would be open to all.
     #[error(
         "{path}: this command is built without policies, so the index beside it is for nobody: serve it with one that has \
@@ -300,7 +297,7 @@ impl Error {
         let error: &dyn std::error::Error = match self {
             Self::Stream(error) => error,
             // Not one of a pipe that was named: its reader lacks something.
-            Self::Fpe(fpe::Error::Stream(error)) => error,
+            Self::Fpe(sordino_fpe_files::Error::Stream(error)) => error,
             _ => return false,
         };
         let mut sources = std::iter::successors(Some(error), |error| error.source());

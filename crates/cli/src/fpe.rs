@@ -1,30 +1,23 @@
 //! `sordino fpe`: its arguments, and the run that they describe.
 
-mod json;
-mod key;
 mod output;
-mod parquet;
-mod record;
-mod stream;
-mod table;
+mod refusal;
 
-pub use crate::error::fpe::Error;
-pub use json::{Members, transform_json_lines};
-pub use key::{KEY_FILE_PREFIX, generate_key, read_key};
-pub use parquet::transform_parquet;
-pub use stream::{OnError, Transform, transform_lines};
-pub use table::{Column, Table, transform_csv};
-
-use crate::{Output, stdio::stdin};
+use crate::{Error, Output, stdio::stdin};
 use clap::{Subcommand, ValueEnum};
 use indicatif::{ProgressBar, ProgressStyle};
 use output::Destination;
+use refusal::{OnRefusal, tell};
 use serde::Serialize;
 use sordino_fpe::{AesSize, Format};
+use sordino_fpe_files::{
+    Column, Error as Failure, Members, Table, Transform, generate_key, read_key, transform_csv,
+    transform_json_lines, transform_lines, transform_parquet,
+};
 use std::{
     ffi::OsStr,
     fs::File,
-    io::{self, BufReader, ErrorKind, IsTerminal, Read, Write},
+    io::{self, BufReader, ErrorKind, IsTerminal, Read},
     path::PathBuf,
     time::Duration,
 };
@@ -108,7 +101,7 @@ struct Fields {
     /// The way on from a value that the format refuses. Refused values are named on standard error,
     /// by line and column.
     #[arg(long, value_enum, default_value = "stop")]
-    on_error: OnError,
+    on_error: OnRefusal,
     /// Also take formats with fewer than a million values.
     #[arg(long)]
     allow_small_domain: bool,
@@ -132,18 +125,12 @@ struct Written {
     output: PathBuf,
 }
 
-/// A refused value that does not end the run, for scripts.
-#[derive(Serialize)]
-struct Refused {
-    refused: String,
-}
-
 /// Runs `sordino fpe`. The values are the output, where no file is named for them; so as JSON it
 /// says no more than which file was written.
 ///
 /// # Errors
 /// Whatever kept it from its work; no error holds a value or a key.
-pub fn run(args: Args, output: Output) -> Result<(), crate::Error> {
+pub fn run(args: Args, output: Output) -> Result<(), Error> {
     let written = match args.command {
         Command::Keygen { output, bits } => {
             let size = match bits {
@@ -168,7 +155,7 @@ impl Fields {
     fn run(self, encrypt: bool, report: Output) -> Result<Option<PathBuf>, Error> {
         match self.work(encrypt, report) {
             // The reader of standard output has seen enough, as `head` does.
-            Err(Error::Stream(error))
+            Err(Error::Fpe(Failure::Stream(error)))
                 if error.kind() == ErrorKind::BrokenPipe && self.output.is_none() =>
             {
                 Ok(None)
@@ -187,14 +174,16 @@ impl Fields {
             format = format.bind_spelling();
         }
         let transform = Transform {
-            cipher: format.cipher(&key).map_err(Error::Parameters)?,
+            cipher: format.cipher(&key).map_err(Failure::Parameters)?,
             encrypt,
             tweak: self.tweak.clone().into_bytes(),
             keep_empty: self.keep_empty,
-            on_error: self.on_error,
+            on_error: self.on_error.into(),
         };
         if self.records() != Some(Records::Csv) && (self.no_header || self.delimiter.is_some()) {
-            return Err(Error::OnlyCsv);
+            let why =
+                "--no-header and --delimiter are of CSV, and the input is not: see --input-format";
+            return Err(Error::Arguments(why.to_owned()));
         }
         if self.records() == Some(Records::Parquet) {
             return self.work_on_parquet(&transform, report);
@@ -215,7 +204,7 @@ impl Fields {
         let mut output = Destination::new(self.output.clone())?;
         let mut count = 0;
         let file = self.input.as_deref();
-        let mut refused = |error: Error| {
+        let mut refused = |error: Failure| {
             count += 1;
             progress.suspend(|| tell(report, &error.within(file)));
         };
@@ -234,11 +223,14 @@ impl Fields {
     }
 
     fn work_on_parquet(&self, transform: &Transform, report: Output) -> Result<(), Error> {
-        let path = self.input.as_ref().ok_or(Error::NoFile)?;
+        let path = self.input.as_ref().ok_or_else(|| {
+            let why = "a Parquet file is read from its end: name it with --input";
+            Error::Arguments(why.to_owned())
+        })?;
         let input = File::open(path).map_err(Error::at(path))?;
         let mut output = Destination::new(self.output.clone())?;
         let mut count = 0;
-        let mut refused = |error: Error| {
+        let mut refused = |error: Failure| {
             count += 1;
             tell(report, &error.within(Some(path)));
         };
@@ -250,18 +242,18 @@ impl Fields {
     }
 
     /// Names the file that was read in an error that tells only a place in it, or that it could not be read.
-    fn read_from(&self, error: Error) -> Error {
+    fn read_from(&self, error: Failure) -> Failure {
         match (&self.input, error) {
-            (Some(path), Error::Stream(error)) => Error::at(path)(error),
+            (Some(path), Failure::Stream(error)) => Failure::at(path)(error),
             (path, error) => error.within(path.as_deref()),
         }
     }
 
     fn finish(&self, refused: u64, output: Destination) -> Result<(), Error> {
-        if refused > 0 && self.on_error == OnError::Report {
-            return Err(Error::Refused { count: refused });
+        if refused > 0 && self.on_error == OnRefusal::Report {
+            return Err(Error::Arguments(format!("{refused} values were refused")));
         }
-        output.finish()
+        Ok(output.finish()?)
     }
 
     /// The form of the records, if the input has columns.
@@ -286,7 +278,7 @@ impl Fields {
     }
 
     /// The columns, if the input is CSV.
-    fn table(&self) -> Result<Option<Table>, Error> {
+    fn table(&self) -> Result<Option<Table>, Failure> {
         let column = |name: &String| Column::new(name, !self.no_header);
         let Some(name) = self
             .column
@@ -299,21 +291,10 @@ impl Fields {
             column: column(name)?,
             tweak_column: self.tweak_column.as_ref().map(column).transpose()?,
             header: !self.no_header,
-            delimiter: u8::try_from(self.delimiter.unwrap_or(',')).map_err(|_| Error::Delimiter)?,
+            delimiter: u8::try_from(self.delimiter.unwrap_or(','))
+                .map_err(|_| Failure::Delimiter)?,
         }))
     }
-}
-
-/// Names a refused value on standard error.
-fn tell(report: Output, error: &Error) {
-    let line = if report.is_json() {
-        let refused = error.to_string();
-        serde_json::to_string(&Refused { refused }).unwrap_or_default()
-    } else {
-        format!("sordino: {error}")
-    };
-    // With standard error closed there is no one left to tell.
-    let _ = writeln!(io::stderr(), "{line}");
 }
 
 /// A bar where the length is known, else a count; neither where standard error is no terminal.

@@ -1,9 +1,17 @@
-//! The heads of messages and files: a magic, a version, a kind, a length.
+//! The heads of messages and files: a magic, a version, a kind, a length. And the bodies of queries, which the reader writes and the
+//! server reads.
 //!
 //! Bodies need no lengths of their own. All sizes follow from the signed manifest, so a reader
 //! knows how long a body must be before it looks at it.
 
 use crate::Error;
+
+pub mod fetch;
+mod request;
+pub mod routed;
+pub mod score;
+
+pub use request::Request;
 
 /// Begins everything that this crate writes.
 pub const MAGIC: [u8; 4] = *b"SRDN";
@@ -301,15 +309,25 @@ impl Message {
                 why,
             });
         }
-        match len {
-            Some(len) if len != body.len() => {
-                let why = format!("{self:?} of {} bytes, expected {len}", body.len());
-                Err(Error::Malformed {
-                    what: "message",
-                    why,
-                })
-            }
-            _ => Ok(body),
+        len.map_or(Ok(()), |len| self.check_len(body, len))?;
+        Ok(body)
+    }
+
+    /// Refuses a body of another length than the manifest fixes.
+    ///
+    /// # Errors
+    /// [`Error::Malformed`].
+    pub fn check_len(self, body: &[u8], expected: usize) -> Result<(), Error> {
+        match body.len() == expected {
+            true => Ok(()),
+            false => Err(self.wrong_len(body, expected)),
+        }
+    }
+
+    fn wrong_len(self, body: &[u8], expected: usize) -> Error {
+        Error::Malformed {
+            what: "message",
+            why: format!("{self:?} of {} bytes, expected {expected}", body.len()),
         }
     }
 }

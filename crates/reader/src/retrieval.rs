@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use rand_core::CryptoRng;
 use sordino_index::Error;
-use sordino_index::wire::Message;
+use sordino_index::wire::{Message, fetch};
 use sordino_pir::{hintless, simple};
 
 use crate::pir_session::{Sessions, Turn};
@@ -55,15 +55,11 @@ fn with_hint<R: CryptoRng + ?Sized>(
     items: &[usize],
 ) -> Result<Verdict<Vec<Vec<u8>>>, Error> {
     let (secrets, queries) = pir.query_batch(round.rng, items)?;
-    let queries: Vec<_> = queries.iter().map(simple::Query::to_bytes).collect();
-    let params = pir.params();
-    let len = items.len() * params.answer_len();
-    round.ask(request, &queries.concat(), len, |body| {
-        let answers = body.chunks_exact(params.answer_len());
-        let answers: Result<Vec<_>, _> = answers
-            .map(|bytes| simple::Answer::from_bytes(params, bytes))
-            .collect();
-        Ok(pir.recover_batch(secrets, &answers?)?)
+    let (params, count) = (pir.params(), items.len());
+    let len = count * params.answer_len();
+    round.ask(request, &fetch::queries(&queries), len, |body| {
+        let answers = fetch::read_answers(request, params, count, body)?;
+        Ok(pir.recover_batch(secrets, &answers)?)
     })
 }
 
@@ -74,8 +70,7 @@ fn without_hint<R: CryptoRng + ?Sized>(
     items: &[usize],
 ) -> Result<Verdict<Vec<Vec<u8>>>, Error> {
     let (asked, query) = pir.query(round.rng, &turn.session, items)?;
-    let keys = turn.keys.as_deref().unwrap_or_default();
-    let body = [keys, &query.to_bytes()].concat();
+    let body = fetch::query(turn.keys.as_deref(), &query);
     let params = pir.params();
     let items = round.ask(request, &body, params.answer_len(), |body| {
         let answer = hintless::Answer::from_bytes(params, body)?;

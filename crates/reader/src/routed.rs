@@ -2,10 +2,11 @@
 //! which; beside them, all that was added since, as in masked mode.
 
 use rand_core::CryptoRng;
-use sordino_ckks::column::{self, Hint, Reply, SecretKey};
+use sordino_ckks::column::{self, Hint, SecretKey};
 use sordino_index::Error;
 use sordino_index::manifest::{Grid, Routed};
 use sordino_index::wire::Message;
+use sordino_index::wire::routed::{Query, Reply};
 use sordino_lwe as lwe;
 use sordino_vault::checks::ClusterChecks;
 use sordino_vault::content_key::ContentKey;
@@ -54,9 +55,6 @@ struct SentQuery {
     secret: SecretKey,
     tail: Option<masked::SentQuery>,
 }
-
-/// The reply: the scores of the chosen clusters and, if there are any, of the segments that were added.
-type Replies = (Reply, Option<Reply>);
 
 impl Scorer {
     /// A scorer of the clusters; [`update`](Self::update) adds the rest.
@@ -122,19 +120,16 @@ impl Scorer {
         wanted: Wanted<'_>,
         stages: &mut Stages,
     ) -> Result<Ranked, Error> {
-        let (sent, body) = self.encrypted(round.rng, asked, stages)?;
+        let (sent, query) = self.encrypted(round.rng, asked, stages)?;
         let own = self.mode.grid.reply_len()?;
         let len = own + self.tail.reply_len()?;
-        let replies = time(&mut stages.scores, || {
-            round.ask(Message::Score, &body, len, |body| {
-                let (own, tail) = body.split_at(own);
-                let tail = sent.tail.as_ref().map(|_| Reply::from_bytes(tail));
-                Ok((Reply::from_bytes(own)?, tail.transpose()?))
-            })
+        let reply = time(&mut stages.scores, || {
+            let read = |body: &[u8]| Reply::from_bytes(own, body);
+            round.ask(Message::Score, &query.to_bytes(), len, read)
         })?;
-        Ok(replies.map_or_else(
+        Ok(reply.map_or_else(
             |Wrong| Ranked::nothing(),
-            |replies| self.best(sent, &replies, (asked, wanted), stages),
+            |reply| self.best(sent, &reply, (asked, wanted), stages),
         ))
     }
 
@@ -144,15 +139,19 @@ impl Scorer {
         rng: &mut R,
         asked: &FrameQuery,
         stages: &mut Stages,
-    ) -> Result<(SentQuery, Vec<u8>), Error> {
-        let (split, secret, mut body) = time(&mut stages.encrypt, || {
+    ) -> Result<(SentQuery, Query), Error> {
+        let (split, secret, mut query) = time(&mut stages.encrypt, || {
             let split = self.split(asked.lifted());
             let message = self.message(&split);
             let (secret, words) = self.words.query(rng, &message)?;
             let negated = secret.into_negated();
             let (secret, encrypted) = self.hint.encrypt_modular(rng, &negated)?;
-            let body = [words.to_bytes(), encrypted.to_bytes()].concat();
-            Ok::<_, Error>((split, secret, body))
+            let query = Query {
+                words,
+                secret: encrypted,
+                tail: None,
+            };
+            Ok::<_, Error>((split, secret, query))
         })?;
         let mut sent = SentQuery {
             split,
@@ -160,11 +159,10 @@ impl Scorer {
             tail: None,
         };
         if !self.tail.is_empty() {
-            let (tail, query) = self.tail.encrypted(rng, asked, stages)?;
-            sent.tail = Some(tail);
-            body.extend(query.to_bytes());
+            let (secret, tail) = self.tail.encrypted(rng, asked, stages)?;
+            (sent.tail, query.tail) = (Some(secret), Some(tail));
         }
-        Ok((sent, body))
+        Ok((sent, query))
     }
 
     /// The best cluster of each group, and the query as its base splits it.
@@ -203,12 +201,12 @@ impl Scorer {
     fn best(
         &self,
         sent: SentQuery,
-        (own, tail): &Replies,
+        reply: &Reply,
         (asked, wanted): (&FrameQuery, Wanted<'_>),
         stages: &mut Stages,
     ) -> Ranked {
         let products = time(&mut stages.decrypt, || {
-            self.hint.decrypt_modular(sent.secret, own)
+            self.hint.decrypt_modular(sent.secret, &reply.clusters)
         });
         let Ok(products) = products.map(Zeroizing::new) else {
             return Ranked::nothing();
@@ -219,7 +217,7 @@ impl Scorer {
             self.scored((asked, &sent.split), &bare, (wanted.k, chosen))
         });
         // Where one of the two is wrong the other is read all the same: it takes as long, and the next message waits for it.
-        let tail = match (sent.tail, tail) {
+        let tail = match (sent.tail, &reply.tail) {
             (Some(sent), Some(reply)) => self.tail.best(sent, reply, (asked, added), stages),
             _ => Ranked {
                 hits: Vec::new(),

@@ -2,6 +2,7 @@
 
 use rand::SeedableRng;
 use rand::rngs::StdRng;
+use sordino_index::wire::Request;
 use sordino_search::Exchange;
 use sordino_search::manifest::{Mode, Packing};
 use sordino_search::recall::{self, Truth};
@@ -284,7 +285,7 @@ fn a_batch_answers_as_its_requests_alone_would_be_answered() {
             );
             if let Ok(prepared) = server.handle(request) {
                 assert!(request.len() <= server.longest_request().unwrap());
-                if let Some(whole) = server.prepared(request) {
+                if let Some(whole) = server.prepared(Request::read(&request[..]).unwrap()) {
                     assert_eq!(whole.len(), prepared.len());
                     for step in [1000, 16, 7777] {
                         let starts = (0..whole.len() + 1).step_by(step);

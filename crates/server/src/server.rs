@@ -5,7 +5,7 @@ use std::sync::Arc;
 use sordino_ckks::{column, dot};
 use sordino_index::digest::Digest;
 use sordino_index::shard::{Head, Shard};
-use sordino_index::wire::{EDITION_LEN, Edition, Message, message_len};
+use sordino_index::wire::{EDITION_LEN, Edition, Message, Request, message_len};
 use sordino_index::{Bytes, Error, SignedManifest};
 
 use crate::history::History;
@@ -93,10 +93,10 @@ impl Server {
 
     /// True if a request names another version than this one. Those that name none are about any.
     #[must_use]
-    pub fn is_other(&self, request: &[u8]) -> bool {
-        match Message::read(request) {
-            Ok((Message::GetManifest | Message::GetShard, _)) | Err(_) => false,
-            Ok((_, body)) => self.edition.strip(body).is_err(),
+    pub fn is_other(&self, request: Request<&[u8]>) -> bool {
+        match request.kind() {
+            Message::GetManifest | Message::GetShard => false,
+            _ => self.edition.strip(request.body()).is_err(),
         }
     }
 
@@ -129,34 +129,41 @@ impl Server {
     /// The reply to `request`, if it is one that every client gets and that is ready: it can be
     /// sent from where it lies, however long it is.
     #[must_use]
-    pub fn prepared(&self, request: &[u8]) -> Option<StaticReply> {
-        match Message::read(request) {
-            Ok((Message::GetManifest, body)) => {
+    pub fn prepared(&self, request: Request<&[u8]>) -> Option<StaticReply> {
+        self.ready(request).ok()
+    }
+
+    /// The reply to a request that is no query.
+    fn ready(&self, request: Request<&[u8]>) -> Result<StaticReply, Error> {
+        let body = request.body();
+        match (request.kind(), self.shard) {
+            (Message::GetManifest, shard) => match (shard, Head::read(body)) {
                 // A server that gathers names the shard that it asks; a client does not, and is told that it asks one.
-                let asked = match self.shard {
-                    None => body.is_empty(),
-                    Some(_) => Head::read(body).is_ok_and(|(_, rest)| rest.is_empty()),
-                };
-                let manifest = || vec![self.manifest.to_bytes().to_vec().into()];
-                asked.then(|| StaticReply::new(Message::Manifest, manifest()))
-            }
-            Ok((Message::GetParts, body)) => {
-                let parts = self.edition.strip(body).and_then(|body| self.parts(body));
-                Some(self.given(parts.ok()?))
-            }
-            Ok((Message::GetShard, [])) => {
-                self.shard?;
-                Some(self.given(Vec::new()))
-            }
-            Ok((Message::GetHistory, body)) => {
-                let known = Edition::from_bytes(self.edition.strip(body).ok()?)?;
-                Some(StaticReply::new(
+                (Some(_), Ok((_, []))) => Ok(self.manifest_reply()),
+                (Some(shard), _) => Err(Error::Share([shard.number(), shard.of()])),
+                (None, _) if body.is_empty() => Ok(self.manifest_reply()),
+                (None, _) => Err(no_request(request)),
+            },
+            (Message::GetParts, _) => Ok(self.given(self.parts(self.edition.strip(body)?)?)),
+            (Message::GetShard, Some(_)) if body.is_empty() => Ok(self.given(Vec::new())),
+            (Message::GetHistory, _) => {
+                let known = self.edition.strip(body)?;
+                let why = || malformed(format!("a version of {} bytes", known.len()));
+                let known = Edition::from_bytes(known).ok_or_else(why)?;
+                Ok(StaticReply::new(
                     Message::History,
                     self.history.since(known),
                 ))
             }
-            _ => None,
+            _ => Err(no_request(request)),
         }
+    }
+
+    fn manifest_reply(&self) -> StaticReply {
+        StaticReply::new(
+            Message::Manifest,
+            vec![self.manifest.to_bytes().to_vec().into()],
+        )
     }
 
     /// A reply of these parts: a shard's says that it is one.
@@ -217,9 +224,18 @@ impl Server {
     /// Answers messages of any clients: those that take a pass over the index share one. Each reply
     /// is that of [`handle`](Self::handle), so it does not depend on the other requests.
     #[must_use]
+    #[expect(
+        clippy::missing_panics_doc,
+        reason = "there is a reply for each request"
+    )]
     pub fn handle_batch(&self, requests: &[&[u8]]) -> Vec<Result<Vec<u8>, Error>> {
-        let all = requests.iter().map(|request| (0, *request));
-        self.handle_batch_of(&all.collect::<Vec<_>>())
+        let read: Vec<_> = requests.iter().map(|bytes| Request::read(*bytes)).collect();
+        let good: Vec<_> = read.iter().flatten().map(|good| (0, *good)).collect();
+        let mut replies = self.handle_batch_of(&good).into_iter();
+        let mut reply = |_| replies.next().expect("a reply for each request");
+        read.into_iter()
+            .map(|request| request.and_then(&mut reply))
+            .collect()
     }
 
     /// [`handle_batch`](Self::handle_batch) of clients that are told from one another, each request with a number of whoever
@@ -229,19 +245,24 @@ impl Server {
         clippy::missing_panics_doc,
         reason = "a request is refused, prepared or in a pass"
     )]
-    pub fn handle_batch_of(&self, requests: &[(u128, &[u8])]) -> Vec<Result<Vec<u8>, Error>> {
+    pub fn handle_batch_of(
+        &self,
+        requests: &[(u128, Request<&[u8]>)],
+    ) -> Vec<Result<Vec<u8>, Error>> {
         let mut scores = Pass::default();
         let (mut fetches, mut payloads) = (Pass::default(), Pass::default());
         let mut replies: Vec<_> = requests
             .iter()
             .enumerate()
             .map(|(at, (holder, request))| {
-                let from = (at, *holder);
-                match self.parse(request) {
-                    Ok(Request::StaticReply(reply)) => return Some(Ok(reply.to_vec())),
-                    Ok(Request::Score(body)) => scores.push(from, body),
-                    Ok(Request::Fetch(body)) => fetches.push(from, body),
-                    Ok(Request::Payloads(body)) => payloads.push(from, body),
+                let pass = match request.kind() {
+                    Message::Score => &mut scores,
+                    Message::Fetch => &mut fetches,
+                    Message::FetchPayloads => &mut payloads,
+                    _ => return Some(self.ready(*request).map(|reply| reply.to_vec())),
+                };
+                match self.edition.strip(request.body()) {
+                    Ok(body) => pass.push((at, *holder), body),
                     Err(error) => return Some(Err(error)),
                 }
                 None
@@ -264,31 +285,6 @@ impl Server {
         replies
             .map(|reply| reply.expect("every request is refused or in a pass"))
             .collect()
-    }
-
-    /// A request, checked against this version.
-    fn parse<'a>(&'a self, request: &'a [u8]) -> Result<Request<'a>, Error> {
-        if let Some(reply) = self.prepared(request) {
-            return Ok(Request::StaticReply(reply));
-        }
-        match Message::read(request)? {
-            (Message::Score, body) => Ok(Request::Score(self.edition.strip(body)?)),
-            (Message::Fetch, body) => Ok(Request::Fetch(self.edition.strip(body)?)),
-            (Message::FetchPayloads, body) => Ok(Request::Payloads(self.edition.strip(body)?)),
-            (Message::GetParts, body) => {
-                // Parts that a client may have are prepared. These are others, and an error says which.
-                let parts = self.parts(self.edition.strip(body)?)?;
-                Ok(Request::StaticReply(self.given(parts)))
-            }
-            (Message::GetHistory, body) => {
-                let len = self.edition.strip(body)?.len();
-                Err(malformed(format!("a version of {len} bytes")))
-            }
-            (kind, body) => Err(match (kind, self.shard) {
-                (Message::GetManifest, Some(shard)) => Error::Share([shard.number(), shard.of()]),
-                _ => malformed(format!("{kind:?} of {} bytes is no request", body.len())),
-            }),
-        }
     }
 
     /// Scores all vectors or all centroids under encryption, in one pass for all queries.
@@ -329,12 +325,9 @@ impl Server {
     }
 }
 
-/// The wish of a request.
-enum Request<'a> {
-    StaticReply(StaticReply),
-    Score(&'a [u8]),
-    Fetch(&'a [u8]),
-    Payloads(&'a [u8]),
+fn no_request(request: Request<&[u8]>) -> Error {
+    let (kind, len) = (request.kind(), request.body().len());
+    malformed(format!("{kind:?} of {len} bytes is no request"))
 }
 
 fn malformed(why: String) -> Error {

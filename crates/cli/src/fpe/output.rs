@@ -1,7 +1,7 @@
 //! Where the result goes: standard output, or a file that appears only when it is whole.
 
-use super::Error;
 use crate::{atomic_file::AtomicFile, stdio::stdout};
+use sordino_fpe_files::Error;
 use std::{
     io::{self, BufWriter, Stdout, Write},
     path::PathBuf,

@@ -4,16 +4,18 @@
 //! which others can take from it. Not before it is whole, and signed by a known key where that is
 //! asked for, it gets a place in flight.
 
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::mem;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use tokio::sync::Notify;
 
 use super::address::Budgets;
+use super::counts::GaugeGuard;
 use super::metrics::Metrics;
 use super::peer::Peer;
 use super::places::{Asker, InFlight, Places};
-use super::rate::Rate;
+use super::rate::{Rate, Reservation, SharedRate};
 use super::shares::{Newcomer, Place, Shares};
 use super::terms::Hold;
 use crate::{Limits, Refusal};
@@ -26,7 +28,7 @@ pub(crate) struct Admission {
     receiving: Arc<Shares>,
     by_address: Budgets,
     strangers: Mutex<Rate>,
-    answered: Mutex<Rate>,
+    answered: SharedRate,
     in_flight: Arc<Places>,
     metrics: Arc<Metrics>,
     limits: Limits,
@@ -40,7 +42,7 @@ impl Admission {
             receiving: Shares::new(limits.receiving, limits.receiving_per_address, true),
             by_address: Budgets::new(limits.rate_per_address, now),
             strangers: Mutex::new(Rate::new(limits.rate, now)),
-            answered: Mutex::new(Rate::new(limits.rate, now)),
+            answered: Arc::new(Mutex::new(Rate::new(limits.rate, now))),
             in_flight: Places::new(limits.in_flight),
             metrics: Arc::clone(metrics),
             limits: *limits,
@@ -51,7 +53,7 @@ impl Admission {
     pub(crate) fn set_rates(&self, limits: &Limits) {
         let now = Instant::now();
         self.by_address.set(limits.rate_per_address, now);
-        for rate in [&self.strangers, &self.answered] {
+        for rate in [&self.strangers, &*self.answered] {
             let mut rate = rate.lock().unwrap_or_else(PoisonError::into_inner);
             rate.set(limits.rate, now);
         }
@@ -82,11 +84,10 @@ impl Admission {
             number: peer.begin(now + all),
             displaced: Arc::clone(&place.displaced),
             receive,
-            receiving: Mutex::new(Some(Receiving::new(place, &self.metrics))),
-            whole: OnceLock::new(),
-            gave_way: OnceLock::new(),
-            in_flight: OnceLock::new(),
-            of_index: OnceLock::new(),
+            stage: Mutex::new(Stage::Receiving(Receiving {
+                _gauge: GaugeGuard::new(&self.metrics.receiving),
+                place,
+            })),
         }))
     }
 
@@ -98,20 +99,20 @@ impl Admission {
             self.by_address.take(peer.address, now)
         } else {
             peer.allow(now)
-                || (self.by_address.take(peer.address, now) && take(&self.strangers, now))
+                || (self.by_address.take(peer.address, now) && self.take_of_strangers(now))
         };
         enough.then_some(()).ok_or(Refusal::Rate)
+    }
+
+    fn take_of_strangers(&self, now: Instant) -> bool {
+        let strangers = self.strangers.lock();
+        strangers.unwrap_or_else(PoisonError::into_inner).take(now)
     }
 
     /// Requests in flight.
     pub(crate) fn busy(&self) -> usize {
         self.in_flight.taken()
     }
-}
-
-fn take(rate: &Mutex<Rate>, now: Instant) -> bool {
-    let mut rate = rate.lock().unwrap_or_else(PoisonError::into_inner);
-    rate.take(now)
 }
 
 /// A request on its way: its places, and its time on its connection. All end with it.
@@ -124,71 +125,98 @@ pub(crate) struct Call {
     displaced: Arc<Notify>,
     /// The time for receiving.
     receive: Duration,
-    receiving: Mutex<Option<Receiving>>,
-    whole: OnceLock<()>,
-    /// Somebody else has its place, which is no fault of its own.
-    gave_way: OnceLock<()>,
-    in_flight: OnceLock<Answering>,
-    /// The place of its index, where there are several.
-    of_index: OnceLock<Hold>,
+    stage: Mutex<Stage>,
+}
+
+/// The stretch of its way that a request is on, with the places that it holds there.
+#[derive(Debug)]
+enum Stage {
+    /// Its body is still to come, and others can take its place.
+    Receiving(Receiving),
+    /// All of it is there, and its place is not taken away.
+    Whole { _held: Receiving },
+    /// It is being answered.
+    InFlight {
+        _gauge: GaugeGuard,
+        _place: InFlight,
+        /// The place of its index, where there are several.
+        _of_index: Option<Hold>,
+    },
+    /// It gave its place to others, which is no fault of its own.
+    GaveWay,
+}
+
+/// A place among the requests that are being received, counted.
+#[derive(Debug)]
+struct Receiving {
+    _gauge: GaugeGuard,
+    place: Place,
 }
 
 impl Call {
     /// The request is whole: nobody takes its place from now on.
     pub(crate) fn received(&self) {
-        if self.whole.set(()).is_ok() {
-            self.peer.whole(self.number);
-            let receiving = self.receiving.lock();
-            if let Some(held) = &*receiving.unwrap_or_else(PoisonError::into_inner) {
+        let mut stage = self.stage();
+        *stage = match mem::replace(&mut *stage, Stage::GaveWay) {
+            Stage::Receiving(held) => {
+                self.peer.whole(self.number);
                 held.place.keep();
+                Stage::Whole { _held: held }
             }
-        }
+            later => later,
+        };
     }
 
     /// Ends when the request must be given up, and says why.
     pub(crate) async fn given_up(&self) -> Refusal {
         let early = tokio::time::timeout(self.receive, self.displaced.notified()).await;
-        if self.whole.get().is_none() {
-            return match early {
-                Ok(()) => {
-                    let _ = self.gave_way.set(());
-                    Refusal::Busy
-                }
-                Err(_) => Refusal::Slow,
-            };
+        if let Some(refusal) = self.not_received(early.is_ok()) {
+            return refusal;
         }
         tokio::time::sleep(self.door.limits.request).await;
         Refusal::Slow
     }
 
-    /// Changes the place of a request that is being received for one in flight.
-    pub(crate) fn begin(&self, asker: Asker) -> Result<(), Refusal> {
+    /// The refusal of a request that is not whole: it lost its place, or it took too long.
+    fn not_received(&self, displaced: bool) -> Option<Refusal> {
+        let mut stage = self.stage();
+        match (&*stage, displaced) {
+            (Stage::Receiving(_), true) => {
+                *stage = Stage::GaveWay;
+                Some(Refusal::Busy)
+            }
+            (Stage::Receiving(_), false) => Some(Refusal::Slow),
+            _ => None,
+        }
+    }
+
+    /// Changes the place of a request that is being received for one in flight, and spends what was reserved for it. Where several
+    /// indexes are served, `of_index` is its place among the requests of its index.
+    pub(crate) fn begin(
+        &self,
+        asker: Asker,
+        of_index: Option<Hold>,
+        mut reserved: Reservation,
+    ) -> Result<(), Refusal> {
         // Steps of a change have a rate of their own.
         let counts = !matches!(asker, Asker::Owner(_));
-        if counts && !take(&self.door.answered, Instant::now()) {
+        if counts && !reserved.take(&self.door.answered, Instant::now()) {
             return Err(Refusal::Rate);
         }
-        let Some(place) = self.door.in_flight.take(asker) else {
-            // Others may be answered in its stead.
-            if counts {
-                let answered = self.door.answered.lock();
-                answered.unwrap_or_else(PoisonError::into_inner).give_back();
-            }
-            return Err(Refusal::Busy);
+        let place = self.door.in_flight.take(asker);
+        let in_flight = Stage::InFlight {
+            _place: place.ok_or(Refusal::Busy)?,
+            _gauge: GaugeGuard::new(&self.door.metrics.in_flight),
+            _of_index: of_index,
         };
-        // A call begins once, so there is none yet.
-        let _ = self
-            .in_flight
-            .set(Answering::new(place, &self.door.metrics));
-        let receiving = self.receiving.lock();
-        drop(receiving.unwrap_or_else(PoisonError::into_inner).take());
+        drop(mem::replace(&mut *self.stage(), in_flight));
+        reserved.spend();
         Ok(())
     }
 
-    /// Holds a place of the index until the call ends.
-    pub(crate) fn hold(&self, place: Hold) {
-        // A call begins once, so there is none yet.
-        let _ = self.of_index.set(place);
+    /// A stage is whole between any two statements, so a panic elsewhere does not spoil it.
+    fn stage(&self) -> MutexGuard<'_, Stage> {
+        self.stage.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The reply begins: taking it may last as long as its length allows.
@@ -201,56 +229,11 @@ impl Call {
 
 impl Drop for Call {
     fn drop(&mut self) {
-        if self.whole.get().is_none() && self.gave_way.get().is_none() {
+        let unfinished = matches!(*self.stage(), Stage::Receiving(_));
+        if unfinished {
             // It proved nothing, so the next costs as much as a stranger's.
             self.peer.doubt();
         }
         self.peer.end(self.number);
-    }
-}
-
-/// A place among the requests that are being received, counted.
-#[derive(Debug)]
-struct Receiving {
-    place: Place,
-    metrics: Arc<Metrics>,
-}
-
-impl Receiving {
-    fn new(place: Place, metrics: &Arc<Metrics>) -> Self {
-        metrics.receiving.inc();
-        Self {
-            place,
-            metrics: Arc::clone(metrics),
-        }
-    }
-}
-
-impl Drop for Receiving {
-    fn drop(&mut self) {
-        self.metrics.receiving.dec();
-    }
-}
-
-/// A place in flight, counted.
-#[derive(Debug)]
-struct Answering {
-    _place: InFlight,
-    metrics: Arc<Metrics>,
-}
-
-impl Answering {
-    fn new(place: InFlight, metrics: &Arc<Metrics>) -> Self {
-        metrics.in_flight.inc();
-        Self {
-            _place: place,
-            metrics: Arc::clone(metrics),
-        }
-    }
-}
-
-impl Drop for Answering {
-    fn drop(&mut self) {
-        self.metrics.in_flight.dec();
     }
 }

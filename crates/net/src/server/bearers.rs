@@ -4,12 +4,12 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use sordino_index::wire::Message;
+use sordino_index::wire::{Message, Request};
 use sordino_mldsa::MlDsa65;
 use sordino_token::{Action, Algorithm, Grant, PublicKey, Verifier};
 
-use super::logins::{Entrant, LIFETIME, SharedRate, rate};
-use super::rate::Rate;
+use super::logins::{Entrant, LIFETIME, rate};
+use super::rate::{Rate, Reservation, SharedRate};
 use super::replay::Replay;
 use super::signed::Signed;
 use crate::signature::now;
@@ -55,7 +55,7 @@ struct Holder {
     root: Option<u32>,
     rate: SharedRate,
     /// Logins, which cost verifications.
-    logins: Rate,
+    logins: SharedRate,
     /// When all of its logins are over.
     until: Instant,
 }
@@ -176,30 +176,14 @@ impl State {
             first.logins = logins(None, now);
         }
         // The last holder first: who logs in too often is refused at its own cost.
-        let mut taken: Vec<&Name> = Vec::new();
-        for name in chain.iter().rev() {
-            let Some(holder) = self.holders.get_mut(name) else {
-                continue;
-            };
-            if !holder.logins.take(now) {
-                self.give_back(&taken);
+        let mut reserved = Reservation::default();
+        let known = chain.iter().rev().filter_map(|name| self.holders.get(name));
+        for holder in known {
+            if !reserved.take(&holder.logins, now) {
                 return Err(Refusal::Rate);
             }
-            taken.push(name);
         }
-        let named = self.named(chain, now);
-        if named.is_err() {
-            self.give_back(&taken);
-        }
-        named
-    }
-
-    fn give_back(&mut self, taken: &[&Name]) {
-        for name in taken {
-            if let Some(holder) = self.holders.get_mut(*name) {
-                holder.logins.give_back();
-            }
-        }
+        self.named(chain, now).inspect(|_| reserved.spend())
     }
 
     /// The number of a chain's first holder, and the rates of all, each of whom is known from now on.
@@ -230,8 +214,10 @@ impl State {
             return Ok((holder.number, Arc::clone(&holder.rate)));
         }
         self.make_room(root, now)?;
-        let mut logins = logins(root, now);
-        logins.take(now);
+        let logins = logins(root, now);
+        let mut first = Reservation::default();
+        first.take(&logins, now);
+        first.spend();
         let number = self.next;
         self.next = self.next.checked_add(1).unwrap_or(FIRST);
         let rate = rate(per_second(name.1, self.most));
@@ -281,11 +267,12 @@ impl State {
 }
 
 /// Logins of a first holder, or of one behind the first.
-fn logins(root: Option<u32>, now: Instant) -> Rate {
-    match root {
+fn logins(root: Option<u32>, now: Instant) -> SharedRate {
+    let rate = match root {
         None => Rate::with_burst(1.0, 64.0, now),
         Some(_) => Rate::with_burst(1.0 / 60.0, 16.0, now),
-    }
+    };
+    Arc::new(Mutex::new(rate))
 }
 
 /// The rate of a holder whose token has so many requests a minute.
@@ -294,9 +281,8 @@ fn per_second(minute: u32, most: f64) -> f64 {
 }
 
 /// The action that a message is; none for the manifest, which is for whoever may do anything with the index.
-pub(crate) fn action(message: &[u8]) -> Result<Option<Action>, Refusal> {
-    let (kind, _) = Message::read(message).map_err(|_| Refusal::Message)?;
-    match kind {
+pub(crate) fn action(request: Option<Request<&[u8]>>) -> Result<Option<Action>, Refusal> {
+    match request.ok_or(Refusal::Message)?.kind() {
         Message::GetManifest => Ok(None),
         Message::GetParts | Message::GetHistory => Ok(Some(Action::Download)),
         Message::Score | Message::Fetch => Ok(Some(Action::Search)),
@@ -306,9 +292,12 @@ pub(crate) fn action(message: &[u8]) -> Result<Option<Action>, Refusal> {
     }
 }
 
-/// Refuses a message that a token does not grant.
-pub(crate) fn permit(grant: &Grant, index: &[u8; 16], message: &[u8]) -> Result<(), Refusal> {
-    let action = action(message)?;
+/// Refuses an action that a token does not grant.
+pub(crate) fn permit(
+    grant: &Grant,
+    index: &[u8; 16],
+    action: Option<Action>,
+) -> Result<(), Refusal> {
     let time = now() / 1000;
     let permitted = match action {
         Some(action) => grant.check(index, action, time),

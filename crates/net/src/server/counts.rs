@@ -19,6 +19,23 @@ pub(crate) fn seconds() -> Histogram {
     Histogram::new(exponential_buckets(0.0005, 2.0, 14))
 }
 
+/// One more in a gauge, until it is dropped.
+#[derive(Debug)]
+pub(crate) struct GaugeGuard(Gauge);
+
+impl GaugeGuard {
+    pub(crate) fn new(gauge: &Gauge) -> Self {
+        gauge.inc();
+        Self(gauge.clone())
+    }
+}
+
+impl Drop for GaugeGuard {
+    fn drop(&mut self) {
+        self.0.dec();
+    }
+}
+
 /// The series that have an index's name as their label. Only indexes that are open have any.
 #[derive(Clone, Debug)]
 pub(crate) struct ByIndex {
@@ -133,18 +150,7 @@ impl Counts {
     }
 
     /// Counts a request in flight, until what it gives is dropped.
-    pub(crate) fn answering(&self) -> Answering {
-        self.0.in_flight.inc();
-        Answering(self.0.in_flight.clone())
-    }
-}
-
-/// A request in flight, counted.
-#[derive(Debug)]
-pub(crate) struct Answering(Gauge);
-
-impl Drop for Answering {
-    fn drop(&mut self) {
-        self.0.dec();
+    pub(crate) fn answering(&self) -> GaugeGuard {
+        GaugeGuard::new(&self.0.in_flight)
     }
 }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::admission::Call;
 use super::places::Asker;
+use super::rate::Reservation;
 use super::rejection::Rejection;
 use super::service_state::ServiceState;
 use crate::Refusal;
@@ -35,7 +36,7 @@ impl ServiceState {
         };
         let asker = Asker::Key(admitted.client());
         call.peer.prove(asker);
-        call.begin(asker)?;
+        call.begin(asker, None, Reservation::default())?;
         let (login, lifetime) = keys.log_in(admitted, &request.ciphertext)?;
         let seconds = lifetime.as_secs();
         Ok(LoginReply { login, seconds })

@@ -7,6 +7,7 @@ use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
+use sordino_index::wire;
 use sordino_server::Server;
 use tonic::body::Body;
 use tonic::codegen::http;
@@ -176,13 +177,15 @@ impl Calls {
     }
 
     /// Answers `request`, once it is known that it may be.
-    async fn answer(&self, call: &Call, request: CallRequest) -> Result<Content, Rejection> {
-        let message = request.message.clone();
-        let (hosted, index, key) = self.admit(call, request)?;
+    async fn answer(&self, call: &Call, called: CallRequest) -> Result<Content, Rejection> {
+        let request = wire::Request::read(called.message.clone());
+        let head = request.as_ref().map(wire::Request::borrowed).ok();
+        let (hosted, index, key) = self.admit(call, &called, head)?;
         let asker = key.map_or(Asker::Address(call.peer.address), Asker::Key);
-        let answered = match hosted.begin(call, asker) {
-            Ok(()) => self.ask(&hosted, index, message, asker.number()).await,
-            Err(refusal) => Err(refusal.into()),
+        let answered = match (hosted.begin(call, asker), request) {
+            (Ok(()), Ok(request)) => self.ask(&hosted, index, request, asker.number()).await,
+            (Ok(()), Err(error)) => Err(Rejection::Message(error)),
+            (Err(refusal), _) => Err(refusal.into()),
         };
         if let Some(terms) = &hosted.terms {
             terms.counts.ended(answered.is_ok());
@@ -190,20 +193,24 @@ impl Calls {
         answered
     }
 
-    /// Lets a request be answered, or refuses it.
-    fn admit(&self, call: &Call, request: CallRequest) -> Result<Admitted, Refusal> {
-        let CallRequest { message, tag } = request;
+    /// Lets a request be answered, or refuses it. `request` is none where the bytes are no message.
+    fn admit(
+        &self,
+        call: &Call,
+        CallRequest { message, tag }: &CallRequest,
+        request: Option<wire::Request<&[u8]>>,
+    ) -> Result<Admitted, Refusal> {
         let Some(keys) = &self.shared.keys else {
             let hosted = self.shared.hosted(self.name.as_ref())?;
-            let index = hosted.admit(None, None, &message)?;
+            let index = hosted.admit(None, None, request)?;
             return Ok((hosted, index, None));
         };
         // The index is looked up after the client is known, so that strangers learn no names.
-        let tag = tag.ok_or(Refusal::Unsigned)?;
-        let login = keys.logins.check(&self.instance, &tag, &message)?;
+        let tag = tag.as_ref().ok_or(Refusal::Unsigned)?;
+        let login = keys.logins.check(&self.instance, tag, message)?;
         let (asker, grant) = (login.entrant.client, login.entrant.grant.as_deref());
         let hosted = self.shared.hosted(self.name.as_ref())?;
-        let index = hosted.admit(Some(login.clients()), grant, &message)?;
+        let index = hosted.admit(Some(login.clients()), grant, request)?;
         call.peer.prove(Asker::Key(asker));
         Ok((hosted, index, Some(asker)))
     }
@@ -213,19 +220,19 @@ impl Calls {
         &self,
         hosted: &ServedIndex,
         index: Arc<Server>,
-        message: Bytes,
+        request: wire::Request<Bytes>,
         holder: u128,
     ) -> Result<Content, Rejection> {
-        if let Some(reply) = index.prepared(&message) {
+        if let Some(reply) = index.prepared(request.borrowed()) {
             return Ok(Content::StaticReply(reply));
         }
         if let Some(shards) = &hosted.shards {
-            let reply = shards.answer(&index, message, &self.shared.metrics);
+            let reply = shards.answer(&index, request, &self.shared.metrics);
             return Ok(Content::Own(reply.await?));
         }
         let scan = Scan {
             index,
-            message,
+            request,
             holder,
         };
         let reply = hosted.scans.ask(scan).await?;
@@ -266,7 +273,7 @@ impl Calls {
                 || hosted.index(),
                 |new| {
                     hosted.replace(new);
-                    shared.measure();
+                    shared.served.measure();
                 },
             )
         };

@@ -10,7 +10,7 @@ use sordino_server::Server;
 use super::changes::Changes;
 use super::metrics::Metrics;
 use super::served_index::ServedIndex;
-use super::service_state::{Served, ServiceState, Several};
+use super::service_state::{Served, ServiceState};
 use super::terms::{Policy, Terms};
 use crate::{Access, Error, IndexName, Limits};
 
@@ -22,7 +22,6 @@ use crate::{Access, Error, IndexName, Limits};
 #[derive(Clone, Debug)]
 pub struct Indexes {
     pub(crate) shared: Arc<ServiceState>,
-    several: Arc<Several>,
 }
 
 /// The directory of an index that its owner may change over the network.
@@ -39,12 +38,10 @@ impl Indexes {
     /// [`Error::Limits`], [`Error::KeyLength`], and [`Error::Start`] if the system refuses threads.
     pub fn new(access: &Access, limits: Limits) -> Result<Self, Error> {
         limits.check()?;
-        let several = Arc::new(Several::new(&limits));
-        let served = Served::Several(Arc::clone(&several));
+        let served = Served::new(true, &limits);
         let shared = ServiceState::new(served, access, limits, Metrics::new())?;
         Ok(Self {
             shared: Arc::new(shared),
-            several,
         })
     }
 
@@ -84,24 +81,25 @@ impl Indexes {
         policy: Option<Policy>,
         accepting: Option<Accepting>,
     ) -> Result<(), Error> {
-        let (several, shared) = (&self.several, &self.shared);
-        if several.get(name).is_none() && several.all().len() >= Self::MOST {
+        let shared = &self.shared;
+        let served = &shared.served;
+        if served.get(Some(name)).is_none() && served.all().len() >= Self::MOST {
             return Err(Error::Indexes { most: Self::MOST });
         }
         let counts = shared.metrics.by_index.opens(name);
-        let named = (name.clone(), several.number());
-        let terms = Terms::new(named, policy, several.rate(), &several.places, counts);
+        let named = (name.clone(), served.number());
+        let terms = Terms::new(named, policy, served.rate(), &served.places, counts);
         let hosted = ServedIndex::new(server, None, Some(terms), &shared.limits, &shared.metrics);
         let hosted = hosted.inspect_err(|_| shared.metrics.by_index.closes(name))?;
         if let Some(Accepting(mut changes)) = accepting {
-            changes.after(several.steps(name, &shared.limits));
+            changes.after(served.steps(name, &shared.limits));
             // It is new, so there are none yet.
             drop(hosted.changes.set(changes));
         }
-        drop(several.set(name, Some(Arc::clone(&hosted))));
+        drop(served.set(Some(name), Some(Arc::clone(&hosted))));
         if let Some(terms) = &hosted.terms {
             // The rate may have been changed since it was read, for all indexes that were there.
-            terms.set_rate(several.rate());
+            terms.set_rate(served.rate());
         }
         tracing::info!(%name, "index opened");
         Ok(())
@@ -113,10 +111,10 @@ impl Indexes {
         reason = "nothing is to be done for an index that was closed"
     )]
     pub fn replace(&self, name: &IndexName, server: Server) -> bool {
-        let hosted = self.several.get(name);
+        let hosted = self.shared.served.get(Some(name));
         if let Some(hosted) = &hosted {
             hosted.replace(server);
-            self.several.measure();
+            self.shared.served.measure();
         }
         hosted.is_some()
     }
@@ -125,10 +123,10 @@ impl Indexes {
     /// [`Service::replace_after`](crate::Service::replace_after) does; false also if there is none of this name.
     #[must_use]
     pub fn replace_after(&self, name: &IndexName, before: &Server, server: Server) -> bool {
-        let hosted = self.several.get(name);
+        let hosted = self.shared.served.get(Some(name));
         let replaced = hosted.is_some_and(|hosted| hosted.replace_after(before, server));
         if replaced {
-            self.several.measure();
+            self.shared.served.measure();
         }
         replaced
     }
@@ -144,7 +142,7 @@ impl Indexes {
         owner: &OwnerPublicKey,
         most: u64,
     ) -> Result<Accepting, sordino_server::Error> {
-        self.several.changing.store(true, Ordering::Relaxed);
+        self.shared.served.changing.store(true, Ordering::Relaxed);
         let changes = Changes::new(dir.as_ref(), owner, most, &self.shared.limits);
         changes.map(Accepting)
     }
@@ -155,7 +153,7 @@ impl Indexes {
         reason = "nothing is to be done for an index that was closed"
     )]
     pub fn set_policy(&self, name: &IndexName, policy: Option<Policy>) -> bool {
-        let hosted = self.several.get(name);
+        let hosted = self.shared.served.get(Some(name));
         if let Some(terms) = hosted.as_ref().and_then(|hosted| hosted.terms.as_ref()) {
             terms.set_policy(policy);
         }
@@ -164,7 +162,7 @@ impl Indexes {
 
     /// Serves an index no more; false if there is none of this name. Requests that have begun are still answered.
     pub fn close(&self, name: &IndexName) -> bool {
-        let before = self.several.set(name, None);
+        let before = self.shared.served.set(Some(name), None);
         if before.is_some() {
             self.shared.metrics.by_index.closes(name);
             tracing::info!(%name, "index closed");
@@ -175,14 +173,17 @@ impl Indexes {
     /// The names of all indexes, in their order.
     #[must_use]
     pub fn names(&self) -> Vec<IndexName> {
-        let all = self.several.all().into_iter();
-        all.map(|(name, _)| name).collect()
+        let all = self.shared.served.all().into_iter();
+        all.filter_map(|(name, _)| name).collect()
     }
 
     /// The version of an index that is served now.
     #[must_use]
     pub fn server(&self, name: &IndexName) -> Option<Arc<Server>> {
-        self.several.get(name).map(|hosted| hosted.index())
+        self.shared
+            .served
+            .get(Some(name))
+            .map(|hosted| hosted.index())
     }
 
     /// Changes who may ask, and the rates, as [`Service::change`](crate::Service::change) does.

@@ -11,7 +11,7 @@ use rand_core::CryptoRng;
 use sordino_token::{Grant, MAX_BLOCKS};
 use zeroize::Zeroize;
 
-use super::rate::Rate;
+use super::rate::{Rate, Reservation, SharedRate};
 use super::signed::Signed;
 use crate::Refusal;
 use crate::login::{KEM_KEY_LEN, RequestKey};
@@ -23,9 +23,6 @@ pub(crate) const LIFETIME: Duration = Duration::from_secs(3600);
 
 /// Logins of one listed key. One more ends its oldest, so nobody can end another's.
 const MOST_PER_KEY: usize = 16;
-
-/// The rest of a key's rate, shared by its logins.
-pub(crate) type SharedRate = Arc<Mutex<Rate>>;
 
 /// Requests of a key at once, however few a second it may make: what it takes to connect and to search.
 const AT_ONCE: f64 = 16.0;
@@ -88,19 +85,12 @@ impl Entrant {
     /// Counts a request against all rates, or against none if one of them has no more: who may ask seldom uses up nothing
     /// of whom its token came from.
     fn take(&self, now: Instant) -> bool {
-        let taken = |rate: &SharedRate| {
-            rate.lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .take(now)
-        };
-        let Some(at) = self.rates.iter().position(|rate| !taken(rate)) else {
-            return true;
-        };
-        for rate in &self.rates[..at] {
-            let mut rate = rate.lock().unwrap_or_else(PoisonError::into_inner);
-            rate.give_back();
+        let mut reserved = Reservation::default();
+        let all = self.rates.iter().all(|rate| reserved.take(rate, now));
+        if all {
+            reserved.spend();
         }
-        false
+        all
     }
 }
 

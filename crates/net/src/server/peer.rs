@@ -27,8 +27,6 @@ pub(crate) struct Peer {
     /// The pause between looks at the clock.
     pub(crate) tick: Duration,
     connections: Arc<Shares>,
-    /// Nobody has a key here, so nobody can prove one.
-    anyone: bool,
     stopping: Arc<AtomicBool>,
     first_request: Duration,
     idle: Duration,
@@ -40,16 +38,37 @@ struct State {
     opened: Instant,
     /// Since when there is nothing to do.
     idle_since: Instant,
-    /// When a key was proven last, and when that came into doubt.
-    proven_at: Instant,
-    doubted_at: Option<Instant>,
+    trust: Trust,
     /// Requests so far.
     requests: u64,
     in_flight: Vec<Flight>,
-    /// Whoever has proven a key here, unless that is in doubt.
-    holder: Option<Asker>,
     /// The requests that prove nothing, as far as they are left.
     allowance: Rate,
+}
+
+/// The trust that a connection has.
+#[derive(Clone, Copy, Debug)]
+enum Trust {
+    /// Anyone may ask, so clients have no keys to prove. An owner may have proven its own, which no refusal brings into doubt.
+    Anyone { owner: Option<Asker> },
+    /// No key is proven since the connection was opened, or since the last proof came into doubt.
+    Stranger { since: Instant },
+    /// A key was proven.
+    Proven { holder: Asker, at: Instant },
+}
+
+impl Trust {
+    fn holder(self) -> Option<Asker> {
+        match self {
+            Self::Anyone { owner } => owner,
+            Self::Stranger { .. } => None,
+            Self::Proven { holder, .. } => Some(holder),
+        }
+    }
+
+    fn is_anyone(self) -> bool {
+        matches!(self, Self::Anyone { .. })
+    }
 }
 
 /// A request in flight.
@@ -80,18 +99,18 @@ impl Peer {
             number,
             tick: (shortest / 8).clamp(Duration::from_millis(5), STOPPING),
             connections: Arc::clone(connections),
-            anyone,
             stopping: Arc::clone(stopping),
             first_request: limits.first_request,
             idle: limits.idle,
             state: Mutex::new(State {
                 opened: now,
                 idle_since: now,
-                proven_at: now,
-                doubted_at: None,
+                trust: match anyone {
+                    true => Trust::Anyone { owner: None },
+                    false => Trust::Stranger { since: now },
+                },
                 requests: 0,
                 in_flight: Vec::new(),
-                holder: None,
                 allowance: Rate::with_burst(1.0, ALLOWANCE, now),
             }),
         })
@@ -99,16 +118,21 @@ impl Peer {
 
     /// A known key has signed a login on this connection, or a login of one has tagged a request.
     pub(crate) fn has_proven(&self) -> bool {
-        self.lock().holder.is_some()
+        self.holder().is_some()
     }
 
     /// The key of `holder` has shown itself: from now on no stranger takes the connection's place, and
     /// the request does not count among those that prove nothing.
     pub(crate) fn prove(&self, holder: Asker) {
         let mut state = self.lock();
-        state.proven_at = Instant::now();
+        let before = state.trust.holder();
+        let (owner, at) = (Some(holder), Instant::now());
+        state.trust = match state.trust {
+            Trust::Anyone { .. } => Trust::Anyone { owner },
+            _ => Trust::Proven { holder, at },
+        };
         // Under the lock, so that a doubt comes before or after all of it.
-        if state.holder.replace(holder).is_none() {
+        if before.is_none() {
             self.connections.keep_for(self.number, holder);
             state.allowance.give_back();
         }
@@ -126,15 +150,16 @@ impl Peer {
     /// A request on this connection proved nothing, where it should have: it is a stranger's again until the next proof.
     pub(crate) fn doubt(&self) {
         let mut state = self.lock();
-        if !self.anyone && state.holder.take().is_some() {
-            state.doubted_at = Some(Instant::now());
+        if let Trust::Proven { .. } = state.trust {
+            let since = Instant::now();
+            state.trust = Trust::Stranger { since };
             self.connections.release(self.number);
         }
     }
 
     /// Whoever has proven a key here.
     pub(crate) fn holder(&self) -> Option<Asker> {
-        self.lock().holder
+        self.lock().trust.holder()
     }
 
     /// Takes one of the requests that prove nothing.
@@ -148,14 +173,13 @@ impl Peer {
         if state.in_flight.iter().any(|request| now >= request.end) {
             return true;
         }
-        let known = self.anyone || state.holder.is_some();
-        let (since, mut limit) = match state.requests {
-            0 => (state.opened, self.first_request),
-            _ if self.anyone => (state.idle_since, self.idle),
+        let (since, mut limit) = match (state.requests, state.trust) {
+            (0, _) => (state.opened, self.first_request),
+            (_, Trust::Anyone { .. }) => (state.idle_since, self.idle),
             // Requests that prove nothing keep no connection.
-            _ if known => (state.proven_at, self.idle),
-            // Whoever signs does so at once, or anew.
-            _ => (state.doubted_at.unwrap_or(state.opened), self.first_request),
+            (_, Trust::Proven { at, .. }) => (at, self.idle),
+            // A client signs at once, or again as soon as it is told to.
+            (_, Trust::Stranger { since }) => (since, self.first_request),
         };
         if self.stopping.load(Ordering::Relaxed) {
             limit = limit.min(STOPPING);
@@ -177,9 +201,9 @@ impl Peer {
             end,
             whole: false,
         });
-        let first = state.in_flight.len() == 1;
+        let first = state.in_flight.len() == 1 && state.trust.is_anyone();
         drop(state);
-        if first && self.anyone {
+        if first {
             self.connections.keep(self.number, true);
         }
         number
@@ -206,7 +230,7 @@ impl Peer {
         let mut state = self.lock();
         state.in_flight.retain(|request| request.number != number);
         state.idle_since = Instant::now();
-        if self.anyone && state.in_flight.is_empty() {
+        if state.trust.is_anyone() && state.in_flight.is_empty() {
             self.connections.keep(self.number, false);
         }
     }

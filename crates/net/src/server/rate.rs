@@ -1,5 +1,6 @@
 //! Token buckets.
 
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 /// Lets a number of requests per second through, and that many at once after a rest of a second.
@@ -67,10 +68,63 @@ impl Rate {
     }
 }
 
+/// A rate that several requests count against at a time.
+pub(crate) type SharedRate = Arc<Mutex<Rate>>;
+
+/// Tokens that were taken for a request which may still be refused: on drop they are given back, unless they are spent.
+#[derive(Debug, Default)]
+pub(crate) struct Reservation(Vec<SharedRate>);
+
+impl Reservation {
+    /// Takes a token of a rate, if there is one.
+    pub(crate) fn take(&mut self, rate: &SharedRate, now: Instant) -> bool {
+        let enough = lock(rate).take(now);
+        if enough {
+            self.0.push(Arc::clone(rate));
+        }
+        enough
+    }
+
+    /// The request goes on, so it has used its tokens.
+    pub(crate) fn spend(mut self) {
+        self.0.clear();
+    }
+}
+
+impl Drop for Reservation {
+    fn drop(&mut self) {
+        for rate in &self.0 {
+            lock(rate).give_back();
+        }
+    }
+}
+
+/// A rate is whole between any two statements, so a panic elsewhere does not spoil it.
+fn lock(rate: &Mutex<Rate>) -> MutexGuard<'_, Rate> {
+    rate.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use std::time::Duration;
+
+    #[test]
+    fn what_is_reserved_comes_back_unless_it_is_spent() {
+        let now = Instant::now();
+        let [one, other] = [2.0, 1.0].map(|most| Arc::new(Mutex::new(Rate::new(most, now))));
+        for _ in 0..3 {
+            let mut refused = Reservation::default();
+            assert!(refused.take(&one, now) && refused.take(&other, now));
+            // One that gave nothing gets nothing back.
+            assert!(!refused.take(&other, now));
+        }
+        let mut answered = Reservation::default();
+        assert!(answered.take(&one, now) && answered.take(&other, now));
+        answered.spend();
+        assert!(lock(&one).take(now) && !lock(&one).take(now));
+        assert!(!lock(&other).take(now));
+    }
 
     #[test]
     fn as_many_as_the_rate_pass() {

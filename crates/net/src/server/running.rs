@@ -19,7 +19,7 @@ use super::handshake::Tls;
 use super::health::{Probes, report};
 #[cfg(feature = "tls")]
 use super::identity::{Acceptor, Identity};
-use super::service_state::{Served, ServiceState};
+use super::service_state::ServiceState;
 #[cfg(feature = "tls")]
 use crate::Access;
 use crate::{Error, Exporter, Indexes, Limits, Service};
@@ -153,10 +153,10 @@ impl<S> Running<S> {
             .enable_all()
             .build()
             .map_err(Error::Start)?;
-        let longest = match &shared.served {
-            Served::One(hosted) => hosted.longest_call(),
+        let longest = match shared.served.named {
+            false => shared.longest_call(),
             // Any may be opened later.
-            Served::Several(_) => usize::MAX,
+            true => usize::MAX,
         };
         let mut builder = Listen::builder(&shared.limits, longest);
         let acceptor = listen.acceptor()?;

@@ -7,16 +7,18 @@ use std::time::Instant;
 use bytes::Bytes;
 use sordino_index::OwnerPublicKey;
 use sordino_index::manifest::Manifest;
+use sordino_index::wire::Request;
 use sordino_server::Server;
 use sordino_token::Grant;
 
 use super::admission::Call;
 use super::batcher::Batcher;
-use super::bearers::permit;
+use super::bearers::{action, permit};
 use super::changes::Changes;
 use super::counts::Counts;
 use super::metrics::Metrics;
 use super::places::Asker;
+use super::rate::Reservation;
 use super::signed::ADDED_LEN;
 use super::terms::Terms;
 use crate::{Error, Limits, Refusal, Shards};
@@ -25,7 +27,7 @@ use crate::{Error, Limits, Refusal, Shards};
 #[derive(Debug)]
 pub(crate) struct Scan {
     pub(crate) index: Arc<Server>,
-    pub(crate) message: Bytes,
+    pub(crate) request: Request<Bytes>,
     /// Whom it is from, among those who share what the index remembers.
     pub(crate) holder: u128,
 }
@@ -91,13 +93,13 @@ impl ServedIndex {
     }
 
     /// The version that a request is about, if it is here, or else the one in place.
-    fn index_of(&self, request: &[u8]) -> Arc<Server> {
+    fn index_of(&self, request: Option<Request<&[u8]>>) -> Arc<Server> {
         let versions = self.versions.read();
         let versions = versions.unwrap_or_else(PoisonError::into_inner);
-        let before = versions
-            .before
-            .as_ref()
-            .filter(|before| versions.now.is_other(request) && !before.is_other(request));
+        let older = |before: &&Arc<Server>| {
+            request.is_some_and(|it| versions.now.is_other(it) && !before.is_other(it))
+        };
+        let before = versions.before.as_ref().filter(older);
         Arc::clone(before.unwrap_or(&versions.now))
     }
 
@@ -165,20 +167,22 @@ impl ServedIndex {
         Ok(())
     }
 
-    /// The version that answers a message, unless whoever asks may not send it. `clients` is the digest of its key, if it showed one, and
-    /// with a token those of all its holders. Another index may take this one's place meanwhile, for which the same was not decided.
+    /// The version that answers a request, unless the client may not send it. `request` is none where the bytes are no message,
+    /// `clients` is the digest of the key that was shown, if one was, and with a token those of all its holders. Another index may take
+    /// this one's place meanwhile, for which the same was not decided.
     pub(crate) fn admit(
         &self,
         clients: Option<&[[u8; 32]]>,
         grant: Option<&Grant>,
-        message: &[u8],
+        request: Option<Request<&[u8]>>,
     ) -> Result<Arc<Server>, Refusal> {
-        let answering = self.index_of(message);
+        let answering = self.index_of(request);
+        let action = action(request);
         let index = &answering.manifest().index;
         if let Some(terms) = &self.terms {
-            terms.admit(index, clients, grant, message)?;
+            terms.admit(index, clients, grant, action)?;
         }
-        let permitted = grant.map_or(Ok(()), |grant| permit(grant, index, message));
+        let permitted = grant.map_or(Ok(()), |grant| permit(grant, index, action?));
         // Whoever may ask the index, but not for this, counts as refused by it.
         if let (Err(Refusal::Token), Some(terms)) = (permitted, &self.terms) {
             terms.counts.ended(false);
@@ -188,11 +192,12 @@ impl ServedIndex {
 
     /// Takes the places of a request in flight.
     pub(crate) fn begin(&self, call: &Call, asker: Asker) -> Result<(), Refusal> {
-        let Some(terms) = &self.terms else {
-            return call.begin(asker);
-        };
-        call.hold(terms.take(asker)?);
-        call.begin(asker).inspect_err(|_| terms.give_back(asker))
+        let mut reserved = Reservation::default();
+        let hold = self
+            .terms
+            .as_ref()
+            .map(|terms| terms.take(asker, &mut reserved));
+        call.begin(asker, hold.transpose()?, reserved)
     }
 
     /// The longest request that is answered, as an encoded call.
@@ -216,8 +221,10 @@ fn scans(limits: &Limits, metrics: &Arc<Metrics>, counts: Option<Counts>) -> Res
         // Around a replacement, a batch may be for two versions.
         for same in scans.chunk_by(|a, b| Arc::ptr_eq(&a.index, &b.index)) {
             let start = Instant::now();
-            let requests = same.iter().map(|scan| (scan.holder, &scan.message[..]));
-            let requests: Vec<(u128, &[u8])> = requests.collect();
+            let requests = same
+                .iter()
+                .map(|scan| (scan.holder, scan.request.borrowed()));
+            let requests: Vec<_> = requests.collect();
             let answers = same[0].index.handle_batch_of(&requests);
             replies.extend(answers.into_iter().map(|answer| answer.map(Bytes::from)));
             metrics.scanned(same.len(), start.elapsed());

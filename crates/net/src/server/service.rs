@@ -2,6 +2,7 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use sordino_index::OwnerPublicKey;
 use sordino_server::Server;
@@ -60,7 +61,8 @@ impl Service {
         let metrics = Metrics::new();
         metrics.gathers(shards.as_ref().map_or(0, Shards::count));
         let hosted = ServedIndex::new(server, shards, None, &limits, &metrics)?;
-        let served = Served::One(Arc::clone(&hosted));
+        let served = Served::new(false, &limits);
+        drop(served.set(None, Some(Arc::clone(&hosted))));
         let shared = ServiceState::new(served, access, limits, metrics)?;
         Ok(Self {
             shared: Arc::new(shared),
@@ -111,13 +113,16 @@ impl Service {
     /// one moment.
     pub fn replace(&self, server: Server) {
         self.hosted.replace(server);
+        self.shared.served.measure();
     }
 
     /// Puts another version in place of `before`, from which it was followed to; false, with nothing done, if another is in
     /// place by now. If it is this very one already, nothing is to be done, and that is true.
     #[must_use]
     pub fn replace_after(&self, before: &Server, server: Server) -> bool {
-        self.hosted.replace_after(before, server)
+        let replaced = self.hosted.replace_after(before, server);
+        self.shared.served.measure();
+        replaced
     }
 
     /// Accepts changes of the index by its owner, over the network: the directory that the served version was
@@ -132,9 +137,11 @@ impl Service {
         owner: &OwnerPublicKey,
         most: u64,
     ) -> Result<(), sordino_server::Error> {
-        let limits = &self.shared.limits;
+        let shared = &self.shared;
         self.hosted
-            .accept_changes(dir.as_ref(), owner, most, limits)
+            .accept_changes(dir.as_ref(), owner, most, &shared.limits)?;
+        shared.served.changing.store(true, Ordering::Relaxed);
+        Ok(())
     }
 
     /// Changes who may ask, and the rates of `limits`: of all, of a key and of an address. The other bounds

@@ -1,7 +1,7 @@
 //! The state that all handles of a service share.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use bytes::Bytes;
@@ -36,20 +36,15 @@ pub(crate) struct ServiceState {
     pub(crate) lines: Lines,
 }
 
-/// One index, or several by name.
-#[derive(Debug)]
-pub(crate) enum Served {
-    One(Arc<ServedIndex>),
-    Several(Arc<Several>),
-}
-
 /// Bytes of a request that are read where there is no index: enough to be told so.
 const SHORT: usize = 8192;
 
-/// Indexes by name.
+/// The indexes that are served: several by name, or one that has none.
 #[derive(Debug)]
-pub(crate) struct Several {
-    by_name: RwLock<HashMap<IndexName, Arc<ServedIndex>>>,
+pub(crate) struct Served {
+    /// Requests name the index that they are for.
+    pub(crate) named: bool,
+    by_name: RwLock<HashMap<Option<IndexName>, Arc<ServedIndex>>>,
     pub(crate) places: Arc<Places>,
     next: AtomicU64,
     /// The owners of some may change them over the network.
@@ -59,19 +54,20 @@ pub(crate) struct Several {
     /// The steps of changes by name, also of indexes that were closed: the run that they were signed for goes on.
     steps: Mutex<HashMap<IndexName, Arc<Steps>>>,
     /// The longest request of all: one bound, so that a long request does not show which indexes there are.
-    longest: AtomicUsize,
+    longest: RwLock<usize>,
 }
 
-impl Several {
-    pub(crate) fn new(limits: &Limits) -> Self {
+impl Served {
+    pub(crate) fn new(named: bool, limits: &Limits) -> Self {
         Self {
+            named,
             by_name: RwLock::default(),
             places: Places::new(limits.in_flight),
             next: AtomicU64::new(0),
             changing: AtomicBool::new(false),
             rate: RwLock::new(limits.rate_per_index),
             steps: Mutex::default(),
-            longest: AtomicUsize::new(SHORT),
+            longest: RwLock::new(if named { SHORT } else { 0 }),
         }
     }
 
@@ -80,10 +76,10 @@ impl Several {
         self.next.fetch_add(1, Ordering::Relaxed)
     }
 
-    pub(crate) fn get(&self, name: &IndexName) -> Option<Arc<ServedIndex>> {
+    pub(crate) fn get(&self, name: Option<&IndexName>) -> Option<Arc<ServedIndex>> {
         let by_name = self.by_name.read();
         let by_name = by_name.unwrap_or_else(PoisonError::into_inner);
-        by_name.get(name).cloned()
+        by_name.get(&name.cloned()).cloned()
     }
 
     /// Requests a second about each.
@@ -111,7 +107,7 @@ impl Several {
     }
 
     /// All indexes, by their names.
-    pub(crate) fn all(&self) -> Vec<(IndexName, Arc<ServedIndex>)> {
+    pub(crate) fn all(&self) -> Vec<(Option<IndexName>, Arc<ServedIndex>)> {
         let by_name = self.by_name.read();
         let by_name = by_name.unwrap_or_else(PoisonError::into_inner);
         let mut all: Vec<_> = by_name
@@ -125,26 +121,28 @@ impl Several {
     /// Changes the index of a name, or takes it away; the one before.
     pub(crate) fn set(
         &self,
-        name: &IndexName,
+        name: Option<&IndexName>,
         to: Option<Arc<ServedIndex>>,
     ) -> Option<Arc<ServedIndex>> {
         let by_name = self.by_name.write();
         let mut by_name = by_name.unwrap_or_else(PoisonError::into_inner);
         let before = match to {
-            Some(to) => by_name.insert(name.clone(), to),
-            None => by_name.remove(name),
+            Some(to) => by_name.insert(name.cloned(), to),
+            None => by_name.remove(&name.cloned()),
         };
         drop(by_name);
         self.measure();
         before
     }
 
-    /// Finds the longest request anew.
+    /// Finds the longest request again, after a change of an index.
     pub(crate) fn measure(&self) {
+        // Held while it is found: of two changes the later one sees both.
+        let longest = self.longest.write();
+        let mut longest = longest.unwrap_or_else(PoisonError::into_inner);
         let all = self.all();
-        let longest = all.iter().map(|(_, hosted)| hosted.longest_call());
-        let longest = longest.fold(SHORT, usize::max);
-        self.longest.store(longest, Ordering::Relaxed);
+        let each = all.iter().map(|(_, hosted)| hosted.longest_call());
+        *longest = each.fold(if self.named { SHORT } else { 0 }, usize::max);
     }
 }
 
@@ -179,9 +177,7 @@ impl ServiceState {
             _ => return Err(Error::Access),
         }
         self.door.set_rates(limits);
-        if let Served::Several(several) = &self.served {
-            several.set_rate(limits.rate_per_index);
-        }
+        self.served.set_rate(limits.rate_per_index);
         Ok(())
     }
 
@@ -190,9 +186,9 @@ impl ServiceState {
     pub(crate) fn named(&self, headers: &HeaderMap) -> Result<Option<IndexName>, Refusal> {
         let mut names = headers.get_all(INDEX).iter();
         let name = names.next();
-        match (&self.served, name, names.next()) {
-            (Served::One(_), None, None) => Ok(None),
-            (Served::Several(_), Some(name), None) => {
+        match (self.served.named, name, names.next()) {
+            (false, None, None) => Ok(None),
+            (true, Some(name), None) => {
                 let name = name
                     .to_str()
                     .ok()
@@ -205,20 +201,12 @@ impl ServiceState {
 
     /// The index of this name, or the only one.
     pub(crate) fn hosted(&self, name: Option<&IndexName>) -> Result<Arc<ServedIndex>, Refusal> {
-        let found = match (&self.served, name) {
-            (Served::One(hosted), None) => Some(Arc::clone(hosted)),
-            (Served::Several(several), Some(name)) => several.get(name),
-            _ => None,
-        };
-        found.ok_or(Refusal::Index)
+        self.served.get(name).ok_or(Refusal::Index)
     }
 
     /// True if the owner of an index may change it over the network.
     pub(crate) fn takes_changes(&self) -> bool {
-        match &self.served {
-            Served::One(hosted) => hosted.changes.get().is_some(),
-            Served::Several(several) => several.changing.load(Ordering::Relaxed),
-        }
+        self.served.changing.load(Ordering::Relaxed)
     }
 
     /// The names of this run.
@@ -233,19 +221,10 @@ impl ServiceState {
         }
     }
 
-    /// Finds the longest request anew, after a change.
-    pub(crate) fn measure(&self) {
-        if let Served::Several(several) = &self.served {
-            several.measure();
-        }
-    }
-
     /// The longest request that is answered, as an encoded call.
     pub(crate) fn longest_call(&self) -> usize {
-        match &self.served {
-            Served::One(hosted) => hosted.longest_call(),
-            Served::Several(several) => several.longest.load(Ordering::Relaxed),
-        }
+        let longest = self.served.longest.read();
+        *longest.unwrap_or_else(PoisonError::into_inner)
     }
 }
 

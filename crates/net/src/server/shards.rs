@@ -13,7 +13,7 @@ use line::{Found, Line};
 use question::Question;
 use sordino_index::OwnerPublicKey;
 use sordino_index::shard::{Head, Shard};
-use sordino_index::wire::Message;
+use sordino_index::wire::{Message, Request};
 use sordino_server::Server;
 use tokio::runtime::Runtime;
 use tokio::task::JoinSet;
@@ -197,10 +197,12 @@ impl Shards {
     pub(crate) async fn answer(
         &self,
         server: &Arc<Server>,
-        request: Bytes,
+        request: Request<Bytes>,
         metrics: &Arc<Metrics>,
     ) -> Result<Bytes, Rejection> {
-        let asked = server.ask(&request).map_err(Rejection::Message)?;
+        let asked = server.ask(request.borrowed());
+        let asked = asked.map_err(Rejection::Message)?;
+        let request = request.into_bytes();
         // Who goes away, or is refused because of one shard, takes the requests to the others along.
         let mut asking = JoinSet::new();
         for (at, shard) in asked.shards().enumerate() {

@@ -1,15 +1,15 @@
 //! The terms on which one of several indexes is served: whom it is for, and what it may take up.
 
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Instant;
 
 use sordino_token::{Action, Grant};
 
-use super::bearers::action;
-use super::counts::{Answering, Counts};
+use super::counts::Counts;
+use super::counts::GaugeGuard;
 use super::places::{Asker, InFlight, Places};
-use super::rate::Rate;
+use super::rate::{Rate, Reservation, SharedRate};
 use crate::signature::now;
 use crate::{IndexName, Refusal};
 
@@ -49,9 +49,9 @@ pub(crate) struct Terms {
     /// Another one for each opening.
     number: u64,
     policy: RwLock<Option<Policy>>,
-    rate: Mutex<Rate>,
+    rate: SharedRate,
     /// Steps of changes, beside it.
-    steps: Mutex<Rate>,
+    steps: SharedRate,
     /// Shared with the other indexes.
     places: Arc<Places>,
     pub(crate) counts: Counts,
@@ -61,7 +61,7 @@ pub(crate) struct Terms {
 #[derive(Debug)]
 pub(crate) struct Hold {
     _place: InFlight,
-    _counted: Answering,
+    _gauge: GaugeGuard,
 }
 
 impl Terms {
@@ -72,16 +72,14 @@ impl Terms {
         places: &Arc<Places>,
         counts: Counts,
     ) -> Self {
+        let now = Instant::now();
+        let steps = Rate::with_burst(rate.max(STEPS), 5.0 * STEPS, now);
         Self {
             name,
             number,
             policy: RwLock::new(policy),
-            rate: Mutex::new(Rate::new(rate, Instant::now())),
-            steps: Mutex::new(Rate::with_burst(
-                rate.max(STEPS),
-                5.0 * STEPS,
-                Instant::now(),
-            )),
+            rate: Arc::new(Mutex::new(Rate::new(rate, now))),
+            steps: Arc::new(Mutex::new(steps)),
             places: Arc::clone(places),
             counts,
         }
@@ -114,7 +112,7 @@ impl Terms {
         index: &[u8; 16],
         clients: Option<&[[u8; 32]]>,
         grant: Option<&Grant>,
-        message: &[u8],
+        action: Result<Option<Action>, Refusal>,
     ) -> Result<(), Refusal> {
         if let Some(grant) = grant {
             let named = grant.check_index(index, now() / 1000);
@@ -133,7 +131,7 @@ impl Terms {
             None => decide(None, action),
             Some(clients) => clients.iter().all(|client| decide(Some(client), action)),
         };
-        let allowed = match action(message) {
+        let allowed = match action {
             Ok(Some(action)) => decide(action),
             // The manifest is for whoever may do anything; what is no message is refused elsewhere, to the same.
             Ok(None) | Err(_) => ASKED.into_iter().any(decide),
@@ -142,35 +140,19 @@ impl Terms {
     }
 
     /// A place for a request of `asker`, if the index's rate and both shares of places allow one.
-    pub(crate) fn take(&self, asker: Asker) -> Result<Hold, Refusal> {
-        let mut rate = self.rate(asker);
-        if !rate.take(Instant::now()) {
+    pub(crate) fn take(&self, asker: Asker, reserved: &mut Reservation) -> Result<Hold, Refusal> {
+        // An owner's steps and searches do not hold each other up.
+        let rate = match asker {
+            Asker::Owner(_) => &self.steps,
+            _ => &self.rate,
+        };
+        if !reserved.take(rate, Instant::now()) {
             return Err(Refusal::Rate);
         }
-        drop(rate);
-        self.place(asker).inspect_err(|_| self.give_back(asker))
-    }
-
-    /// Gives back what a request took of the rate that is not answered.
-    pub(crate) fn give_back(&self, asker: Asker) {
-        self.rate(asker).give_back();
-    }
-
-    /// The rate that a request counts against: an owner's steps and searches do not hold each other up.
-    fn rate(&self, asker: Asker) -> MutexGuard<'_, Rate> {
-        let rate = match asker {
-            Asker::Owner(_) => self.steps.lock(),
-            _ => self.rate.lock(),
-        };
-        rate.unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn place(&self, asker: Asker) -> Result<Hold, Refusal> {
-        let index = Asker::Index(self.number);
-        let place = self.places.take_within(index, asker);
+        let place = self.places.take_within(Asker::Index(self.number), asker);
         Ok(Hold {
             _place: place.ok_or(Refusal::Busy)?,
-            _counted: self.counts.answering(),
+            _gauge: self.counts.answering(),
         })
     }
 }

@@ -11,6 +11,7 @@ use tokio::net::TcpStream;
 use tokio::sync::futures::OwnedNotified;
 use tokio::time::{Sleep, sleep};
 
+use super::counts::GaugeGuard;
 use super::metrics::Metrics;
 use super::peer::Peer;
 use super::shares::Place;
@@ -26,7 +27,9 @@ pub(crate) struct TimedStream {
     /// None once another has taken the place.
     displaced: Option<Pin<Box<OwnedNotified>>>,
     peer: Arc<Peer>,
-    open: Open,
+    metrics: Arc<Metrics>,
+    _gauge: GaugeGuard,
+    _place: Place,
 }
 
 impl TimedStream {
@@ -41,30 +44,10 @@ impl TimedStream {
             tick: Box::pin(sleep(peer.tick)),
             displaced: Some(Box::pin(Arc::clone(&place.displaced).notified_owned())),
             peer: Arc::clone(peer),
-            open: Open::new(metrics, place),
-        }
-    }
-}
-
-/// An open connection.
-struct Open {
-    metrics: Arc<Metrics>,
-    _place: Place,
-}
-
-impl Open {
-    fn new(metrics: &Arc<Metrics>, place: Place) -> Self {
-        metrics.connections.inc();
-        Self {
             metrics: Arc::clone(metrics),
+            _gauge: GaugeGuard::new(&metrics.connections),
             _place: place,
         }
-    }
-}
-
-impl Drop for Open {
-    fn drop(&mut self) {
-        self.metrics.connections.dec();
     }
 }
 
@@ -80,7 +63,7 @@ impl AsyncRead for TimedStream {
             None => return Poll::Ready(Err(io::ErrorKind::ConnectionAborted.into())),
         };
         if displaced {
-            self.open.metrics.closed.inc();
+            self.metrics.closed.inc();
             // Nothing more is read, not even to end it politely: its place is another's.
             self.displaced = None;
             return Poll::Ready(Err(io::ErrorKind::ConnectionAborted.into()));

@@ -7,8 +7,9 @@ use std::time::{Duration, Instant};
 use sordino_mldsa::{BatchVerifier, ExpandedKey, Item, MlDsa65};
 use sordino_token::PublicKey;
 
-use super::logins::{SharedRate, rate};
+use super::logins::rate;
 use super::rate::Rate;
+use super::rate::SharedRate;
 use super::replay::Replay;
 use super::signed::Signed;
 use crate::signature::now;

@@ -1,5 +1,6 @@
 //! Shards of an index: joined, they are one server, byte for byte; apart, they are of no use by mistake.
 
+use sordino_index::wire::Request;
 use sordino_search::manifest::{Checking, Mode, Packing};
 use sordino_search::payload::Fetch;
 use sordino_search::{
@@ -37,10 +38,11 @@ fn place(shard: Shard) -> usize {
 
 /// The reply of a server over shards.
 fn joined(front: &Server, shards: &[Server], request: &[u8]) -> Result<Vec<u8>, Error> {
-    if let Some(ready) = front.prepared(request) {
+    let read = Request::read(request)?;
+    if let Some(ready) = front.prepared(read) {
         return Ok(ready.range(0, ready.len()));
     }
-    let asked = front.ask(request)?;
+    let asked = front.ask(read)?;
     let mut replies = Vec::new();
     for shard in asked.shards() {
         let reply = shards[place(shard)].handle(request)?;
@@ -226,7 +228,8 @@ fn shards_follow_the_index_one_after_the_other() {
             for (at, shard) in before.iter().enumerate() {
                 let next = shard.follow_dir(bed.dir.path(), &keys().public()).unwrap();
                 assert_eq!(next.shard(), shard.shard());
-                assert!(next.is_other(&request) && !shard.is_other(&request));
+                let read = Request::read(&request[..]).unwrap();
+                assert!(next.is_other(read) && !shard.is_other(read));
                 // It is what it would be if it were opened now.
                 let fresh =
                     Server::open_shard(bed.dir.path(), &keys().public(), shard.shard().unwrap());
@@ -416,7 +419,8 @@ fn replies_of_shards_are_checked_before_they_are_joined() {
     let found = client.search(&mut rng(2), &mut both, bed.queries.row(0));
     assert_eq!(found.unwrap().hits.len(), K);
     let request = both.last;
-    let asked = front.ask(&request).unwrap();
+    let read = Request::read(&request[..]).unwrap();
+    let asked = front.ask(read).unwrap();
     let all: Vec<Shard> = asked.shards().collect();
     let replies: Vec<Vec<u8>> = shards
         .iter()
@@ -446,7 +450,7 @@ fn replies_of_shards_are_checked_before_they_are_joined() {
     for wrong in [&replies[..1], &[], &[&replies[..], &replies].concat()] {
         assert!(front.join(asked, wrong).is_err());
     }
-    assert!(one.ask(&request).is_err());
+    assert!(one.ask(read).is_err());
 }
 
 #[test]

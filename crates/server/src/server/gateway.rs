@@ -4,13 +4,11 @@ use sordino_index::Error;
 use sordino_index::manifest::{Manifest, Mode};
 use sordino_index::payload::Payloads;
 use sordino_index::shard::{HEAD_LEN, Head, Shard};
-use sordino_index::wire::{Message, message_len};
+use sordino_index::wire::{Message, Request, fetch, message_len};
 use sordino_pir::hintless::Keys;
 
 use super::buckets::Buckets;
 use super::cut::Cut;
-use super::pass::check_len;
-use super::retrieval::split_keys;
 use super::routed::lens;
 use super::sealed::cut_params;
 use super::{Kind, Server, malformed};
@@ -65,7 +63,7 @@ impl Gateway {
             _ => None,
         };
         let query_len = match &manifest.mode {
-            Mode::Routed(mode) => lens(manifest, mode)?.iter().sum(),
+            Mode::Routed(mode) => lens(manifest, mode)?.all(),
             Mode::Sealed(_) => buckets
                 .as_ref()
                 .and_then(|it| it.centroids)
@@ -127,8 +125,8 @@ impl Fetched {
 
     fn check(self, kind: Message, body: &[u8]) -> Result<(), Error> {
         match self.keys {
-            true => split_keys(kind, body, self.query).map(drop),
-            false => check_len(kind, body, self.query),
+            true => fetch::split_query(kind, self.query, body).map(drop),
+            false => kind.check_len(body, self.query),
         }
     }
 }
@@ -146,22 +144,23 @@ impl Server {
     ///
     /// # Errors
     /// Those of [`handle`](Self::handle); [`Error::Malformed`] if this server [gathers](Self::gather) nothing.
-    pub fn ask(&self, request: &[u8]) -> Result<PendingRequest, Error> {
+    pub fn ask(&self, request: Request<&[u8]>) -> Result<PendingRequest, Error> {
         let gathered = self.gathered()?;
-        let (kind, body) = Message::read(request)?;
+        let (kind, body) = (request.kind(), request.body());
         let scored = gathered.query_len > 0;
         match (kind, gathered.payloads, &gathered.buckets) {
             (Message::Score, ..) if scored => {
-                check_len(kind, self.edition.strip(body)?, gathered.query_len)?;
+                kind.check_len(self.edition.strip(body)?, gathered.query_len)?;
             }
             (Message::FetchPayloads, Some(fetched), _) => {
                 fetched.check(kind, self.edition.strip(body)?)?;
             }
             (Message::Fetch, _, Some(buckets)) => {
-                check_len(kind, self.edition.strip(body)?, buckets.request_len())?;
+                kind.check_len(self.edition.strip(body)?, buckets.request_len())?;
             }
             _ => {
-                let refused = self.handle(request).err();
+                let mut refused = self.handle_batch_of(&[(0, request)]);
+                let refused = refused.pop().and_then(Result::err);
                 return Err(refused.unwrap_or_else(|| malformed(format!("{kind:?} is no query"))));
             }
         }

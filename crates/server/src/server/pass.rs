@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 use sordino_ckks::{column, dot};
 use sordino_index::Error;
-use sordino_index::wire::Message;
+use sordino_index::wire::{Message, fetch, score};
 use sordino_pir::{Params, simple};
 
 use super::malformed;
@@ -31,10 +31,7 @@ pub(super) fn score_all(
     bodies: &[&[u8]],
 ) -> Vec<Result<Vec<u8>, Error>> {
     let read = |body: &[u8]| {
-        let (params, dim) = (segments.params(), segments.dim());
-        let expected = column::Query::encoded_len(params, dim)?;
-        check_len(Message::Score, body, expected)?;
-        let query = column::Query::from_bytes(body)?;
+        let query = score::read(segments.params(), segments.dim(), body)?;
         check_packing(segments.check(&query).is_ok())?;
         Ok(query)
     };
@@ -52,8 +49,7 @@ pub(super) fn score_centroids(
 ) -> Vec<Result<Vec<u8>, Error>> {
     let read = |body: &[u8]| {
         let (params, dim) = (centroids.params(), centroids.dim());
-        check_len(Message::Score, body, dot::Query::encoded_len(dim))?;
-        let query = dot::Query::from_bytes(body)?;
+        let query = score::read_for_centroids(dim, body)?;
         check_packing((query.params(), query.dim()) == (params, dim))?;
         Ok(query)
     };
@@ -72,14 +68,10 @@ pub(super) fn fetch_all(
     bodies: &[&[u8]],
     answer: impl Fn(&[simple::Query]) -> Result<Vec<Vec<u8>>, Error>,
 ) -> Vec<Result<Vec<u8>, Error>> {
-    let read = |body: &[u8]| -> Result<Vec<simple::Query>, Error> {
-        check_len(request, body, count * params.query_len())?;
-        let queries = body.chunks_exact(params.query_len()).map(|bytes| {
-            let query = simple::Query::from_bytes(params, bytes)?;
-            check_packing(query.version() == version)?;
-            Ok(query)
-        });
-        queries.collect()
+    let read = |body: &[u8]| {
+        let queries = fetch::read_queries(request, params, count, body)?;
+        check_packing(queries.iter().all(|query| query.version() == version))?;
+        Ok(queries)
     };
     in_one_pass(bodies, read, |queries| {
         let answers = answer(&queries.concat())?;
@@ -123,17 +115,6 @@ pub(super) fn in_one_pass<Q: Send>(
         }
     }
     replies
-}
-
-/// Refuses a request of another length than the manifest fixes.
-pub(super) fn check_len(kind: Message, body: &[u8], expected: usize) -> Result<(), Error> {
-    if body.len() == expected {
-        return Ok(());
-    }
-    Err(malformed(format!(
-        "{kind:?} of {} bytes, expected {expected}",
-        body.len()
-    )))
 }
 
 /// Refuses a query that was made for another form of the index.

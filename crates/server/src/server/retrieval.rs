@@ -3,11 +3,10 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use sordino_index::Error;
-use sordino_index::wire::Message;
+use sordino_index::wire::{Message, fetch};
 use sordino_pir::hintless::{self, Evaluation, Keys, Query};
 use sordino_pir::simple;
 
-use super::malformed;
 use super::pass::{self, Pass};
 
 /// Sessions whose keys are held: 1.5 MB each.
@@ -117,30 +116,9 @@ impl Retrieval {
     ) -> Result<Vec<u8>, Error> {
         let [request, reply] = self.kinds;
         let params = pir.database().params();
-        let (keys, query) = split_keys(request, body, params.query_len())?;
+        let (keys, query) = fetch::split_query(request, params.query_len(), body)?;
         let query = Query::from_bytes(params, query)?;
         let keys = sessions.of(holder, &query, keys)?;
         Ok(reply.with(&pir.answer(&keys, &query)?.to_bytes()))
-    }
-}
-
-/// A query without a hint, and the keys that stand before it, if there are any.
-pub(super) fn split_keys(
-    request: Message,
-    body: &[u8],
-    query_len: usize,
-) -> Result<(Option<&[u8]>, &[u8]), Error> {
-    match body.len().checked_sub(query_len) {
-        Some(0) => Ok((None, body)),
-        Some(Keys::LEN) => {
-            let (keys, query) = body.split_at(Keys::LEN);
-            Ok((Some(keys), query))
-        }
-        _ => {
-            let (found, both) = (body.len(), query_len + Keys::LEN);
-            let why =
-                format!("{request:?} of {found} bytes, expected {query_len}, or {both} with keys");
-            Err(malformed(why))
-        }
     }
 }

@@ -8,12 +8,13 @@ use sordino_index::manifest::{self, Grid, Manifest, Mode, Part, PartKind};
 use sordino_index::shard::Shard;
 use sordino_index::table::{self, Filling};
 use sordino_index::wire::Message;
+use sordino_index::wire::routed::{Lens, Query, Reply};
 use sordino_index::{Bytes, Error, digest};
 use sordino_lwe::{self as lwe, Table};
 
 use super::columns::Columns;
 use super::encodings::Shelf;
-use super::pass::{check_len, check_packing, in_one_pass};
+use super::pass::{check_packing, in_one_pass};
 use super::read::Read;
 use super::{Kind, Server};
 
@@ -22,7 +23,7 @@ use super::{Kind, Server};
 pub(super) struct Routed {
     pub(super) base: Arc<Base>,
     pub(super) tail: Columns,
-    lens: [usize; 3],
+    lens: Lens,
 }
 
 /// The clusters, or a shard's groups of them: shared by the servers of all versions that have them.
@@ -119,7 +120,7 @@ impl Routed {
 
     /// Bytes of a query.
     pub(super) fn query_len(&self) -> usize {
-        self.lens.iter().sum()
+        self.lens.all()
     }
 
     /// Scores the chosen clusters and all that was added since: one scan of the clusters, one product with their hint
@@ -136,60 +137,38 @@ impl Routed {
                 let replies = self.base.hint.score_onto(&secrets, &onto)?;
                 let tail: Vec<_> = queries.iter().filter_map(|it| it.tail.clone()).collect();
                 let tail = self.tail.segments.score_batch(&tail)?;
-                let mut bodies: Vec<_> = replies.iter().map(column::Reply::to_bytes).collect();
-                for (body, tail) in bodies.iter_mut().zip(&tail) {
-                    body.extend(tail.to_bytes());
-                }
-                Ok(bodies
-                    .iter()
-                    .map(|body| Message::Scored.with(body))
-                    .collect())
+                let mut tail = tail.into_iter();
+                let replies = replies.into_iter().map(|clusters| {
+                    let tail = tail.next();
+                    Message::Scored.with(&Reply { clusters, tail }.to_bytes())
+                });
+                Ok(replies.collect())
             },
         )
     }
 
     fn read(&self, body: &[u8]) -> Result<Query, Error> {
-        let [words, secret, tail] = self.lens;
-        check_len(Message::Score, body, words + secret + tail)?;
-        let (words, rest) = body.split_at(words);
-        let (secret, tail) = rest.split_at(secret);
-        let packed = |segments: &Segments, bytes: &[u8]| {
-            let query = column::Query::from_bytes(bytes)?;
-            check_packing(segments.check(&query).is_ok())?;
-            Ok::<_, Error>(query)
-        };
-        let tail = match tail {
-            [] => None,
-            tail => Some(packed(&self.tail.segments, tail)?),
-        };
-        let words = lwe::Query::from_bytes(words)?;
-        check_packing(self.base.table.check(&words).is_ok())?;
-        Ok(Query {
-            words,
-            secret: packed(&self.base.hint, secret)?,
-            tail,
-        })
+        let query = Query::from_bytes(self.lens, body)?;
+        let tail = query.tail.as_ref();
+        check_packing(tail.is_none_or(|tail| self.tail.segments.check(tail).is_ok()))?;
+        check_packing(self.base.table.check(&query.words).is_ok())?;
+        check_packing(self.base.hint.check(&query.secret).is_ok())?;
+        Ok(query)
     }
 }
 
-/// Bytes of the words of a query, of its encrypted secret, and of the query for what was added since, if there is such.
-/// They are the same for every shard.
-pub(super) fn lens(manifest: &Manifest, mode: &manifest::Routed) -> Result<[usize; 3], Error> {
+/// Bytes of the pieces of a query. They are the same for every shard.
+pub(super) fn lens(manifest: &Manifest, mode: &manifest::Routed) -> Result<Lens, Error> {
     let width = manifest.width() as usize;
-    let words = lwe::Query::encoded_len(mode.grid.shape(width)?);
-    let secret = column::Query::encoded_len(&mode.grid.packing.params(), Grid::params().n())?;
     let tail = match mode.tail.segments.is_empty() {
         true => 0,
         false => column::Query::encoded_len(&mode.tail.packing.masked(), width)?,
     };
-    Ok([words, secret, tail])
-}
-
-/// A query for the clusters, and one for what was added since, if anything was.
-struct Query {
-    words: lwe::Query,
-    secret: column::Query,
-    tail: Option<column::Query>,
+    Ok(Lens {
+        words: lwe::Query::encoded_len(mode.grid.shape(width)?),
+        secret: column::Query::encoded_len(&mode.grid.packing.params(), Grid::params().n())?,
+        tail,
+    })
 }
 
 /// The encoded hints of the table's groups, and the hints of these.

@@ -11,7 +11,7 @@ use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::basic::Compression;
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::WriterProperties;
-use sordino_cli::fpe::{Error, OnError, Transform, transform_parquet};
+use sordino_fpe_files::{Error, OnError, Transform, transform_parquet};
 
 use crate::transform;
 

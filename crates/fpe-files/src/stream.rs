@@ -1,7 +1,6 @@
 //! From reader to writer, one value at a time.
 
-use super::Error;
-use clap::ValueEnum;
+use crate::Error;
 use sordino_fpe::FormatCipher;
 use std::io::{self, BufRead, Cursor, Read, Write};
 use zeroize::Zeroizing;
@@ -13,7 +12,7 @@ const MAX_LINE: u64 = 1 << 20;
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// The way on from a value that the format refuses.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OnError {
     /// End the run at the first refused value.
     #[default]
@@ -43,7 +42,7 @@ pub struct Transform {
 
 impl Transform {
     /// One value, with a tweak of its own after the common one.
-    pub(super) fn value(
+    pub(crate) fn value(
         &self,
         own: &[u8],
         value: &[u8],
@@ -59,7 +58,7 @@ impl Transform {
     }
 
     /// One value of text, with a tweak of its own after the common one.
-    pub(super) fn text(
+    pub(crate) fn text(
         &self,
         own: &[u8],
         value: &str,
@@ -81,7 +80,7 @@ impl Transform {
 
     /// Reports an error of one record, or returns it; then true if the record is to be written
     /// unchanged, and false if it is to be left out.
-    pub(super) fn refuse(
+    pub(crate) fn refuse(
         &self,
         error: Error,
         refused: &mut dyn FnMut(Error),
@@ -95,7 +94,7 @@ impl Transform {
 }
 
 /// The input behind its byte-order mark, if it has one, which is written as it is.
-pub(super) fn after_mark<'a>(
+pub(crate) fn after_mark<'a>(
     input: &'a mut dyn BufRead,
     output: &mut dyn Write,
 ) -> io::Result<impl BufRead + 'a> {
@@ -109,13 +108,13 @@ pub(super) fn after_mark<'a>(
 }
 
 /// A line without its end, and the end.
-pub(super) struct Line<'a> {
-    pub(super) content: &'a [u8],
-    pub(super) end: &'a [u8],
+pub(crate) struct Line<'a> {
+    pub(crate) content: &'a [u8],
+    pub(crate) end: &'a [u8],
 }
 
 /// Reads the next line in place of what is in `buffer`; `None` at the end of the input.
-pub(super) fn read_line<'a>(
+pub(crate) fn read_line<'a>(
     input: &mut impl BufRead,
     buffer: &'a mut Zeroizing<Vec<u8>>,
     line: u64,

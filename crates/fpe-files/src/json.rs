@@ -1,7 +1,7 @@
 //! One field of JSON lines. The parser tells where each value lies, so all other bytes are written as they
 //! were read.
 
-use super::{
+use crate::{
     Error, Transform,
     stream::{Line, after_mark, read_line},
 };
@@ -136,7 +136,7 @@ fn work(
 
 /// One member of the object on every line. All other bytes stay as they are: other members, their order, white
 /// space, blank lines, line ends, a byte-order mark. Errors of lines go to `refused`, unless
-/// [`Transform::on_error`] is [`super::OnError::Stop`].
+/// [`Transform::on_error`] is [`crate::OnError::Stop`].
 ///
 /// # Errors
 /// [`Error::OwnTweak`]; [`Error::Json`], [`Error::MemberTwice`], [`Error::NoMember`], [`Error::NoText`], [`Error::Value`], [`Error::NotUtf8`],

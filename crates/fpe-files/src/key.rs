@@ -1,6 +1,6 @@
 //! Key files.
 
-use super::Error;
+use crate::Error;
 use rand::{TryRng, rngs::SysRng};
 use sordino_fpe::{AesKey, AesSize};
 use std::{

@@ -1,6 +1,6 @@
 //! Members of JSON lines.
 
-use sordino_cli::fpe::{Error, Members, OnError, Transform, transform_json_lines};
+use sordino_fpe_files::{Error, Members, OnError, Transform, transform_json_lines};
 
 use crate::transform;
 

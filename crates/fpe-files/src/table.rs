@@ -1,6 +1,6 @@
 //! One column of a CSV file.
 
-use super::{
+use crate::{
     Error, Transform,
     record::{Record, field},
     stream::after_mark,
@@ -65,7 +65,7 @@ impl fmt::Display for Column {
 }
 
 /// The only one of the columns that have a name, if any has it. Of two, one would be left as it is.
-pub(super) fn only(
+pub(crate) fn only(
     mut found: impl Iterator<Item = usize>,
     name: &str,
 ) -> Result<Option<usize>, Error> {
@@ -142,7 +142,7 @@ impl Table {
 /// One column of CSV (RFC 4180). All other bytes stay as they are: fields, quotation marks, blank
 /// lines, line ends, a byte-order mark. The column's own fields keep their quotation marks, and
 /// get some where the result needs them. Errors of records go to `refused`, unless
-/// [`Transform::on_error`] is [`super::OnError::Stop`].
+/// [`Transform::on_error`] is [`crate::OnError::Stop`].
 ///
 /// # Errors
 /// [`Error::Value`], [`Error::NotUtf8`], [`Error::Fields`], [`Error::AfterQuote`] with the line;

@@ -1,6 +1,6 @@
 //! One column of a Parquet file.
 
-use super::{Error, Transform, table::only};
+use crate::{Error, Transform, table::only};
 use arrow_array::{
     Array, ArrayRef, BooleanArray, LargeStringArray, RecordBatch, StringArray, StringViewArray,
 };
@@ -28,7 +28,7 @@ const ARROW_SCHEMA: &str = "ARROW:schema";
 
 /// One column of text of a Parquet file. Rows, other columns, the schema, the columns' compression and the
 /// file's metadata stay; the bytes are those of another writer. Errors of rows go to `refused`, unless
-/// [`Transform::on_error`] is [`super::OnError::Stop`].
+/// [`Transform::on_error`] is [`crate::OnError::Stop`].
 ///
 /// # Errors
 /// [`Error::Parquet`] for a file that is damaged or in an encoding that is not read, [`Error::NoColumn`],

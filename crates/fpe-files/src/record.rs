@@ -1,7 +1,7 @@
 //! Records of CSV (RFC 4180) with their bytes, so that whatever is not worked on is written as it
 //! was read. The `csv` crate gives the values of fields, and not the bytes that they were read from.
 
-use super::Error;
+use crate::Error;
 use std::{
     borrow::Cow,
     io::{BufRead, ErrorKind},
@@ -14,7 +14,7 @@ const MAX_RECORD: usize = 1 << 24;
 
 /// One record at a time: the blank lines before it, its fields, and its line end.
 #[derive(Default)]
-pub(super) struct Record {
+pub(crate) struct Record {
     bytes: Zeroizing<Vec<u8>>,
     fields: Vec<Range<usize>>,
     line: u64,
@@ -56,7 +56,7 @@ impl Record {
     /// # Errors
     /// [`Error::Quote`] if a quotation mark is not closed, [`Error::LineLength`] for a record of
     /// more than 16 MiB, [`Error::Stream`].
-    pub(super) fn read(&mut self, input: &mut impl BufRead, delimiter: u8) -> Result<bool, Error> {
+    pub(crate) fn read(&mut self, input: &mut impl BufRead, delimiter: u8) -> Result<bool, Error> {
         self.bytes.clear();
         self.fields.clear();
         (self.place.state, self.place.start) = (State::Before, 0);
@@ -139,28 +139,28 @@ impl Record {
     }
 
     /// All bytes of the record.
-    pub(super) fn bytes(&self) -> &[u8] {
+    pub(crate) fn bytes(&self) -> &[u8] {
         &self.bytes
     }
 
     /// The bytes before and after field `i`.
-    pub(super) fn around(&self, i: usize) -> (&[u8], &[u8]) {
+    pub(crate) fn around(&self, i: usize) -> (&[u8], &[u8]) {
         let Range { start, end } = self.fields[i];
         (&self.bytes[..start], &self.bytes[end..])
     }
 
     /// The number of fields; of blank lines none.
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.fields.len()
     }
 
     /// The line that the record begins on, from 1.
-    pub(super) fn line(&self) -> u64 {
+    pub(crate) fn line(&self) -> u64 {
         self.line
     }
 
     /// True if field `i` is in quotation marks.
-    pub(super) fn is_quoted(&self, i: usize) -> bool {
+    pub(crate) fn is_quoted(&self, i: usize) -> bool {
         self.bytes[self.fields[i].clone()].starts_with(b"\"")
     }
 
@@ -169,7 +169,7 @@ impl Record {
     /// # Errors
     /// [`Error::AfterQuote`] if there is text behind the closing quotation mark: it would not
     /// come back.
-    pub(super) fn value(&self, i: usize) -> Result<Cow<'_, [u8]>, Error> {
+    pub(crate) fn value(&self, i: usize) -> Result<Cow<'_, [u8]>, Error> {
         let field = &self.bytes[self.fields[i].clone()];
         let Some(quoted) = field.strip_prefix(b"\"") else {
             return Ok(Cow::Borrowed(field));
@@ -197,7 +197,7 @@ impl Record {
 }
 
 /// `value` as a field: in quotation marks if it must be or `quoted` says so.
-pub(super) fn field(value: &str, quoted: bool, delimiter: u8) -> Cow<'_, str> {
+pub(crate) fn field(value: &str, quoted: bool, delimiter: u8) -> Cow<'_, str> {
     let special = |byte: u8| byte == delimiter || matches!(byte, b'"' | b'\r' | b'\n');
     if quoted || value.bytes().any(special) {
         return Cow::Owned(format!("\"{}\"", value.replace('"', "\"\"")));

@@ -1,11 +1,11 @@
-//! Reasons for `sordino fpe` to stop.
+//! Reasons for the work on a file to stop.
 
 use std::{
     io,
     path::{Path, PathBuf},
 };
 
-/// The reason why `sordino fpe` stopped. No message holds a value or a key.
+/// The reason why the work stopped. No message holds a value or a key.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -39,7 +39,10 @@ pub enum Error {
         path: PathBuf,
     },
     /// A key file was to be made where there is a file.
-    #[error("{path}: {why}", path = path.display(), why = super::KEY_EXISTS)]
+    #[error(
+        "{path}: it exists already, and keys are not written over: choose another name, or move it away",
+        path = path.display()
+    )]
     KeyExists {
         /// The file.
         path: PathBuf,
@@ -158,12 +161,6 @@ pub enum Error {
         /// The reason.
         source: sordino_fpe::Error,
     },
-    /// An option of CSV was given for another form.
-    #[error("--no-header and --delimiter are of CSV, and the input is not: see --input-format")]
-    OnlyCsv,
-    /// Parquet was to come from standard input.
-    #[error("a Parquet file is read from its end: name it with --input")]
-    NoFile,
     /// A record has not as many fields as those before.
     #[error("line {line}: {found} fields, expected {expected}")]
     Fields {
@@ -190,12 +187,6 @@ pub enum Error {
         /// The field, from 1.
         column: usize,
     },
-    /// Values were refused, and have been reported one by one.
-    #[error("{count} values were refused")]
-    Refused {
-        /// Refused values.
-        count: u64,
-    },
     /// A line is too long to be a value, or a record to be held in memory.
     #[error("line {line}: longer than {max} bytes")]
     LineLength {
@@ -208,13 +199,14 @@ pub enum Error {
 
 impl Error {
     /// Names the file that an error of the system is about.
-    pub(crate) fn at(path: &Path) -> impl FnOnce(io::Error) -> Self {
+    pub fn at(path: &Path) -> impl FnOnce(io::Error) -> Self + use<> {
         let path = path.to_owned();
         |source| Self::File { path, source }
     }
 
     /// Names the file of an error that tells only a place in it.
-    pub(crate) fn within(self, path: Option<&Path>) -> Self {
+    #[must_use]
+    pub fn within(self, path: Option<&Path>) -> Self {
         match (path, self) {
             (
                 Some(path),

@@ -1,7 +1,7 @@
 //! Lines, and columns of CSV.
 
 use proptest::prelude::*;
-use sordino_cli::fpe::{Column, Error, OnError, Table, Transform, transform_csv};
+use sordino_fpe_files::{Column, Error, OnError, Table, Transform, transform_csv};
 
 use crate::{csv, lines, table, transform};
 

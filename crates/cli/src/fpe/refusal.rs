@@ -1,0 +1,49 @@
+//! Values that the format refuses: what to do with them, and how they are told.
+
+use crate::Output;
+use clap::ValueEnum;
+use serde::Serialize;
+use sordino_fpe_files::{Error, OnError};
+use std::io::{self, Write};
+
+/// The choice for a value that the format refuses: go on or stop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum OnRefusal {
+    /// End the run at the first refused value.
+    Stop,
+    /// Report every refused value, leave its record out, and fail at the end.
+    Report,
+    /// Report every refused value and leave its record out.
+    Skip,
+    /// Report every refused value and write its record unchanged: the value stays in clear.
+    Keep,
+}
+
+impl From<OnRefusal> for OnError {
+    fn from(on_refusal: OnRefusal) -> Self {
+        match on_refusal {
+            OnRefusal::Stop => Self::Stop,
+            OnRefusal::Report => Self::Report,
+            OnRefusal::Skip => Self::Skip,
+            OnRefusal::Keep => Self::Keep,
+        }
+    }
+}
+
+/// A refused value that does not end the run, for scripts.
+#[derive(Serialize)]
+struct Refused {
+    refused: String,
+}
+
+/// Names a refused value on standard error.
+pub(super) fn tell(report: Output, error: &Error) {
+    let line = if report.is_json() {
+        let refused = error.to_string();
+        serde_json::to_string(&Refused { refused }).unwrap_or_default()
+    } else {
+        format!("sordino: {error}")
+    };
+    // With standard error closed there is no one left to tell.
+    let _ = writeln!(io::stderr(), "{line}");
+}
