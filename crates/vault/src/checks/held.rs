@@ -100,7 +100,7 @@ impl Held {
     }
 
     /// The sums of squares of how far the sums of a segment's scores are from what they should be, of each group: no more than its
-    /// [`tolerance`](super::tolerance) in an honest reply. `steps` are the scores of the rows; `query` the integers that it was encrypted as,
+    /// [`tolerance`](sordino_index::checks::held::tolerance) in an honest reply. `steps` are the scores of the rows; `query` the integers that it was encrypted as,
     /// of which `q` are the score window, which has `2^bits` steps.
     ///
     /// # Security

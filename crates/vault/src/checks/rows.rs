@@ -71,7 +71,7 @@ impl Checks {
 
     /// The most that a check row's product is away from the sum of its group's: `products` are those of a
     /// segment's rows and check rows with one query, mod P, without pads. No more than the
-    /// [`tolerance`](super::tolerance) if the reply is honest.
+    /// [`tolerance`](sordino_index::checks::tolerance) if the reply is honest.
     ///
     /// # Security
     /// Takes the same steps for all products.
