@@ -1,5 +1,4 @@
-//! Ascending numbers in few bits, as Elias and Fano store them: so many numbers of a known range take as many bits whichever
-//! they are.
+//! Ascending numbers in few bits, as Elias and Fano store them. The bits follow from the count and the range alone.
 //!
 //! Each number's low bits are stored as they are. The rest of number `i` is stored as the place of a one: bit `rest + i`
 //! of a row of bits is set. So the numbers `n_0 <= n_1 <= ..` up to `most`, each cut at `low` bits, take

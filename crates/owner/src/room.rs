@@ -11,7 +11,7 @@ pub(crate) const SEGMENT: usize = 3 * size_of::<f32>();
 /// Bytes beside, for threads and what they work on.
 const BESIDE: usize = 32 << 20;
 
-/// Refuses work that needs so many bytes for each of some coordinates, if they are not to be had. On other systems than Linux it asks
+/// Refuses work that needs `each` bytes for each of some coordinates, if they are not to be had. On other systems than Linux it asks
 /// for the memory alone.
 ///
 /// # Errors

@@ -52,7 +52,7 @@ impl Spec {
         }
     }
 
-    /// The same, with so many results of a search.
+    /// The same, with this number of results of a search.
     #[must_use]
     pub fn k(self, k: usize) -> Self {
         Self { k, ..self }
@@ -70,13 +70,13 @@ impl Spec {
         Self { metric, ..self }
     }
 
-    /// The same, with so many searches of a typical client.
+    /// The same, with this number of searches of a typical client.
     #[must_use]
     pub fn searches(self, searches: u64) -> Self {
         Self { searches, ..self }
     }
 
-    /// The same, with a second look at so many candidates, or none.
+    /// The same, with a second look at this number of candidates, or none.
     #[must_use]
     pub fn second_look(self, second_look: Option<u32>) -> Self {
         Self {

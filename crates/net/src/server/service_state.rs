@@ -237,7 +237,7 @@ impl ServiceState {
     pub(super) fn refused(&self, peer: &Peer, refused: &Rejection) -> Status {
         let reason = refused.reason();
         self.metrics.refused(reason);
-        // The index refuses only what was asked by whoever may, and counts against its rate.
+        // The index refuses only clients that may ask it, and counts these requests against its rate.
         if let Rejection::By(reason) = refused {
             peer.heed(*reason);
         }

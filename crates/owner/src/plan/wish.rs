@@ -22,7 +22,7 @@ pub struct Wish {
 }
 
 impl Wish {
-    /// The same, with so many results of a search.
+    /// The same, with this number of results of a search.
     #[must_use]
     pub fn k(self, k: usize) -> Self {
         Self { k, ..self }
@@ -34,7 +34,7 @@ impl Wish {
         Self { recall, ..self }
     }
 
-    /// The same, with so many searches of a typical client.
+    /// The same, with this number of searches of a typical client.
     #[must_use]
     pub fn queries(self, queries: u64) -> Self {
         Self { queries, ..self }
@@ -46,7 +46,7 @@ impl Wish {
         Self { routing, ..self }
     }
 
-    /// The same, with a second look at so many candidates, or none.
+    /// The same, with a second look at this number of candidates, or none.
     #[must_use]
     pub fn second_look(self, second_look: Option<u32>) -> Self {
         Self {
