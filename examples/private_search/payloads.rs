@@ -1,4 +1,4 @@
-//! Payloads for a client that comes once: nothing of them is downloaded before the first search.
+//! Payloads, fetched in the way for which a client waits the least.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use sordino_search::{Batch, Client, Error, InProcess, Server, Spec};
 use crate::Set;
 use crate::run::{keys, rng};
 
-/// A masked index in which every record carries `len` bytes, and a search of a client that has no hint for them.
+/// A masked index in which every record carries `len` bytes, and a search that brings them.
 pub(crate) fn show(set: &Set, k: usize, len: usize) -> Result<(), Error> {
     let payload = |row: usize| -> Vec<u8> {
         let bytes = (0..len).map(|at| (31 * row + at).to_le_bytes()[0]);
@@ -17,7 +17,7 @@ pub(crate) fn show(set: &Set, k: usize, len: usize) -> Result<(), Error> {
     };
     let payloads = (0..set.base.len()).map(payload).collect();
     let batch = Batch::from(set.base.clone()).with_payloads(payloads)?;
-    let spec = Spec::default().k(k).searches(1);
+    let spec = Spec::default().k(k);
     let (keys, mut rng) = (keys(), rng());
     let index = build::in_memory(&mut rng, &keys, &spec, [Ok(batch)], &mut |_| ())?;
     let server = Server::new(index)?;
@@ -37,10 +37,15 @@ pub(crate) fn show(set: &Set, k: usize, len: usize) -> Result<(), Error> {
     let of_payloads = given.filter(|part| part.kind.name().starts_with("payload"));
     let once: u64 = of_payloads.map(|part| part.len).sum();
     println!(
-        "{}: payloads of {len} B for {} records, fetched by a client that comes once: {right} of {} right; downloaded \
-         before {} (whose they are), then {} up and {} down in one message, {:.2} s",
+        "{}: payloads of {len} B for {} records ({}): {right} of {} right; downloaded \
+         before {}, then {} up and {} down in the last message, {:.3} s",
         set.name,
         set.base.len(),
+        client
+            .manifest()
+            .payloads
+            .as_ref()
+            .map_or("none", |payloads| payloads.fetch.kind().name()),
         found.hits.len(),
         Bytes(once),
         Bytes(up as u64),

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use numpy::PyReadonlyArray2;
 use pyo3::prelude::*;
 use sordino_search::manifest::{Checking, Packing};
-use sordino_search::plan::{Plan, Wish};
+use sordino_search::plan::{Conditions, Plan, Wish};
 use sordino_search::{
     Batch, Disk, Error, Form, IdKind, Kind, Metric, Pins, Routing, Spec, Step, Store,
 };
@@ -102,7 +102,7 @@ impl Settings {
             .k(self.k)
             .ids(ids::kind(py, &self.id_kind)?)
             .metric(metric(py, &self.metric)?)
-            .searches(self.queries)
+            .conditions(Conditions::default().searches(self.queries))
             .second_look(self.second_look)
             .own_readers(self.own_readers)
             .checking(self.checking(py)?))

@@ -121,7 +121,8 @@ fn payloads<'py>(
     let payloads = PyDict::new(py);
     payloads.set_item("form", planned.way.name())?;
     payloads.set_item("fetched", planned.fetched)?;
-    payloads.set_item("capacity", planned.form.capacity())?;
+    payloads.set_item("pages", planned.pages)?;
+    payloads.set_item("page_bytes", planned.form.page_len)?;
     payloads.set_item("bytes_once", planned.cost.once)?;
     payloads.set_item("bytes_up", planned.cost.up)?;
     payloads.set_item("bytes_down", planned.cost.down)?;

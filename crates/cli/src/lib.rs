@@ -20,6 +20,7 @@ pub mod transparency; // logs of versions
 mod atomic_file;
 mod cache;
 mod checks;
+mod delivery; // terms by which the way to payloads is chosen
 mod door;
 mod endpoint;
 mod error;

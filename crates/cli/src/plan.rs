@@ -2,9 +2,10 @@
 
 mod line;
 
+use crate::delivery::{Line, Memory};
 use crate::{Error, Output, checks::Checks, numbers, second_look::Look};
 use clap::Args as ClapArgs;
-use line::{Line, Seconds};
+use line::Seconds;
 use serde::Serialize;
 use sordino_search::plan::{Bytes, Plan, RecordBytes, Retrieval, Row, Speed, Terms, Wish};
 use sordino_search::vectors::{ColumnNames, Reader};
@@ -35,8 +36,8 @@ pub struct Args {
     /// Searches that a client makes in one version of the index.
     #[arg(long, default_value_t = 100)]
     queries: u64,
-    /// Records carry payloads, the longest of so many bytes: `k` of them are fetched after each search.
-    #[arg(long, value_name = "LONGEST")]
+    /// Records carry payloads of so many bytes each, compressed as far as they can be: `k` of them are fetched after each search.
+    #[arg(long, value_name = "BYTES")]
     payload_bytes: Option<usize>,
     /// The way clients check the server's answers, in masked and open mode.
     #[arg(long, value_enum, default_value = "sums")]
@@ -61,6 +62,9 @@ pub struct Args {
     /// recommend the mode that takes the least time; without it, the one that moves the fewest bytes.
     #[arg(long, value_name = "RATE")]
     line: Option<Line>,
+    /// The most memory of the server that payloads may take, such as 8GB.
+    #[arg(long, value_name = "BYTES", default_value_t = Memory::MOST)]
+    max_memory: Memory,
     /// Measure how fast this machine is, in about a second, instead of taking that of a Zen 5.
     #[arg(long)]
     measure: bool,
@@ -93,7 +97,9 @@ struct Planned {
 struct Payloads {
     form: &'static str,
     fetched: usize,
-    capacity: usize,
+    /// Pages that hold all payloads, and the bytes of one.
+    pages: usize,
+    page_bytes: u32,
     bytes_once: u64,
     bytes_up: u64,
     bytes_down: u64,
@@ -135,7 +141,12 @@ pub fn run(args: &Args, output: Output) -> Result<(), Error> {
         .recall(args.recall)
         .queries(args.queries)
         .second_look(args.look.candidates)
-        .checking(args.checks.into());
+        .checking(args.checks.into())
+        .memory(args.max_memory.bytes());
+    let wish = match args.line {
+        Some(line) => wish.line(line.rate()),
+        None => wish,
+    };
     let mut plan = Plan::new(n, dim, wish)?.with_beside(RecordBytes {
         id: args.id_bytes,
         attributes: args.attribute_bytes,
@@ -260,7 +271,8 @@ fn payloads(planned: &Retrieval, speed: &Speed) -> Payloads {
     Payloads {
         form: planned.way.name(),
         fetched: planned.fetched,
-        capacity: planned.form.capacity(),
+        pages: planned.pages,
+        page_bytes: planned.form.page_len,
         bytes_once: planned.cost.once,
         bytes_up: planned.cost.up,
         bytes_down: planned.cost.down,

@@ -135,7 +135,7 @@ impl Manifest {
     pub fn has_payloads(&self) -> bool {
         self.payloads
             .as_ref()
-            .is_some_and(|payloads| payloads.form.class.is_some())
+            .is_some_and(|payloads| payloads.form.payloads)
     }
 
     /// The second look of searches, if they have one.

@@ -6,7 +6,7 @@
 use sordino_index::IdKind;
 use sordino_index::code::Codec;
 use sordino_index::manifest::{Checking, Grid, Mode, Packing, Routing, SecretPacking};
-use sordino_index::payload::{Class, SlotForm};
+use sordino_index::payload::PageForm;
 use sordino_vectors::Metric;
 
 use crate::plan::Candidate;
@@ -51,7 +51,7 @@ impl Binding {
             Content::Masked => binding.word(1),
             Content::Chunks(codec) => binding.word(2).word(codec.bits() as u64),
             Content::Base(candidate) => binding.word(3).candidate(candidate),
-            Content::Payloads(form) => binding.word(4).slots(form),
+            Content::Payloads(form) => binding.word(4).pages(form),
             Content::Deleted => binding.word(5),
             Content::Routed(grid) => binding.word(6).grid(grid),
             Content::Readers => binding.word(7),
@@ -78,10 +78,10 @@ impl Binding {
             .word(routing)
     }
 
-    fn slots(self, form: &SlotForm) -> Self {
+    fn pages(self, form: &PageForm) -> Self {
         let width = form.look.map_or(0, |look| look.width);
-        let class = form.class.map_or(0, Class::log2);
-        self.word(class.into()).word(width.into())
+        let sized = self.word(form.page_len.into());
+        sized.word(form.payloads.into()).word(width.into())
     }
 
     fn grid(self, grid: &Grid) -> Self {
@@ -127,7 +127,7 @@ pub(crate) enum Content<'a> {
     Masked,
     Chunks(Codec),
     Base(&'a Candidate),
-    Payloads(SlotForm),
+    Payloads(PageForm),
     Deleted,
     Routed(&'a Grid),
     Readers,
@@ -269,13 +269,19 @@ mod tests {
                 width,
             };
             let forms = [
-                (Some(Class::MIN), None),
-                (Some(Class::MAX), None),
-                (Some(Class::MAX), Some(look(4))),
-                (None, Some(look(4))),
-                (None, Some(look(5))),
+                (16, true, None),
+                (1024, true, None),
+                (1024, true, Some(look(4))),
+                (1024, false, Some(look(4))),
+                (1024, false, Some(look(5))),
             ];
-            let forms = forms.map(|(class, look)| Content::Payloads(SlotForm { class, look }));
+            let forms = forms.map(|(page_len, payloads, look)| {
+                Content::Payloads(PageForm {
+                    page_len,
+                    payloads,
+                    look,
+                })
+            });
             let rest = [
                 Content::Open,
                 Content::Masked,

@@ -1,106 +1,216 @@
-//! Writing payloads.
+//! Writing payloads: compressed, laid into pages, sealed.
 
 use rand_core::CryptoRng;
 use rayon::prelude::*;
 use sordino_index::Error;
 use sordino_index::digest::{self, Coded};
-use sordino_index::payload::{Class, Fetch, Payloads, Slot, SlotForm, SlotGroup};
+use sordino_index::look::SecondLook;
+use sordino_index::payload::{Carried, Fetch, MOST_PAYLOAD, PageForm, PageGroup, Payloads};
 use sordino_pir::{Database, Seed, simple};
 use sordino_vault::content_key::ContentKey;
 use sordino_vault::contents::joined;
-use sordino_vault::numbers::Numbers;
+use sordino_vault::numbers::{self, Numbers};
+use sordino_vault::page_list::PageList;
 use sordino_vault::purpose::Purpose;
 use sordino_vectors::u32_of;
 
 use crate::binding::Content;
-use crate::plan::Way;
+use crate::compression::Compression;
+use crate::pages::{self, Laid};
+use crate::plan::{Conditions, Way};
 use crate::segment::{SegmentWriter, bound};
 
 /// Payloads as they are stored, with their hint and their records' places.
 pub(crate) struct WrittenPayloads {
     pub(crate) payloads: Payloads,
-    pub(crate) records: Vec<u8>,
+    pub(crate) content: Vec<u8>,
     pub(crate) places: Vec<u8>,
     pub(crate) hint: Option<Vec<u8>>,
 }
 
-/// Slots under one content key: one for each of `places`, and in their order.
-pub(crate) struct Slots {
+/// What records under one content key carry: one for each of `places`, and in their order.
+pub(crate) struct Group {
     pub(crate) number: u32,
     pub(crate) key: ContentKey,
     pub(crate) places: Numbers,
-    pub(crate) slots: Vec<Slot>,
+    pub(crate) carried: Vec<Carried>,
+}
+
+/// What all records carry, and how it is to be fetched.
+pub(crate) struct Contents {
+    pub(crate) groups: Vec<Group>,
+    /// True of an index with readers of its own.
+    pub(crate) own: bool,
+    /// True if records have payloads.
+    pub(crate) payloads: bool,
+    pub(crate) look: Option<SecondLook>,
+    /// Results of a search.
+    pub(crate) k: usize,
+    pub(crate) conditions: Conditions,
+}
+
+/// Records under one content key, as they lie in pages.
+struct Encoded {
+    number: u32,
+    key: ContentKey,
+    places: Numbers,
+    dictionary: Vec<u8>,
+    records: Vec<Vec<u8>>,
+}
+
+impl Encoded {
+    fn new(group: Group, payloads: bool) -> Result<Self, Error> {
+        let Group {
+            number,
+            key,
+            places,
+            carried,
+        } = group;
+        assert_eq!(places.len(), carried.len(), "something for each record");
+        let mut dictionary = Vec::new();
+        let mut bodies = Vec::new();
+        if payloads {
+            let plain: Vec<&[u8]> = carried.iter().map(|it| &it.payload[..]).collect();
+            let compression = Compression::new(&plain)?;
+            bodies = compression.compress(&plain)?;
+            dictionary = compression.dictionary;
+        }
+        let mut bodies = bodies.into_iter();
+        let records = carried.into_iter().map(|it| {
+            let mut record = it.exact;
+            if let Some((body, compressed)) = bodies.next() {
+                numbers::varint(
+                    (body.len() as u64) << 1 | u64::from(compressed),
+                    &mut record,
+                );
+                record.extend(body);
+            }
+            record
+        });
+        Ok(Self {
+            number,
+            key,
+            places,
+            dictionary,
+            records: records.collect(),
+        })
+    }
+
+    fn lens(&self) -> impl Iterator<Item = usize> {
+        self.records.iter().map(Vec::len)
+    }
 }
 
 impl SegmentWriter<'_> {
-    /// Writes slots by content key, of an index with readers of its own or without, in the cheapest way to fetch those of
-    /// a search of `k` results in so many searches.
+    /// Writes what records carry by content key, of an index with readers of its own or without, in the way and in pages of
+    /// the length for which a client waits the least.
     ///
     /// # Errors
-    /// [`Error::Payload`] if a payload is longer than the class, or the PIR's own.
+    /// [`Error::Payload`] if a payload is longer than the longest that there may be, or the PIR's own.
     pub(crate) fn payloads<R: CryptoRng + ?Sized>(
         &self,
         rng: &mut R,
-        (mut groups, own): (Vec<Slots>, bool),
-        form: SlotForm,
-        (k, searches): (usize, u64),
+        contents: Contents,
     ) -> Result<WrittenPayloads, Error> {
-        let most = form.class.map_or(0, Class::capacity);
-        let mut all = groups.iter().flat_map(|group| &group.slots);
-        if let Some(long) = all.find(|slot| slot.payload.len() > most) {
+        let Contents {
+            groups,
+            own,
+            payloads,
+            look,
+            k,
+            conditions,
+        } = contents;
+        let mut all = groups.iter().flat_map(|group| &group.carried);
+        if let Some(long) = all.find(|it| it.payload.len() > MOST_PAYLOAD) {
             return Err(Error::Payload {
                 found: long.payload.len(),
-                most,
+                most: MOST_PAYLOAD,
             });
         }
-        let slots: usize = groups.iter().map(|group| group.slots.len()).sum();
-        let (mut written, codes) = self.named(rng, (&groups, own), form);
-        let shape = form.shape();
-        // Slots may be a megabyte each: they are sealed where they stay, and contents are let go of before their copy in a
-        // database is made.
-        let len = form.sealed_len();
-        let mut records = vec![0; slots * len];
-        let (mut rest, mut first) = (&mut records[..], 0);
-        for group in &mut groups {
-            assert_eq!(
-                group.places.len(),
-                group.slots.len(),
-                "a slot for each record"
-            );
-            let n = u32_of(group.slots.len());
-            let key = &group.key;
-            let (order, seal) = (key.payload_order(&written, n), key.payload_seal(&written));
-            let (own, after) = rest.split_at_mut(group.slots.len() * len);
-            (0..n)
-                .into_par_iter()
-                .zip(own.par_chunks_exact_mut(len))
-                .for_each(|(slot, sealed)| {
-                    let Slot { exact, payload } = &group.slots[order.row(slot) as usize];
-                    let plain = form.fill(exact, payload);
-                    sealed.copy_from_slice(&seal.seal(first + slot, &shape, &plain));
+        let groups = groups
+            .into_iter()
+            .map(|group| Encoded::new(group, payloads));
+        let groups: Vec<Encoded> = groups.collect::<Result<_, _>>()?;
+        let lens: Vec<Vec<usize>> = groups.iter().map(|group| group.lens().collect()).collect();
+        let of_length = |page_len| PageForm {
+            page_len,
+            payloads,
+            look,
+        };
+        let records = of_length(0).records(k);
+        let longest = lens.iter().flatten().copied().max().unwrap_or(0);
+        let choice = pages::best(rng, &lens, records, (look, &conditions));
+        let form = of_length(
+            choice
+                .ok_or(Error::Payload {
+                    found: longest,
+                    most: MOST_PAYLOAD,
+                })?
+                .len,
+        );
+        let mut written = self.named(rng, &groups, own, form);
+        let laid: Vec<(Laid, Vec<u32>)> = groups
+            .iter()
+            .map(|group| {
+                let order = group
+                    .key
+                    .payload_order(&written, u32_of(group.records.len()));
+                let order = (0..u32_of(group.records.len())).map(|at| order.row(at));
+                let order: Vec<u32> = order.collect();
+                let lens = order.iter().map(|&row| group.records[row as usize].len());
+                let lens: Vec<usize> = lens.collect();
+                (Laid::stepped(&lens, &form), order)
+            })
+            .collect();
+        let counts: Vec<u32> = laid
+            .iter()
+            .flat_map(|(laid, _)| laid.counts.iter().copied())
+            .collect();
+        written.records = u32_of(counts.len());
+        written.pages = laid.iter().map(|(laid, _)| laid.pages).sum();
+        written.fetched = pages::fetched(rng, &counts, records).min(pages::most_fetched(records));
+        written.longest = counts.iter().copied().max().unwrap_or(1);
+        if own {
+            let groups = groups
+                .iter()
+                .zip(&laid)
+                .map(|(group, (laid, _))| PageGroup {
+                    key: group.number,
+                    records: u32_of(group.records.len()),
+                    pages: laid.pages,
                 });
-            drop(std::mem::take(&mut group.slots));
-            (rest, first) = (after, first + n);
+            written.groups = groups.collect();
         }
-        let sealed = groups.iter().zip(codes).map(|(group, code)| {
-            let writer = self.under(group.number, group.key.clone());
-            writer.sealed(Purpose::Ids, &written.id, code)
+        let lists = groups.iter().zip(&laid).map(|(group, (laid, _))| {
+            let list = PageList {
+                places: group.places.clone(),
+                starts: laid.starts.clone(),
+                dictionary: group.dictionary.clone(),
+            };
+            let seal = group.key.seal(Purpose::Ids, &written.id, self.version());
+            seal.seal(0, &[], &list.to_bytes(&form, laid.pages))
         });
-        let sealed_places = joined(sealed.collect(), own);
-        written.records = digest::of(&records);
-        written.places = Coded::of(&sealed_places);
+        let places = joined(lists.collect(), own);
+        let content = sealed(&written, &form, groups, laid);
+        written.content = digest::of(&content);
+        written.places = Coded::of(&places);
 
         let mut hint = None;
-        match Way::cheapest((slots, form), k, searches)? {
-            Way::Download => {}
-            // Drawn behind the records, which are sealed: nobody can fit them to it.
-            Way::Hintless(_) => {
+        let sizes = (
+            written.pages as usize,
+            form.sealed_len(),
+            written.fetched as usize,
+        );
+        match conditions.quickest(sizes, look.is_some()) {
+            None | Some((Way::Download, _)) => {}
+            // Drawn behind the pages, which are sealed: nobody can fit them to it.
+            Some((Way::Hintless(_), _)) => {
                 let seed = Seed::random(rng).0;
                 written.fetch = Fetch::Hintless { seed };
             }
-            Way::Simple(params) => {
+            Some((Way::Simple(params), _)) => {
                 let seed = Seed::random(rng);
-                let database = Database::from_slice(&params, &records)?;
+                let database = Database::from_slice(&params, &content)?;
                 let (_, made) = simple::Server::setup(database, &params, &seed)?;
                 let made = made.to_bytes();
                 written.fetch = Fetch::Pir {
@@ -113,41 +223,68 @@ impl SegmentWriter<'_> {
         }
         Ok(WrittenPayloads {
             payloads: written,
-            records,
-            places: sealed_places,
+            content,
+            places,
             hint,
         })
     }
 
-    /// Payloads by an id that is bound to all of their content, and the codes of places.
+    /// Payloads by an id that is bound to all of their content.
     fn named<R: CryptoRng + ?Sized>(
         &self,
         rng: &mut R,
-        (groups, own): (&[Slots], bool),
-        form: SlotForm,
-    ) -> (Payloads, Vec<Vec<u8>>) {
+        groups: &[Encoded],
+        own: bool,
+        form: PageForm,
+    ) -> Payloads {
         let codes = groups.iter().map(|group| {
             let mut code = Vec::new();
             group.places.write(&mut code);
             code
         });
         let codes: Vec<Vec<u8>> = codes.collect();
-        let slots = groups.iter().flat_map(|group| &group.slots);
-        let words = slots.flat_map(|slot| words(&slot.exact).chain(words(&slot.payload)));
+        let contents = groups.iter().flat_map(|group| {
+            let records = group.records.iter().map(Vec::as_slice);
+            std::iter::once(&group.dictionary[..]).chain(records)
+        });
         let numbers = groups.iter().map(|group| group.number);
         let bound = bound(numbers.zip(&codes), own);
+        let words = contents.flat_map(words);
         let id = self.id(rng, &Content::Payloads(form), &bound, words);
-        let slots: usize = groups.iter().map(|group| group.slots.len()).sum();
-        let mut payloads = Payloads::new(id, self.version(), u32_of(slots), form);
-        if own {
-            let groups = groups.iter().map(|group| SlotGroup {
-                key: group.number,
-                slots: u32_of(group.slots.len()),
-            });
-            payloads.groups = groups.collect();
-        }
-        (payloads, codes)
+        Payloads::new(id, self.version(), form, 0)
     }
+}
+
+/// All pages, sealed, one after the other.
+fn sealed(
+    payloads: &Payloads,
+    form: &PageForm,
+    groups: Vec<Encoded>,
+    laid: Vec<(Laid, Vec<u32>)>,
+) -> Vec<u8> {
+    let (len, sealed_len, shape) = (form.page_len as usize, form.sealed_len(), form.shape());
+    let mut content = vec![0; payloads.pages as usize * sealed_len];
+    let (mut rest, mut first) = (&mut content[..], 0);
+    for (group, (laid, order)) in groups.into_iter().zip(laid) {
+        let mut plain = vec![0; laid.pages as usize * len];
+        for (&row, &start) in order.iter().zip(&laid.starts) {
+            let record = &group.records[row as usize];
+            let start = usize::try_from(start).expect("pages in memory");
+            plain[start..start + record.len()].copy_from_slice(record);
+        }
+        drop(group.records);
+        let seal = group.key.payload_seal(payloads);
+        let (own, after) = rest.split_at_mut(laid.pages as usize * sealed_len);
+        (first..first + laid.pages)
+            .into_par_iter()
+            .zip(own.par_chunks_exact_mut(sealed_len))
+            .zip(plain.par_chunks_exact(len))
+            .for_each(|((page, sealed), plain)| {
+                sealed.copy_from_slice(&seal.seal(page, &shape, plain));
+            });
+        (rest, first) = (after, first + laid.pages);
+    }
+    content
 }
 
 /// Bytes as words, their number before them.

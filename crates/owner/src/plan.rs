@@ -9,7 +9,6 @@ use sordino_index::bucket::Layout;
 use sordino_index::code::Codec;
 use sordino_index::columns::Rows;
 use sordino_index::manifest::{CHUNK, MAX_DIM, MAX_K};
-use sordino_index::payload::{Class, SlotForm};
 use sordino_index::wire::message_len;
 use sordino_vectors::metric::Metric;
 use sordino_vectors::u32_of;
@@ -34,7 +33,7 @@ pub use record_bytes::RecordBytes;
 pub(crate) use record_bytes::SEGMENT;
 pub use refusal::Refusal;
 pub(crate) use retrieval::second_look;
-pub use retrieval::{Retrieval, Way};
+pub use retrieval::{Conditions, Retrieval, Way};
 pub use routed::{Grouping, Most, Once};
 pub(crate) use routed::{best as best_cut, cost as routed_cost, divisors};
 pub(crate) use scoring::cheapest as cheapest_scoring;
@@ -113,18 +112,17 @@ impl Plan {
         })
     }
 
-    /// The plan for records with payloads, the longest of which has so many bytes. They are fetched
-    /// in the same way in every mode: as many as a search has results, after it.
+    /// The plan for records with payloads of so many bytes each, compressed as far as they can be. They are fetched
+    /// in the same way in every mode: those of as many records as a search has results, after it.
     ///
     /// # Errors
     /// [`Error::Payload`] if that is too long.
-    pub fn with_payloads(self, longest: usize) -> Result<Self, Error> {
-        let class = Class::of(longest)?;
-        let form = SlotForm::of_payloads(class);
-        let payloads = Retrieval::new(self.n, self.wish.k, form, self.wish.queries)?;
+    pub fn with_payloads(self, len: usize) -> Result<Self, Error> {
+        let (sizes, conditions) = ((self.n, self.wish.k), self.wish.conditions());
+        let payloads = Retrieval::new(sizes, (Some(len), None), &conditions)?;
         Ok(Self {
             payloads: Some(payloads),
-            look: Retrieval::of_look(self.n, self.dim, Some(class), &self.wish)?,
+            look: Retrieval::of_look(self.n, self.dim, Some(len), &self.wish)?,
             ..self
         })
     }

@@ -7,7 +7,7 @@ use sordino_vault::attributes::Attributes;
 use sordino_vectors::Vectors;
 use sordino_vectors::metric::Metric;
 
-use crate::plan::{Wish, second_look};
+use crate::plan::{Conditions, Wish, second_look};
 
 /// The packing of what is added to a routed index: it is little, and each search sends a query for it too. Of 128
 /// dimensions that has 24 KB, with eight coordinates in a polynomial it would have 197 KB; the hint takes 152 bytes for
@@ -25,12 +25,10 @@ pub struct Spec {
     pub ids: IdKind,
     /// The measure of nearness.
     pub metric: Metric,
-    /// Searches that a typical client makes in one version of the index, by which payloads are fetched in the way with
-    /// the fewest bytes: for one that comes once, nothing is downloaded beforehand.
-    pub searches: u64,
+    /// The terms by which the way to payloads is chosen: that for which a client waits the least in all of its searches.
+    pub conditions: Conditions,
     /// Candidates that each search fetches, `k` to 64, and ranks by their exact vectors: a second look, in masked, open and
-    /// routed mode. Its slots hold payloads too, and are fetched without a hint; downloaded once where all of them have fewer
-    /// bytes than that, and by PIR with a hint where a server would need more than 16 GiB of memory for it.
+    /// routed mode. They lie in the pages of payloads, for a client that comes once.
     pub second_look: Option<u32>,
     /// The way in which clients check scores: in masked and open mode [`Checking::Exact`] or, as in routed mode, [`Checking::Sums`]; in open mode it
     /// may be [`Checking::None`]. The other modes have no scores, and ignore it. Exact checks are not for an index with readers of its own.
@@ -70,10 +68,10 @@ impl Spec {
         Self { metric, ..self }
     }
 
-    /// The same, with this number of searches of a typical client.
+    /// The same, with the way to payloads chosen by these terms.
     #[must_use]
-    pub fn searches(self, searches: u64) -> Self {
-        Self { searches, ..self }
+    pub fn conditions(self, conditions: Conditions) -> Self {
+        Self { conditions, ..self }
     }
 
     /// The same, with a second look at this number of candidates, or none.
@@ -230,7 +228,7 @@ impl Default for Spec {
             k: 10,
             ids: IdKind::Number,
             metric: Metric::Cosine,
-            searches: 100,
+            conditions: Conditions::default(),
             second_look: None,
             checking: Checking::Sums,
             own_readers: false,
@@ -273,7 +271,7 @@ impl Batch {
         })
     }
 
-    /// The same records with payloads, one for each, of at most [`Class::MAX`](sordino_index::payload::Class::MAX)'s capacity.
+    /// The same records with payloads, one for each, of at most [`MOST_PAYLOAD`](sordino_index::payload::MOST_PAYLOAD) bytes.
     ///
     /// # Errors
     /// [`Error::PayloadCount`] if there are not as many payloads as vectors.

@@ -307,14 +307,16 @@ impl Client {
             .latch
             .checked(results)
             .map_err(|Wrong| Error::BadReply);
-        let (hits, payloads) = round.latch.outcome(results)?;
-        let named = hits.iter().map(|hit| Hit {
+        let (hits, carried) = round.latch.outcome(results)?;
+        let truncated = |at: usize| carried.get(at).is_some_and(|it| it.truncated);
+        let named = hits.iter().enumerate().map(|(at, hit)| Hit {
             id: self.records.id(hit.id),
             score: hit.score,
+            truncated: truncated(at),
         });
         Ok(Found {
             hits: named.collect(),
-            payloads,
+            payloads: carried.into_iter().map(|it| it.payload).collect(),
             stages,
         })
     }

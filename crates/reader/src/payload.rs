@@ -1,4 +1,4 @@
-//! The slots of what a search found, with payloads and exact vectors: always as many, in one message.
+//! The pages of what a search found, with payloads and exact vectors: always as many, in one message.
 
 use std::sync::Arc;
 
@@ -6,13 +6,14 @@ use rand_core::CryptoRng;
 use sordino_index::Error;
 use sordino_index::look;
 use sordino_index::manifest::Manifest;
-use sordino_index::payload::{Fetch, Payloads, Slot, SlotForm};
+use sordino_index::payload::{Carried, Extent, Fetch, PageForm, Payloads};
 use sordino_index::wire::Message;
 use sordino_pir::{Seed, hintless, simple};
 use sordino_vault::contents::ContentKeys;
 use sordino_vault::frame::{Frame, FrameQuery};
 use sordino_vault::opener::Opener;
 use sordino_vectors::recall::Scored;
+use sordino_vectors::u32_of;
 
 use crate::download::Download;
 use crate::pir_session::Sessions;
@@ -21,24 +22,28 @@ use crate::round::Round;
 use crate::transport::Transport;
 use crate::verdict::{Verdict, Wrong};
 
-/// The slots of one version, or the way to them.
+/// The pages of one version, or the way to them.
 pub(crate) struct Client {
     opener: Opener,
-    form: SlotForm,
-    /// Slots of a request.
-    pub(crate) fetched: usize,
+    form: PageForm,
+    /// Pages of a request.
+    fetched: usize,
+    /// Records of a search.
+    pub(crate) records: usize,
+    /// Pages that the longest record touches.
+    longest: usize,
     source: Source,
 }
 
 enum Source {
-    /// All sealed slots.
-    Here { records: Vec<u8>, slot_len: usize },
+    /// All sealed pages.
+    Here { content: Vec<u8>, page_len: usize },
     /// The server.
     There(Retrieval),
 }
 
 impl Client {
-    /// A client of the manifest's slots, if it has any.
+    /// A client of the manifest's payloads, if it has any.
     pub(crate) fn new(
         manifest: &Manifest,
         keys: &ContentKeys,
@@ -50,39 +55,40 @@ impl Client {
         };
         let places = download.take(&payloads.places.digest)?;
         let opener = Opener::new(manifest, payloads, keys, &places)?;
-        let k = manifest.k as usize;
         Ok(Some(Self {
             opener,
             form: payloads.form,
-            fetched: payloads.form.fetched(k),
-            source: Source::new(payloads, k, sessions, download)?,
+            fetched: payloads.fetched as usize,
+            records: payloads.form.records(manifest.k as usize),
+            longest: payloads.longest as usize,
+            source: Source::new(payloads, sessions, download)?,
         }))
     }
 
     /// Candidates of a search, if it takes a second look at them.
     pub(crate) fn candidates(&self) -> Option<usize> {
-        self.form.look.map(|_| self.fetched)
+        self.form.look.map(|_| self.records)
     }
 
     /// True if records have payloads.
     pub(crate) fn has_payloads(&self) -> bool {
-        self.form.class.is_some()
+        self.form.payloads
     }
 
-    /// The slots of `hits`, in their order. The server sees as many queries whatever was found, also
+    /// What `hits` carry, in their order. The server sees as many queries whatever was found, also
     /// where nothing was because an earlier reply was wrong.
     ///
     /// # Errors
-    /// The transport's. A slot that is not the owner's is [`Wrong`].
+    /// The transport's. A page that is not the owner's is [`Wrong`].
     pub(crate) fn fetch<R: CryptoRng + ?Sized>(
         &self,
         round: &mut Round<'_, R, impl Transport>,
         hits: &[Scored],
-    ) -> Result<Verdict<Vec<Slot>>, Error> {
+    ) -> Result<Verdict<Vec<Carried>>, Error> {
         let places: Vec<Option<u32>> = hits.iter().map(|hit| Some(hit.id)).collect();
         let read = self.read(round, &places)?;
         Ok(read.and_then(|read| {
-            let found = read.into_iter().map(|slot| slot.ok_or(Wrong));
+            let found = read.into_iter().map(|it| it.ok_or(Wrong));
             found.collect()
         }))
     }
@@ -96,62 +102,138 @@ impl Client {
         round: &mut Round<'_, R, impl Transport>,
         (frame, asked): (&Frame, &FrameQuery),
         candidates: &[Scored],
-    ) -> Result<Verdict<Vec<(Scored, Slot)>>, Error> {
-        let slots = self.fetch(round, candidates)?;
-        Ok(slots.and_then(|slots| {
-            let exact = candidates.iter().zip(slots).map(|(candidate, slot)| {
-                let (base, residual) = look::residual(&slot.exact).ok_or(Wrong)?;
+    ) -> Result<Verdict<Vec<(Scored, Carried)>>, Error> {
+        let all = self.fetch(round, candidates)?;
+        Ok(all.and_then(|all| {
+            let exact = candidates.iter().zip(all).map(|(candidate, carried)| {
+                let (base, residual) = look::residual(&carried.exact).ok_or(Wrong)?;
                 let score = frame.exact_key(asked, base, &residual);
                 let id = candidate.id;
-                Ok((Scored { id, score }, slot))
+                Ok((Scored { id, score }, carried))
             });
             exact.collect()
         }))
     }
 
-    /// The slots of the records in at most as many places as a search fetches, `None` where there is none. The server
-    /// sees what a search sends.
+    /// What the records in at most as many places as a search has records carry, `None` where there is none, shortened where
+    /// a search has not enough pages. The server sees what a search sends.
     ///
     /// # Errors
     /// Those of [`fetch`](Self::fetch).
-    pub(crate) fn read<R: CryptoRng + ?Sized>(
+    fn read<R: CryptoRng + ?Sized>(
         &self,
         round: &mut Round<'_, R, impl Transport>,
         places: &[Option<u32>],
-    ) -> Result<Verdict<Vec<Option<Slot>>>, Error> {
-        // A slot is looked up and asked for in the place of every one that is not needed: before the request nothing takes
+    ) -> Result<Verdict<Vec<Option<Carried>>>, Error> {
+        // A record is looked up in the place of every one that is not there: before the request nothing takes
         // longer where there are more places.
-        let slots = self.opener.slots(&padded(places, self.fetched));
+        let extents = self.opener.extents(&padded(places, self.records));
+        let shares = shares(&extents, self.fetched);
+        let wanted = extents.iter().zip(&shares);
+        let wanted = wanted.flat_map(|(extent, &share)| {
+            let first = extent.map_or(0, |extent| extent.page);
+            (0..share).map(move |at| extent.map(|_| first + at))
+        });
+        let read = self.pages(round, &padded_pages(wanted, self.fetched))?;
+        Ok(read.and_then(|pages| {
+            let mut rest = &pages[..];
+            let carried = extents.iter().zip(&shares).map(|(extent, &share)| {
+                let (own, after) = rest.split_at(share as usize);
+                rest = after;
+                self.carried(extent.as_ref(), &own.concat())
+            });
+            carried.take(places.len()).collect()
+        }))
+    }
+
+    /// What the records in these places carry, whole. The server sees as many requests as their number and the longest record of
+    /// all need.
+    ///
+    /// # Errors
+    /// Those of [`fetch`](Self::fetch).
+    pub(crate) fn read_whole<R: CryptoRng + ?Sized>(
+        &self,
+        round: &mut Round<'_, R, impl Transport>,
+        places: &[Option<u32>],
+    ) -> Result<Verdict<Vec<Option<Carried>>>, Error> {
+        // After a wrong reply, too, all messages are sent: where they ended would tell which records were wanted.
+        let mut read = Vec::new();
+        if self.longest == 1 {
+            for some in places.chunks(self.records) {
+                let some = round.step(|round| self.read(round, some))?;
+                read.push(round.latch.checked(some));
+            }
+        } else {
+            for place in places {
+                read.push(self.read_long(round, *place)?.map(|carried| vec![carried]));
+            }
+        }
+        let read: Verdict<Vec<Vec<_>>> = read.into_iter().collect();
+        Ok(read.map(|read| read.into_iter().flatten().collect()))
+    }
+
+    /// What the record in this place carries, by as many requests as the longest of all needs.
+    fn read_long<R: CryptoRng + ?Sized>(
+        &self,
+        round: &mut Round<'_, R, impl Transport>,
+        place: Option<u32>,
+    ) -> Result<Verdict<Option<Carried>>, Error> {
+        let extent = self.opener.extents(&[place])[0];
+        let (first, count) = extent.map_or((0, 0), |it| (it.page, it.count as usize));
+        let mut read = Vec::new();
+        for from in (0..self.longest).step_by(self.fetched) {
+            let wanted =
+                (from..from + self.fetched).map(|at| (at < count).then(|| first + u32_of(at)));
+            let wanted: Vec<Option<u32>> = wanted.collect();
+            let pages = round.step(|round| self.pages(round, &wanted))?;
+            read.push(round.latch.checked(pages));
+        }
+        let read: Verdict<Vec<Vec<Vec<u8>>>> = read.into_iter().collect();
+        Ok(read.and_then(|pages| {
+            let pages = pages.into_iter().flatten().take(count);
+            self.carried(extent.as_ref(), &pages.collect::<Vec<_>>().concat())
+        }))
+    }
+
+    /// What the record in an extent carries, of its first pages; none where there is no record.
+    fn carried(&self, extent: Option<&Extent>, pages: &[u8]) -> Verdict<Option<Carried>> {
+        let carried = extent.map(|extent| self.opener.carried(extent, pages).ok_or(Wrong));
+        carried.transpose()
+    }
+
+    /// The contents of these pages, as many as a request has.
+    fn pages<R: CryptoRng + ?Sized>(
+        &self,
+        round: &mut Round<'_, R, impl Transport>,
+        wanted: &[Option<u32>],
+    ) -> Result<Verdict<Vec<Vec<u8>>>, Error> {
         let filler = self.opener.filler();
-        let fetched = |slot: Option<u32>| slot.or(filler).unwrap_or(0);
-        let asked = slots.iter().map(|slot| fetched(*slot) as usize);
-        let asked: Vec<usize> = asked.collect();
+        let pages = wanted.iter().map(|page| page.or(filler).unwrap_or(0));
+        let pages: Vec<u32> = pages.collect();
+        let asked: Vec<usize> = pages.iter().map(|&page| page as usize).collect();
         let sealed = match &self.source {
-            Source::Here { records, slot_len } => {
-                let slots = asked.iter().map(|&slot| {
-                    let sealed = records.chunks_exact(*slot_len).nth(slot);
+            Source::Here { content, page_len } => {
+                let pages = asked.iter().map(|&page| {
+                    let sealed = content.chunks_exact(*page_len).nth(page);
                     sealed.unwrap_or_default().to_vec()
                 });
-                Ok(slots.collect())
+                Ok(pages.collect())
             }
             Source::There(retrieval) => retrieval.fetch(round, Message::FetchPayloads, &asked)?,
         };
         // All are opened, also where none was wanted: a message that follows does not tell by its time how many were.
         Ok(sealed.and_then(|sealed: Vec<Vec<u8>>| {
-            let opened = slots.iter().zip(&sealed).map(|(slot, sealed)| {
-                let content = self.opener.open(fetched(*slot), sealed);
-                // A reader without a key of any slot opens none.
-                if filler.is_none() {
-                    return Ok(None);
+            let opened = pages.iter().zip(&sealed).map(|(&page, sealed)| {
+                let content = self.opener.open(page, sealed);
+                // A reader without a key of any page opens none.
+                match filler {
+                    None => Ok(Vec::new()),
+                    Some(_) => content.ok_or(Wrong),
                 }
-                let content = content.ok_or(Wrong)?;
-                Ok(slot.map(|_| content))
             });
             // All are opened before any error is looked at.
             let opened: Vec<Verdict<_>> = opened.collect();
-            let mut opened = opened.into_iter().collect::<Verdict<Vec<_>>>()?;
-            opened.truncate(places.len());
-            Ok(opened)
+            opened.into_iter().collect()
         }))
     }
 }
@@ -162,14 +244,33 @@ fn padded(places: &[Option<u32>], count: usize) -> Vec<Option<u32>> {
     places.iter().copied().chain(rest).take(count).collect()
 }
 
+/// Pages filled up to so many.
+fn padded_pages(pages: impl Iterator<Item = Option<u32>>, count: usize) -> Vec<Option<u32>> {
+    pages.chain(std::iter::repeat(None)).take(count).collect()
+}
+
+/// The pages that are fetched for each record, `fetched` in all: the first of every one, and more of those that come first.
+///
+/// # Security
+/// The same instructions run wherever records lie, and however long they are.
+fn shares(extents: &[Option<Extent>], fetched: usize) -> Vec<u32> {
+    let mut left = u32_of(fetched.saturating_sub(extents.len()));
+    let shares = extents.iter().map(|extent| {
+        let more = extent.map_or(1, |extent| extent.count) - 1;
+        let more = more.min(left);
+        left -= more;
+        1 + more
+    });
+    shares.collect()
+}
+
 impl Source {
     fn new(
         payloads: &Payloads,
-        k: usize,
         sessions: &Arc<Sessions>,
         download: &mut Download,
     ) -> Result<Self, Error> {
-        let (simple, hintless) = (payloads.pir_params()?, payloads.hintless_params(k)?);
+        let (simple, hintless) = (payloads.pir_params()?, payloads.hintless_params()?);
         Ok(match (&payloads.fetch, simple, hintless) {
             (Fetch::Pir { seed, hint, .. }, Some(params), _) => {
                 let hint = simple::Hint::from_bytes(&params, &download.take(hint)?)?;
@@ -181,8 +282,8 @@ impl Source {
                 Self::There(Retrieval::Hintless(Box::new(pir), Arc::clone(sessions)))
             }
             _ => Self::Here {
-                records: download.take(&payloads.records)?,
-                slot_len: payloads.form.sealed_len(),
+                content: download.take(&payloads.content)?,
+                page_len: payloads.form.sealed_len(),
             },
         })
     }
@@ -201,5 +302,25 @@ mod tests {
             assert!(padded.starts_with(&places));
             assert!(padded[places.len()..].iter().all(Option::is_none));
         }
+    }
+
+    #[test]
+    fn every_record_has_its_first_page_and_the_first_ones_have_more() {
+        let of = |counts: &[u32], fetched| {
+            let extents = counts.iter().map(|&count| {
+                let extent = Extent {
+                    page: 7,
+                    offset: 0,
+                    count,
+                };
+                (count > 0).then_some(extent)
+            });
+            shares(&extents.collect::<Vec<_>>(), fetched)
+        };
+        assert_eq!(of(&[1, 1, 1], 3), [1, 1, 1]);
+        assert_eq!(of(&[2, 9, 1, 0], 7), [2, 3, 1, 1]);
+        assert_eq!(of(&[1, 1, 3], 9), [1, 1, 3]);
+        assert_eq!(of(&[u32::MAX, 2], 2), [1, 1]);
+        assert_eq!(of(&[0, 0], 5), [1, 1]);
     }
 }

@@ -71,6 +71,9 @@ pub struct Hit {
     pub id: Id,
     /// Its score in the index's metric.
     pub score: f32,
+    /// True if its payload is longer than a search has room for, and came shortened.
+    /// [`Client::payloads`](crate::Client::payloads) fetches all of it.
+    pub truncated: bool,
 }
 
 /// The result of a search, and the time it took.

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use rand_core::CryptoRng;
 use sordino_index::Error;
+use sordino_index::payload::Carried;
 use sordino_vault::frame::{Frame, FrameQuery};
 use sordino_vectors::Metric;
 use sordino_vectors::recall::Scored;
@@ -26,8 +27,8 @@ pub(crate) struct Ranking<'a> {
     pub(crate) k: usize,
 }
 
-/// Hits, best first, with their payloads if records have any.
-type Results = (Vec<Scored>, Vec<Vec<u8>>);
+/// Hits, best first, with what they carry if records have payloads.
+type Results = (Vec<Scored>, Vec<Carried>);
 
 impl Ranking<'_> {
     /// The best hits and what they carry, after a second look at the candidates if there is one.
@@ -37,37 +38,34 @@ impl Ranking<'_> {
     pub(crate) fn results<R: CryptoRng + ?Sized>(
         &self,
         round: &mut Round<'_, R, impl Transport>,
-        slots: Option<&payload::Client>,
+        payloads: Option<&payload::Client>,
         hits: Vec<Scored>,
         stages: &mut Stages,
     ) -> Result<Verdict<Results>, Error> {
-        let Some(slots) = slots else {
+        let Some(payloads) = payloads else {
             return Ok(Ok((self.best(hits), Vec::new())));
         };
-        if let Some(most) = slots.candidates() {
+        if let Some(most) = payloads.candidates() {
             let hits = self.ordered(hits, most);
             let looked = time(&mut stages.payloads, || {
-                slots.look(round, (self.frame, self.asked), &hits)
+                payloads.look(round, (self.frame, self.asked), &hits)
             })?;
             return Ok(looked.map(|looked| {
                 let hits = looked.iter().map(|(hit, _)| *hit);
                 let hits = self.best(hits.collect());
-                if !slots.has_payloads() {
+                if !payloads.has_payloads() {
                     return (hits, Vec::new());
                 }
-                let carried = looked.into_iter().map(|(hit, slot)| (hit.id, slot.payload));
-                let mut carried: HashMap<u32, Vec<u8>> = carried.collect();
-                let payload = |hit: &Scored| carried.remove(&hit.id).unwrap_or_default();
-                let payloads = hits.iter().map(payload).collect();
-                (hits, payloads)
+                let carried = looked.into_iter().map(|(hit, carried)| (hit.id, carried));
+                let mut carried: HashMap<u32, Carried> = carried.collect();
+                let of_hit = |hit: &Scored| carried.remove(&hit.id).unwrap_or_default();
+                let carried = hits.iter().map(of_hit).collect();
+                (hits, carried)
             }));
         }
         let hits = self.best(hits);
-        let fetched = time(&mut stages.payloads, || slots.fetch(round, &hits))?;
-        Ok(fetched.map(|slots| {
-            let payloads = slots.into_iter().map(|slot| slot.payload);
-            (hits, payloads.collect())
-        }))
+        let fetched = time(&mut stages.payloads, || payloads.fetch(round, &hits))?;
+        Ok(fetched.map(|carried| (hits, carried)))
     }
 
     /// The best `most`, equal ones in the order of their ids.

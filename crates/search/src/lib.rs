@@ -28,7 +28,6 @@ pub use sordino_index::digest::Digest;
 pub use sordino_index::folder::{Copied, Folder, Recovered};
 pub use sordino_index::look::SecondLook;
 pub use sordino_index::manifest::Routing;
-pub use sordino_index::payload::Class;
 pub use sordino_index::{code, digest, log, payload};
 pub use sordino_vault::attributes::Attributes;
 pub use sordino_vault::directory::check_label;

@@ -7,6 +7,8 @@ use std::time::Duration;
 use rand::SeedableRng;
 use rand::rngs::StdRng;
 use sordino_search::manifest::{Packing, Routing};
+use sordino_search::payload::FetchKind;
+use sordino_search::plan::Conditions;
 use sordino_search::{
     Batch, Error, Form, InProcess, Index, Kind, OwnerKeys, Question, Retry, Server, Session,
     SessionOptions, Spec, Store, Transport, Vectors, synthetic,
@@ -95,7 +97,10 @@ fn served(form: Form, second_look: Option<u32>) -> (Server, OwnerKeys, Vectors) 
     let keys = OwnerKeys::from_master([8; 32]);
     let (vectors, _) = synthetic::clustered(N, 1, DIM, 4);
     // Clients that come once fetch what others download.
-    let spec = Spec::new(form).k(5).second_look(second_look).searches(1);
+    let spec = Spec::new(form)
+        .k(5)
+        .second_look(second_look)
+        .conditions(Conditions::default().prefer(FetchKind::Hintless));
     let dir = tempfile::tempdir().expect("a folder");
     let payloads = (0..N).map(|row| vec![row.to_le_bytes()[0]; 400]).collect();
     let batch = Batch::from(vectors.clone()).with_payloads(payloads);

@@ -7,7 +7,8 @@ use sordino_index::wire::{Message, message_len};
 use sordino_pir::hintless::{Client as Pir, Keys, Query, Session};
 use sordino_pir::{Error as PirError, Seed};
 use sordino_search::manifest::{Mode, Packing, Routing};
-use sordino_search::payload::Fetch;
+use sordino_search::payload::{Fetch, FetchKind};
+use sordino_search::plan::Conditions;
 use sordino_search::{
     Batch, Client, Error, Exchange, Form, InProcess, OwnerKeys, Server, Spec, Store, Vectors,
     synthetic,
@@ -44,7 +45,9 @@ fn store(form: Form, n: usize) -> (tempfile::TempDir, Vectors) {
     let dir = tempfile::tempdir().expect("a folder");
     let payloads = (0..n).map(|row| payload(row, n)).collect();
     let batch = Batch::from(base.clone()).with_payloads(payloads);
-    let spec = Spec::new(form).k(K).searches(1);
+    let spec = Spec::new(form)
+        .k(K)
+        .conditions(Conditions::default().prefer(FetchKind::Hintless));
     Store::create(
         dir.path(),
         &mut rng(1),
@@ -156,7 +159,7 @@ impl Stranger {
     fn new() -> Self {
         let server = serve(&store(MASKED, N).0);
         let payloads = server.manifest().payloads.clone().expect("payloads");
-        let params = payloads.hintless_params(K).expect("a layout");
+        let params = payloads.hintless_params().expect("a layout");
         let (Fetch::Hintless { seed }, Some(params)) = (&payloads.fetch, params) else {
             panic!("payloads are fetched without a hint");
         };

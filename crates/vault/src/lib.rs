@@ -36,6 +36,8 @@ pub mod opener;
 pub mod order;
 /// The pads of masked rows.
 pub mod pad;
+/// Where records lie in pages of payloads.
+pub mod page_list;
 /// The uses of derived keys.
 pub mod purpose;
 /// Vectors as buckets and chunks store them.
@@ -59,6 +61,7 @@ pub mod seal;
 /// Choices that no branch shows.
 pub mod select;
 
+mod decompression;
 mod open;
 mod walk;
 

@@ -213,7 +213,8 @@ pub fn fill(code: &mut Vec<u8>) {
     code.resize(code.len().next_power_of_two().max(CLASS), 0);
 }
 
-fn varint(mut x: u64, out: &mut Vec<u8>) {
+/// Appends a number as a varint.
+pub fn varint(mut x: u64, out: &mut Vec<u8>) {
     while x >= 0x80 {
         out.push(x.to_le_bytes()[0] | 0x80);
         x >>= 7;
@@ -221,8 +222,8 @@ fn varint(mut x: u64, out: &mut Vec<u8>) {
     out.push(x.to_le_bytes()[0]);
 }
 
-/// A number of at most 64 bits.
-fn read_varint(bytes: &mut &[u8]) -> Option<u64> {
+/// Reads a number of at most 64 bits off the front of bytes.
+pub(crate) fn read_varint(bytes: &mut &[u8]) -> Option<u64> {
     let mut x = 0;
     for shift in (0..70).step_by(7) {
         let (&byte, rest) = bytes.split_first()?;

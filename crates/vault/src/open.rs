@@ -11,14 +11,12 @@ use crate::frame::{Frame, RowScale};
 use crate::ids::Ids;
 use crate::members::Members;
 use crate::metric::Metric;
-use crate::numbers::Numbers;
 use crate::order::RowOrder;
 use crate::pad::Pad;
 use crate::purpose::Purpose;
 use crate::route::Route;
 use sordino_index::checks::exact;
 use sordino_index::manifest::{Combined, Manifest, Routed, Segment};
-use sordino_index::payload::Payloads;
 use sordino_index::{Error, IdKind};
 
 impl ContentKeys {
@@ -66,27 +64,6 @@ impl ContentKey {
     pub fn open_attributes(&self, segment: &Segment, sealed: &[u8]) -> Result<Attributes, Error> {
         let code = self.open_part(Purpose::Attributes, (&segment.id, segment.version), sealed)?;
         Attributes::read(segment.n as usize, &code)
-    }
-
-    /// The places of the records of `slots` slots under this key, as places among all, from a sealed list.
-    ///
-    /// # Errors
-    /// If the list is not what the owner sealed, or has another number of places than there are slots.
-    pub(crate) fn open_places(
-        &self,
-        payloads: &Payloads,
-        slots: u32,
-        sealed: &[u8],
-    ) -> Result<Numbers, Error> {
-        let code = self.open_part(Purpose::Ids, (&payloads.id, payloads.version), sealed)?;
-        let places = Numbers::read(&mut &code[..])?;
-        if places.len() == slots as usize {
-            return Ok(places);
-        }
-        Err(Error::Malformed {
-            what: "payload places",
-            why: format!("{} of {slots} payloads", places.len()),
-        })
     }
 
     /// The sums of a segment's open rows, from their sealed part.

@@ -1,54 +1,82 @@
-//! Opening payloads.
+//! Opening the pages of payloads, and the records in them.
+
+use std::sync::{Mutex, PoisonError};
 
 use crate::content_key::ContentKey;
 use crate::contents::{ContentKeys, split};
+use crate::decompression::Decompressor;
 use crate::numbers::Numbers;
 use crate::order::RowOrder;
+use crate::page_list::PageList;
 use crate::purpose::Purpose;
 use crate::seal::Seal;
 use sordino_index::Error;
 use sordino_index::manifest::Manifest;
-use sordino_index::payload::{Payloads, Slot, SlotForm};
+use sordino_index::payload::{Carried, Extent, MOST_PAYLOAD, PageForm, PageGroup, Payloads};
 
 impl ContentKey {
-    /// The order of `slots` slots of payloads: `order.row(slot)` is the rank of its record's place.
+    /// The order of `records` records of payloads: `order.row(position)` is the rank of the place of the record there.
     #[must_use]
-    pub fn payload_order(&self, payloads: &Payloads, slots: u32) -> RowOrder {
-        self.slot_order(&payloads.id, slots)
+    pub fn payload_order(&self, payloads: &Payloads, records: u32) -> RowOrder {
+        self.slot_order(&payloads.id, records)
     }
 
-    /// The cipher of the slots of payloads.
+    /// The cipher of the pages of payloads.
     #[must_use]
     pub fn payload_seal(&self, payloads: &Payloads) -> Seal {
         self.seal(Purpose::Payload, &payloads.id, payloads.version)
     }
 }
 
-/// The places, orders and ciphers that payloads are opened with: of all slots that somebody has keys of.
+/// The places, orders and ciphers that payloads are opened with: of all pages that somebody has keys of.
 pub struct Opener {
     groups: Vec<Group>,
-    form: SlotForm,
-    /// The bytes that slots are bound to.
+    form: PageForm,
+    /// The bytes that pages are bound to.
     shape: Vec<u8>,
 }
 
-/// Slots under one key.
+/// Pages under one key.
 struct Group {
-    /// The first slot.
+    /// The first page, and how many there are.
     first: u32,
+    pages: u32,
     places: Numbers,
     order: RowOrder,
+    /// Where each record lies, in the secret order.
+    extents: Vec<Extent>,
     seal: Seal,
+    decompressor: Mutex<Decompressor>,
 }
 
 impl Group {
-    fn has(&self, slot: u32) -> bool {
-        let at = slot.checked_sub(self.first);
-        at.is_some_and(|at| (at as usize) < self.places.len())
+    fn new(
+        payloads: &Payloads,
+        group: &PageGroup,
+        first: u32,
+        key: &ContentKey,
+        sealed: &[u8],
+    ) -> Result<Self, Error> {
+        let code = key.open_part(Purpose::Ids, (&payloads.id, payloads.version), sealed)?;
+        let list = PageList::read(&payloads.form, group, &code)?;
+        Ok(Self {
+            first,
+            pages: group.pages,
+            extents: list.extents(&payloads.form, group, first),
+            decompressor: Mutex::new(Decompressor::new(&list.dictionary)?),
+            places: list.places,
+            order: key.payload_order(payloads, group.records),
+            seal: key.payload_seal(payloads),
+        })
     }
 
-    /// The slots of the records in these places; every place takes as much work as any.
-    fn slots(&self, places: &[Option<u32>]) -> Vec<Option<u32>> {
+    fn has(&self, page: u32) -> bool {
+        page.checked_sub(self.first)
+            .is_some_and(|at| at < self.pages)
+    }
+
+    /// Where the records in these places lie; every place takes as much work as any.
+    fn extents(&self, places: &[Option<u32>]) -> Vec<Option<Extent>> {
         // For one that is not there the first is looked up.
         let first = self.places.number(0);
         let ranks = places.iter().map(|place| {
@@ -57,19 +85,65 @@ impl Group {
         });
         let ranks: Vec<Option<u32>> = ranks.collect();
         let known: Vec<u32> = ranks.iter().map(|rank| rank.unwrap_or(0)).collect();
-        let slots = self.order.positions(&known);
-        let slots = ranks.iter().zip(slots);
-        slots
-            .map(|(rank, slot)| rank.map(|_| self.first + slot))
-            .collect()
+        let positions = self.order.positions(&known);
+        let extents = ranks.iter().zip(positions).map(|(rank, position)| {
+            let extent = self.extents[position as usize];
+            rank.map(|_| extent)
+        });
+        extents.collect()
+    }
+
+    /// What a record carries, of the bytes from its first one on, which may end before it does.
+    fn carried(&self, form: &PageForm, bytes: &[u8]) -> Option<Carried> {
+        let (exact, rest) = bytes.split_at_checked(form.vector_len())?;
+        let mut carried = Carried {
+            exact: exact.to_vec(),
+            ..Carried::default()
+        };
+        if !form.payloads {
+            return Some(carried);
+        }
+        let mut rest = rest;
+        let head = crate::numbers::read_varint(&mut rest)?;
+        let (len, compressed) = (usize::try_from(head >> 1).ok()?, head & 1 == 1);
+        if len > MOST_PAYLOAD {
+            return None;
+        }
+        carried.truncated = rest.len() < len;
+        let bytes = &rest[..len.min(rest.len())];
+        let payload = match compressed {
+            false => bytes.to_vec(),
+            true => {
+                let mut decompressor = self
+                    .decompressor
+                    .lock()
+                    .unwrap_or_else(PoisonError::into_inner);
+                decompressor.read(bytes, carried.truncated)?
+            }
+        };
+        carried.payload = match carried.truncated {
+            true => whole_characters(payload),
+            false => payload,
+        };
+        Some(carried)
     }
 }
 
+/// Bytes that were cut off somewhere, without the beginning of a character at the end if they are text.
+fn whole_characters(mut bytes: Vec<u8>) -> Vec<u8> {
+    if let Err(error) = std::str::from_utf8(&bytes)
+        && error.error_len().is_none()
+    {
+        bytes.truncate(error.valid_up_to());
+    }
+    bytes
+}
+
 impl Opener {
-    /// An opener of a version's payloads with these keys, by the part that says which slot is whose.
+    /// An opener of a version's payloads with these keys, by the part that says which record is where.
     ///
     /// # Errors
-    /// If the places are not what the owner sealed.
+    /// If the part is not what the owner sealed.
     pub fn new(
         manifest: &Manifest,
         payloads: &Payloads,
@@ -84,14 +158,9 @@ impl Opener {
             .zip(split(places, all.len(), manifest.readers.is_some())?)
         {
             if let Some(key) = keys.get(group.key) {
-                groups.push(Group {
-                    first,
-                    places: key.open_places(payloads, group.slots, places)?,
-                    order: key.payload_order(payloads, group.slots),
-                    seal: key.payload_seal(payloads),
-                });
+                groups.push(Group::new(payloads, group, first, key, places)?);
             }
-            first += group.slots;
+            first += group.pages;
         }
         Ok(Self {
             groups,
@@ -100,54 +169,68 @@ impl Opener {
         })
     }
 
-    /// The slots of the records in these places; `None` for one that is not there, which takes as much work as any.
+    /// Where the records in these places lie; `None` for one that is not there, which takes as much work as any.
     #[must_use]
-    pub fn slots(&self, places: &[Option<u32>]) -> Vec<Option<u32>> {
-        let mut slots = vec![None; places.len()];
+    pub fn extents(&self, places: &[Option<u32>]) -> Vec<Option<Extent>> {
+        let mut extents = vec![None; places.len()];
         for group in &self.groups {
-            for (slot, own) in slots.iter_mut().zip(group.slots(places)) {
-                *slot = slot.or(own);
+            for (extent, own) in extents.iter_mut().zip(group.extents(places)) {
+                *extent = extent.or(own);
             }
         }
-        slots
+        extents
     }
 
-    /// A slot that can be opened, to be fetched where none is wanted; none if there is no key of any.
+    /// A page that can be opened, to be fetched where none is wanted; none if there is no key of any.
     #[must_use]
     pub fn filler(&self) -> Option<u32> {
         self.groups.first().map(|group| group.first)
     }
 
-    /// The content of a slot, if it is what the owner put there and there is a key of it.
+    /// The content of a page, if it is what the owner put there and there is a key of it.
     ///
     /// # Security
-    /// Does as much for a slot that was changed, but for what a payload is shorter than the longest.
+    /// Does as much for a page that was changed.
     #[must_use]
-    pub fn open(&self, slot: u32, sealed: &[u8]) -> Option<Slot> {
-        let group = self.groups.iter().find(|group| group.has(slot))?;
-        let Some(plain) = group.seal.open(slot, &self.shape, sealed) else {
-            std::hint::black_box(sealed.to_vec());
-            return None;
-        };
-        self.form.strip(&plain)
+    pub fn open(&self, page: u32, sealed: &[u8]) -> Option<Vec<u8>> {
+        let group = self.groups.iter().find(|group| group.has(page))?;
+        group.seal.open(page, &self.shape, sealed)
     }
 
-    /// The content of all slots that there are keys of with their records' places, in order.
+    /// What the record in this extent carries, of the contents of its first pages one after the other: shortened, if
+    /// these are fewer than it touches. `None` if there is no record, which the owner never wrote.
+    #[must_use]
+    pub fn carried(&self, extent: &Extent, pages: &[u8]) -> Option<Carried> {
+        let group = self.groups.iter().find(|group| group.has(extent.page))?;
+        group.carried(&self.form, pages.get(extent.offset as usize..)?)
+    }
+
+    /// What all records carry that there are keys of, with their places, in order.
     ///
     /// # Errors
-    /// If one is not what the owner sealed.
-    pub fn open_all(&self, records: &[u8]) -> Result<Vec<(u64, Slot)>, Error> {
-        let len = self.form.sealed_len();
+    /// If a page is not what the owner sealed.
+    pub fn open_all(&self, content: &[u8]) -> Result<Vec<(u64, Carried)>, Error> {
+        let malformed = || Error::Malformed {
+            what: "payloads",
+            why: "not sealed with this index's key".to_owned(),
+        };
+        let (sealed_len, len) = (self.form.sealed_len(), self.form.page_len as usize);
         let mut all = Vec::new();
         for group in &self.groups {
-            let own = records.chunks_exact(len).skip(group.first as usize);
-            for (at, sealed) in (0..).zip(own.take(group.places.len())) {
-                let content = self.open(group.first + at, sealed);
-                let content = content.ok_or(Error::Malformed {
-                    what: "payloads",
-                    why: "not sealed with this index's key".to_owned(),
-                })?;
-                all.push((group.places.number(group.order.row(at)), content));
+            let sealed = content.chunks_exact(sealed_len).skip(group.first as usize);
+            let mut plain = Vec::with_capacity(group.pages as usize * len);
+            for (page, sealed) in (group.first..).zip(sealed.take(group.pages as usize)) {
+                plain.extend(self.open(page, sealed).ok_or_else(malformed)?);
+            }
+            for (at, extent) in (0..).zip(&group.extents) {
+                let from = (extent.page - group.first) as usize * len;
+                let to = from + extent.count as usize * len;
+                let bytes = plain.get(from + extent.offset as usize..to);
+                let carried = bytes.and_then(|bytes| group.carried(&self.form, bytes));
+                let carried = carried
+                    .filter(|carried| !carried.truncated)
+                    .ok_or_else(malformed)?;
+                all.push((group.places.number(group.order.row(at)), carried));
             }
         }
         all.sort_by_key(|(place, _)| *place);

@@ -5,6 +5,7 @@ use super::ids::KindName;
 use super::input::{Input, Records, Rounding};
 use super::labels::Labelled;
 use super::list::QUOTING;
+use crate::delivery::Delivery;
 use crate::owned_index::{OwnedIndex, PinsArgs};
 use crate::place::Place;
 use crate::{Error, Output, checks::Checks, keys, mode::Mode, numbers, random, second_look::Look};
@@ -58,6 +59,8 @@ pub(super) struct Args {
     checks: Checks,
     #[command(flatten)]
     look: Look,
+    #[command(flatten)]
+    delivery: Delivery,
     /// Give the index readers of its own from the first version on: nobody but the owner reads it until
     /// somebody is granted to (`sordino keys grant`).
     #[arg(long)]
@@ -283,7 +286,7 @@ impl Args {
             .k(k)
             .ids(records.kind())
             .metric(metric)
-            .searches(self.queries)
+            .conditions(self.delivery.conditions(self.queries))
             .second_look(self.look.candidates)
             .checking(self.checks.into())
             .own_readers(self.own_readers))

@@ -18,8 +18,9 @@ use super::values::{Attribute, Payloads};
 use crate::Error;
 use clap::Args;
 use indicatif::ProgressBar;
+use sordino_search::payload::MOST_PAYLOAD;
 use sordino_search::vectors::{self, ColumnNames, Reader};
-use sordino_search::{Attributes, Batch, Class, Column, Error as Search, Id, IdKind};
+use sordino_search::{Attributes, Batch, Column, Error as Search, Id, IdKind};
 use std::path::{Path, PathBuf};
 
 /// A file of vectors and what goes with it.
@@ -305,7 +306,7 @@ impl Records {
 impl Records {
     /// Names the first of the next payloads that is too long.
     fn check(&self, payloads: &[Vec<u8>]) -> Result<(), Search> {
-        let long = |payload: &Vec<u8>| Class::of(payload.len()).is_err();
+        let long = |payload: &Vec<u8>| payload.len() > MOST_PAYLOAD;
         let Some(at) = payloads.iter().position(long) else {
             return Ok(());
         };

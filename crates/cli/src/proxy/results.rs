@@ -32,6 +32,9 @@ pub(super) struct Hit {
     payload: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     payload_hex: Option<String>,
+    /// True if the payload is longer than what a search brings.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    truncated: bool,
     #[serde(skip_serializing_if = "Map::is_empty")]
     attributes: Map<String, Value>,
 }
@@ -62,6 +65,7 @@ pub(super) fn hits(client: &Client, found: Found) -> Vec<Hit> {
             score: hit.score,
             payload,
             payload_hex,
+            truncated: hit.truncated,
         }
     });
     hits.collect()

@@ -48,6 +48,9 @@ pub(super) struct Hit {
     payload: Option<Value>,
     #[serde(skip_serializing_if = "Option::is_none")]
     payload_form: Option<&'static str>,
+    /// True if the payload is longer than what a search brings: `index get` brings all of it.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    truncated: bool,
     /// The attributes, where the index has some.
     #[serde(skip_serializing_if = "Map::is_empty")]
     attributes: Map<String, Value>,
@@ -66,6 +69,7 @@ pub(super) fn hits(client: &Client, found: Found) -> Vec<Hit> {
             score: hit.score,
             payload,
             payload_form,
+            truncated: hit.truncated,
         }
     });
     hits.collect()

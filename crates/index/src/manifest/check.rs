@@ -10,6 +10,7 @@ use crate::TAG_LEN;
 use crate::code::Codec;
 use crate::digest::{Coded, MIN_CODED};
 use crate::look::SecondLook;
+use crate::payload::{MOST_DICTIONARY, Payloads};
 use crate::sketch::Sketch;
 
 /// The longest code of one run of rows, and of their count.
@@ -23,6 +24,12 @@ const fn id_len(kind: IdKind) -> u64 {
         IdKind::Uuid => 16,
     }
 }
+
+/// The most bytes of all pages of payloads: first bytes of records have 32 bits, in steps of 16 bytes.
+const MOST_PAGES: u64 = 1 << 36;
+
+/// The most pages of a search.
+const MOST_FETCHED: u64 = MAX_K as u64;
 
 /// The most bytes of all buckets, so that no sum of lengths overflows.
 const MOST_BYTES: u64 = 1 << 48;
@@ -172,16 +179,50 @@ impl Manifest {
             "payloads of a version outside 1 to the manifest's",
         )?;
         require(
-            (1..=self.n).contains(&payloads.slots),
+            (1..=self.n).contains(&payloads.records),
             "payloads of more records than there are",
         )?;
-        require(payloads.form.exists(), "payloads of no class")?;
-        self.check_look(payloads.form.look)?;
-        let most = u64::from(payloads.slots);
-        self.check_lists(&payloads.places, RUN_LEN * (most + 1), "payload places")?;
+        let form = payloads.form;
+        require(form.exists(), "pages of a length that none has")?;
+        self.check_look(form.look)?;
+        // A record has a byte at least, and its first one a number of 32 bits, in steps of 16 bytes at most.
+        let bytes = u64::from(payloads.pages) * u64::from(form.page_len);
+        require(
+            u64::from(payloads.records) <= bytes && bytes <= MOST_PAGES,
+            "pages of fewer bytes than records, or of more than 2^36",
+        )?;
+        require(
+            (1..=payloads.pages).contains(&payloads.longest),
+            "a record of more pages than there are",
+        )?;
+        let records = form.records(self.k as usize);
+        let possible = records as u64..=MOST_FETCHED;
+        require(
+            possible.contains(&u64::from(payloads.fetched)),
+            "fewer pages of a search than records, or too many",
+        )?;
+        self.check_places(payloads)?;
         let fetched = payloads.pir_params().is_ok();
-        let hintless = payloads.hintless_params(self.k as usize).is_ok();
+        let hintless = payloads.hintless_params().is_ok();
         require(fetched && hintless, "payloads that cannot be fetched")
+    }
+
+    /// Refuses lists of another length than the numbers of records and pages allow.
+    fn check_places(&self, payloads: &Payloads) -> Result<(), String> {
+        let most = u64::from(payloads.records);
+        let places = (RUN_LEN * (most + 1))
+            .next_power_of_two()
+            .max(MIN_CODED as u64);
+        let (starts, _) = payloads.form.starts(payloads.records, payloads.pages);
+        // Each key has a list of its own, with a dictionary.
+        let keys = payloads.groups().len() as u64;
+        let each = (MOST_DICTIONARY + MIN_CODED + 64) as u64;
+        let all = places.saturating_add(starts.list_len() as u64);
+        let most = all.saturating_add(keys.saturating_mul(each));
+        require(
+            payloads.places.len <= most,
+            "payload places of an impossible length",
+        )
     }
 
     fn check_look(&self, look: Option<SecondLook>) -> Result<(), String> {

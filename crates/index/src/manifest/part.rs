@@ -76,9 +76,9 @@ fn coded(kind: PartKind, coded: &Coded, holder: Holder) -> Part {
 
 /// The parts of payloads: all of them are downloaded, or the hint to fetch some, or neither.
 fn payload_parts(payloads: &Payloads) -> Result<Vec<Part>, Error> {
-    let records = |holder| {
-        let len = payloads.records_len();
-        part(PartKind::Payloads, len, &payloads.records, holder)
+    let content = |holder| {
+        let len = payloads.content_len();
+        part(PartKind::Payloads, len, &payloads.content, holder)
     };
     let places = coded(PartKind::PayloadPlaces, &payloads.places, Holder::Everyone);
     Ok(match (&payloads.fetch, payloads.pir_params()?) {
@@ -89,10 +89,10 @@ fn payload_parts(payloads: &Payloads) -> Result<Vec<Part>, Error> {
                 hint,
                 Holder::Everyone,
             );
-            vec![records(Holder::Server), places, hint]
+            vec![content(Holder::Server), places, hint]
         }
-        (Fetch::Hintless { .. }, _) => vec![records(Holder::Server), places],
-        _ => vec![records(Holder::Everyone), places],
+        (Fetch::Hintless { .. }, _) => vec![content(Holder::Server), places],
+        _ => vec![content(Holder::Everyone), places],
     })
 }
 

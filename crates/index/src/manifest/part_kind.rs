@@ -10,7 +10,7 @@ pub enum PartKind {
     Deleted,
     /// The content keys, wrapped for each reader of an index that has its own.
     Ring,
-    /// All payload slots.
+    /// All pages of payloads.
     Payloads,
     /// The places of the records that have payloads.
     PayloadPlaces,

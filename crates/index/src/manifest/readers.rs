@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Manifest, Segment};
 use crate::digest::Coded;
-use crate::payload::SlotGroup;
+use crate::payload::PageGroup;
 use crate::{SHARED, TAG_LEN};
 
 /// The most content keys of a version.
@@ -109,8 +109,8 @@ pub(super) struct Trailer {
     readers: Readers,
     /// The key of each segment.
     segments: Vec<u32>,
-    /// The keys of payload slots.
-    slots: Vec<SlotGroup>,
+    /// The keys of the pages of payloads.
+    pages: Vec<PageGroup>,
 }
 
 impl Trailer {
@@ -121,7 +121,7 @@ impl Trailer {
         Some(Self {
             readers: manifest.readers.clone()?,
             segments: keys.collect(),
-            slots: payloads.map_or_else(Vec::new, |payloads| payloads.groups.clone()),
+            pages: payloads.map_or_else(Vec::new, |payloads| payloads.groups.clone()),
         })
     }
 
@@ -135,8 +135,8 @@ impl Trailer {
             segment.key = *key;
         }
         match &mut manifest.payloads {
-            Some(payloads) => payloads.groups = self.slots,
-            None if self.slots.is_empty() => {}
+            Some(payloads) => payloads.groups = self.pages,
+            None if self.pages.is_empty() => {}
             None => return Err("content keys of payloads that are not there".to_owned()),
         }
         manifest.readers = Some(self.readers);
@@ -186,11 +186,12 @@ impl Manifest {
         };
         let groups = &payloads.groups;
         let ascending = groups.is_sorted_by(|a, b| a.key < b.key);
-        let slots: u64 = groups.iter().map(|group| u64::from(group.slots)).sum();
-        let whole = groups
-            .iter()
-            .all(|group| known(group.key) && group.slots > 0);
-        if !ascending || !whole || slots != u64::from(payloads.slots) {
+        let sum = |each: fn(&PageGroup) -> u32| groups.iter().map(|it| u64::from(each(it))).sum();
+        let (records, pages): (u64, u64) = (sum(|it| it.records), sum(|it| it.pages));
+        let all = (u64::from(payloads.records), u64::from(payloads.pages));
+        let there = |it: &PageGroup| it.records > 0 && it.pages > 0;
+        let whole = groups.iter().all(|it| known(it.key) && there(it));
+        if !ascending || !whole || (records, pages) != all {
             return Err("content keys of other payloads".to_owned());
         }
         Ok(())

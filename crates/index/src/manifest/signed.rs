@@ -133,7 +133,7 @@ mod tests {
         Packing, Routed, Routing, Sealed, SecretPacking, Segment,
     };
     use crate::metric::Metric;
-    use crate::payload::{Class, Fetch, Payloads, SlotForm};
+    use crate::payload::{Fetch, PageForm, Payloads};
     use crate::public_key::TestOwner;
     use crate::sketch::Sketch;
 
@@ -198,14 +198,21 @@ mod tests {
             payloads: Some(Payloads {
                 id: [10; 16],
                 version: 7,
-                slots: 99_990,
-                form: SlotForm::of_payloads(Class::of(500).unwrap()),
+                records: 99_990,
+                pages: 40_000,
+                form: PageForm {
+                    page_len: 512,
+                    payloads: true,
+                    look: None,
+                },
+                fetched: 12,
+                longest: 3,
                 fetch: Fetch::Pir {
                     per_column: 20,
                     seed: [4; 32],
                     hint: [6; 32],
                 },
-                records: [5; 32],
+                content: [5; 32],
                 places: coded(),
                 groups: Vec::new(),
             }),
@@ -394,21 +401,26 @@ mod tests {
         assert!(!with(&|p| p.id = [9; 16]));
         assert!(!with(&|p| p.version = 8));
         assert!(!with(&|p| p.version = 0));
-        assert!(!with(&|p| p.slots = 0));
-        assert!(!with(&|p| p.slots = 100_001));
-        assert!(!with(&|p| p.places.len = 0));
+        for records in [0, 100_001, 40_000 * 512 + 1] {
+            assert!(!with(&|p| p.records = records), "{records}");
+        }
+        for pages in [0, 100, 1 << 28] {
+            assert!(!with(&|p| p.pages = pages), "{pages}");
+        }
+        for fetched in [0, 9, 1025, u32::MAX] {
+            assert!(!with(&|p| p.fetched = fetched), "{fetched}");
+        }
+        for longest in [0, 40_001, u32::MAX] {
+            assert!(!with(&|p| p.longest = longest), "{longest}");
+        }
+        assert!(!with(&|p| p.places.len = 1 << 40));
         assert!(with(&|p| p.fetch = Fetch::Hintless { seed: [4; 32] }));
         assert!(!with(&|p| p.fetch = fetch(0)));
         assert!(!with(&|p| p.fetch = fetch(u32::MAX)));
-        for class in [0, 3, 21, 255] {
-            let form = SlotForm::of_payloads(Class::from_log2(class));
-            assert!(!with(&|p| p.form = form), "{class}");
+        for len in [0, 15, 17, 511, (1 << 20) + 16, u32::MAX] {
+            assert!(!with(&|p| p.form.page_len = len), "{len}");
         }
-        let none = SlotForm {
-            class: None,
-            look: None,
-        };
-        assert!(!with(&|p| p.form = none));
+        assert!(!with(&|p| p.form.payloads = false));
     }
 
     #[test]
@@ -426,17 +438,19 @@ mod tests {
                 Mode::Routed(routed()),
             ]
         };
-        let with = |mode: Mode, class: Option<Class>, candidates, width| {
+        let with = |mode: Mode, with_payloads: bool, candidates: u32, width| {
             let mut manifest = Manifest { mode, ..sealed() };
             let payloads = manifest.payloads.as_mut().unwrap();
             let look = Some(SecondLook { candidates, width });
-            payloads.form = SlotForm { class, look };
+            payloads.form.payloads = with_payloads;
+            payloads.form.look = look;
+            payloads.fetched = candidates.clamp(1, 64);
             payloads.fetch = Fetch::Hintless { seed: [4; 32] };
             let signed = SignedManifest::sign(manifest, &owner());
             SignedManifest::from_bytes(signed.to_bytes(), &owner().public())
         };
         for mode in modes() {
-            for class in [None, Some(Class::MIN)] {
+            for with_payloads in [false, true] {
                 for (candidates, width, fits) in [
                     (32, 128, true),
                     (10, 128, true),
@@ -448,10 +462,10 @@ mod tests {
                     (32, 127, false),
                     (32, u32::MAX, false),
                 ] {
-                    let read = with(mode.clone(), class, candidates, width);
+                    let read = with(mode.clone(), with_payloads, candidates, width);
                     assert_eq!(read.is_ok(), fits, "{candidates} {width}");
                     if let Ok(read) = read {
-                        assert_eq!(read.has_payloads(), class.is_some());
+                        assert_eq!(read.has_payloads(), with_payloads);
                         assert_eq!(read.second_look().unwrap().candidates, candidates);
                         assert!(read.parts().is_ok());
                     }
@@ -459,7 +473,7 @@ mod tests {
             }
         }
         // Buckets are ranked by what was fetched of them.
-        assert!(with(sealed().mode, None, 32, 128).is_err());
+        assert!(with(sealed().mode, false, 32, 128).is_err());
     }
 
     /// Columns whose scores nothing checks.

@@ -141,7 +141,7 @@ impl Table {
             let (server, client) = fetched.times(&self.speed);
             writeln!(
                 f,
-                "    {name:<8} {:>10} {:>10} {:>10} {:>10} {:>10.2} {:>10.2} {:>14} {:<14} {rows}; {} of {} B at a time{}",
+                "    {name:<8} {:>10} {:>10} {:>10} {:>10} {:>10.2} {:>10.2} {:>14} {:<14} {rows}; {} pages of {} B at a time{}",
                 fetched.way.name(),
                 Bytes(cost.once),
                 Bytes(cost.up + cost.down),
@@ -151,7 +151,7 @@ impl Table {
                 "",
                 "",
                 fetched.fetched,
-                form.capacity(),
+                form.page_len,
                 match fetched.way.memory() {
                     0 => String::new(),
                     bytes => format!(", {} of the server's memory", Bytes(bytes)),

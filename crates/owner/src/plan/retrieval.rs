@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use sordino_index::look::SecondLook;
-use sordino_index::payload::{Class, SlotForm};
+use sordino_index::payload::{FetchKind, MOST_PAYLOAD, PageForm};
 use sordino_index::wire::{message_len, request_len};
 use sordino_index::{Error, TAG_LEN};
 use sordino_pir::plan::Candidate;
@@ -12,14 +12,15 @@ use sordino_vault::numbers::{self, Numbers};
 use sordino_vectors::u32_of;
 
 use super::{Cost, Speed, Wish, check};
+use crate::pages;
 
-/// The most memory of a server for slots that are fetched without a hint and for an answer from them, in bytes.
-const MOST_MEMORY: usize = 16 << 30;
+/// The most memory of a server for buckets that are fetched without a hint and for an answer from them, in bytes.
+const MOST_MEMORY: u64 = 16 << 30;
 
 /// The layout without a hint for requests of `k` of so many records, if there is one that a server has memory for.
-fn without_hint(records: usize, len: usize, k: usize) -> Option<hintless::Params> {
+fn without_hint(records: usize, len: usize, k: usize, memory: u64) -> Option<hintless::Params> {
     let params = hintless::Params::new(records, len, k).ok()?;
-    (memory_of(&params) <= MOST_MEMORY).then_some(params)
+    (memory_of(&params) as u64 <= memory).then_some(params)
 }
 
 fn memory_of(params: &hintless::Params) -> usize {
@@ -42,34 +43,6 @@ pub enum Way {
 const FEW: u64 = 64;
 
 impl Way {
-    /// The one with the fewest bytes for a client that fetches what `searches` searches of one version need, each with
-    /// `k` results, of so many slots. For a second look a client is taken to come once: whoever downloads all exact
-    /// vectors needs no server to score them.
-    pub(crate) fn cheapest(
-        (slots, form): (usize, SlotForm),
-        k: usize,
-        searches: u64,
-    ) -> Result<Self, Error> {
-        let searches = form.look.map_or(searches, |_| 1);
-        let (len, k) = (form.sealed_len(), form.fetched(k));
-        let fetched = searches.saturating_mul(k as u64);
-        let plan = sordino_pir::plan::Plan::new(slots, len, fetched)?;
-        let costs = plan.costs().iter();
-        let known = costs.filter_map(|cost| match cost.candidate {
-            Candidate::Download => Some((cost.total, Self::Download)),
-            Candidate::Simple(params) => Some((cost.total, Self::Simple(params))),
-            _ => None,
-        });
-        let hintless = without_hint(slots, len, k).map(|params| {
-            // A client that comes seldom has a new session each time.
-            let request = hintless::Keys::LEN + params.query_len() + params.answer_len();
-            let total = searches.saturating_mul(request as u64);
-            (total, Self::Hintless(params))
-        });
-        let cheapest = known.chain(hintless).min_by_key(|(total, _)| *total);
-        Ok(cheapest.map_or(Self::Download, |(_, way)| way))
-    }
-
     /// The one with the fewest bytes for a client that fetches `probes` of so many buckets at a time in `searches`
     /// searches of one version; `None` if SimplePIR has no layout for them, which serves any number of probes.
     pub(crate) fn of_buckets(
@@ -79,7 +52,7 @@ impl Way {
         searches: u64,
     ) -> Option<Self> {
         let simple = Self::Simple(Params::for_columns(buckets, len).ok()?);
-        let few = (searches <= FEW).then(|| without_hint(buckets, len, probes));
+        let few = (searches <= FEW).then(|| without_hint(buckets, len, probes, MOST_MEMORY));
         let ways = [simple]
             .into_iter()
             .chain(few.flatten().map(Self::Hintless));
@@ -118,14 +91,30 @@ impl Way {
         }
     }
 
+    /// The kind of it.
+    #[must_use]
+    pub fn kind(&self) -> FetchKind {
+        match self {
+            Self::Download => FetchKind::Download,
+            Self::Simple(_) => FetchKind::Pir,
+            Self::Hintless(_) => FetchKind::Hintless,
+        }
+    }
+
     /// The word for it in reports.
     #[must_use]
     pub fn name(&self) -> &'static str {
-        match self {
-            Self::Download => "downloaded",
-            Self::Simple(_) => "PIR",
-            Self::Hintless(_) => "no hint",
+        self.kind().name()
+    }
+
+    /// The bytes of so many pages, each of so many bytes, of which so many are fetched at a time: all of them, where they are
+    /// downloaded.
+    fn cost_of(&self, (pages, len, fetched): (usize, usize, usize)) -> Cost {
+        let mut cost = self.cost(fetched);
+        if *self == Self::Download {
+            cost.once = (pages as u64).saturating_mul(len as u64);
         }
+        cost
     }
 
     /// Nanoseconds of one thread of server and client for `count` at a time.
@@ -145,68 +134,215 @@ impl Way {
     }
 }
 
-/// The way in which the slots of an index are fetched, and what a client transfers for them.
+/// The seconds that a client waits at most for what is downloaded once, where there is another way.
+const MOST_ONCE: f64 = 3.0;
+
+/// The terms by which the way to payloads is chosen.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Conditions {
+    /// Searches that a client makes in one version of the index.
+    pub searches: u64,
+    /// Bits per second of the line between client and server, each way.
+    pub line: f64,
+    /// Cores of the server that work on one search.
+    pub cores: u32,
+    /// Bytes of the server's memory that payloads may take.
+    pub memory: u64,
+    /// The way that comes before all others.
+    preferred: Option<FetchKind>,
+}
+
+impl Default for Conditions {
+    /// A hundred searches on a line of 100 Mbit/s, by two cores, in 16 GiB.
+    fn default() -> Self {
+        Self {
+            searches: 100,
+            line: 1e8,
+            cores: 2,
+            memory: MOST_MEMORY,
+            preferred: None,
+        }
+    }
+}
+
+impl Conditions {
+    /// The same, with this number of searches of a client.
+    #[must_use]
+    pub fn searches(self, searches: u64) -> Self {
+        Self { searches, ..self }
+    }
+
+    /// The same, with a line of so many bits per second.
+    #[must_use]
+    pub fn line(self, line: f64) -> Self {
+        Self { line, ..self }
+    }
+
+    /// The same, with so many cores.
+    #[must_use]
+    pub fn cores(self, cores: u32) -> Self {
+        Self { cores, ..self }
+    }
+
+    /// The same, with so many bytes of memory.
+    #[must_use]
+    pub fn memory(self, memory: u64) -> Self {
+        Self { memory, ..self }
+    }
+
+    /// The same, with a way that comes before all others if it can serve.
+    #[must_use]
+    pub fn prefer(self, kind: FetchKind) -> Self {
+        let preferred = Some(kind);
+        Self { preferred, ..self }
+    }
+
+    /// The ways to fetch some of so many pages, each of so many bytes, with the seconds that a client waits for each in
+    /// all of its searches.
+    pub(crate) fn ways(&self, (pages, len, fetched): (usize, usize, usize)) -> Vec<(Way, f64)> {
+        let wanted = self.searches.saturating_mul(fetched as u64);
+        let simple = sordino_pir::plan::Plan::new(pages, len, wanted);
+        let simple = simple.ok().and_then(|plan| {
+            let simple = |candidate| match candidate {
+                Candidate::Simple(params) => Some(Way::Simple(params)),
+                _ => None,
+            };
+            plan.costs().iter().find_map(|cost| simple(cost.candidate))
+        });
+        let hintless = without_hint(pages, len, fetched, self.memory).map(Way::Hintless);
+        let ways = [Some(Way::Download), simple, hintless]
+            .into_iter()
+            .flatten();
+        let ways = ways.filter(|way| way.memory() <= self.memory);
+        ways.map(|way| (way, self.wait(&way, (pages, len, fetched))))
+            .collect()
+    }
+
+    /// The way for which a client waits the least. For a second look a client is taken to come once, and nothing is
+    /// downloaded: a client with all exact vectors needs no server to score them.
+    pub(crate) fn quickest(&self, sizes: (usize, usize, usize), look: bool) -> Option<(Way, f64)> {
+        let own = if look { self.searches(1) } else { *self };
+        let ways = own.ways(sizes);
+        let seconds = |bytes: u64| bytes as f64 * 8.0 / self.line;
+        let once = |way: &Way| seconds(way.cost_of(sizes).once);
+        let usual = |way: &Way| {
+            once(way) <= MOST_ONCE && !(look && *way == Way::Download && once(way) > 0.1)
+        };
+        let preferred = |way: &Way| Some(way.kind()) == self.preferred;
+        // What a client waits too long for comes last.
+        let rank = |(way, wait): &(Way, f64)| (!preferred(way), !usual(way), *wait);
+        ways.into_iter().min_by(|a, b| {
+            let (a, b) = (rank(a), rank(b));
+            (a.0, a.1).cmp(&(b.0, b.1)).then(a.2.total_cmp(&b.2))
+        })
+    }
+
+    /// The seconds that a client waits for what is fetched in this way.
+    fn wait(&self, way: &Way, sizes: (usize, usize, usize)) -> f64 {
+        let cost = way.cost_of(sizes);
+        let (server, client) = way.nanoseconds(sizes.2, &Speed::ZEN5);
+        let bytes = cost.total(self.searches) as f64;
+        let each = server / f64::from(self.cores.max(1)) + client;
+        bytes * 8.0 / self.line + self.searches as f64 * each * 1e-9
+    }
+}
+
+/// The way in which the pages of an index are fetched, and what a client transfers for them.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Retrieval {
     /// Records.
-    pub slots: usize,
-    /// The content of a slot.
-    pub form: SlotForm,
-    /// Slots of a search: the number of its results or, for a second look, of its candidates.
+    pub records: usize,
+    /// The content of a page.
+    pub form: PageForm,
+    /// Pages.
+    pub pages: usize,
+    /// Pages of a search: one for each of its results or, for a second look, of its candidates, and more for long records.
     pub fetched: usize,
     /// The way in which they are fetched.
     pub way: Way,
-    /// The bytes that a client transfers. The list of whose payload is where is counted as it is for records
+    /// The bytes that a client transfers. The list of which record is where is counted as it is for records
     /// that are numbered from 0.
     pub cost: Cost,
 }
 
 impl Retrieval {
-    /// Plans slots for `n` records, of which a search has `k` results, and a client makes so many searches.
-    pub(super) fn new(n: usize, k: usize, form: SlotForm, searches: u64) -> Result<Self, Error> {
+    /// Plans what `n` records carry, each `payload` bytes and a vector for a second look, if there are any, for searches of `k`
+    /// results.
+    pub(super) fn new(
+        (n, k): (usize, usize),
+        (payload, look): (Option<usize>, Option<SecondLook>),
+        conditions: &Conditions,
+    ) -> Result<Self, Error> {
         check(n, 1, k)?;
-        let way = Way::cheapest((n, form), k, searches)?;
-        let fetched = form.fetched(k);
+        let found = payload.unwrap_or(0);
+        let too_long = Error::Payload {
+            found,
+            most: MOST_PAYLOAD,
+        };
+        if found > MOST_PAYLOAD {
+            return Err(too_long);
+        }
+        let form = |page_len| PageForm {
+            page_len,
+            payloads: payload.is_some(),
+            look,
+        };
+        let head = |len: usize| {
+            let mut head = Vec::new();
+            numbers::varint((len as u64) << 1, &mut head);
+            head.len() + len
+        };
+        let len = form(0).vector_len() + payload.map_or(0, head);
+        let records = form(0).records(k);
+        let choice = pages::best_of_equal(n, len, records, (look, conditions));
+        let choice = choice.ok_or(too_long)?;
+        let (form, way) = (form(choice.len), choice.way);
         let mut list = Vec::new();
         Numbers::range(u32_of(n)).write(&mut list);
         numbers::fill(&mut list);
-        let list = (list.len() + TAG_LEN) as u64;
-        let mut cost = way.cost(fetched);
-        cost.once += list;
-        if way == Way::Download {
-            cost.once += n as u64 * form.sealed_len() as u64;
-        }
+        let (starts, _) = form.starts(u32_of(n), u32_of(choice.pages));
+        let mut cost = way.cost_of((choice.pages, form.sealed_len(), choice.fetched));
+        cost.once += (list.len() + starts.list_len() + TAG_LEN) as u64;
         Ok(Self {
-            slots: n,
+            records: n,
             form,
-            fetched,
+            pages: choice.pages,
+            fetched: choice.fetched,
             way,
             cost,
         })
     }
 
-    /// Plans the slots of the second look that is wished for, if one is.
+    /// Plans the second look that is wished for, if one is.
     pub(super) fn of_look(
         n: usize,
         dim: usize,
-        class: Option<Class>,
+        payload: Option<usize>,
         wish: &Wish,
     ) -> Result<Option<Self>, Error> {
         let Some(candidates) = wish.second_look else {
             return Ok(None);
         };
         let look = Some(second_look(candidates, wish.k, dim)?);
-        let form = SlotForm { class, look };
-        Self::new(n, wish.k, form, wish.queries).map(Some)
+        Self::new((n, wish.k), (payload, look), &wish.conditions()).map(Some)
     }
 
-    /// Bytes of all slots, as they are sealed.
+    /// Bytes of all pages, as they are sealed.
     #[must_use]
     pub fn whole(&self) -> u64 {
-        self.slots as u64 * self.form.sealed_len() as u64
+        self.pages as u64 * self.form.sealed_len() as u64
     }
 
-    /// The server's and the client's time for the slots of one search, on one thread.
+    /// The ways in which these pages could be fetched, each with its cost.
+    #[must_use]
+    pub fn ways(&self, conditions: &Conditions) -> Vec<(Way, Cost)> {
+        let sizes = (self.pages, self.form.sealed_len(), self.fetched);
+        let ways = conditions.ways(sizes).into_iter();
+        ways.map(|(way, _)| (way, way.cost_of(sizes))).collect()
+    }
+
+    /// The server's and the client's time for the pages of one search, on one thread.
     #[must_use]
     pub fn times(&self, speed: &Speed) -> (Duration, Duration) {
         let (server, client) = self.way.nanoseconds(self.fetched, speed);

@@ -3,6 +3,8 @@
 use sordino_index::Error;
 use sordino_index::manifest::{Checking, Routing};
 
+use super::Conditions;
+
 /// The owner's demands on an index.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
@@ -19,6 +21,10 @@ pub struct Wish {
     pub second_look: Option<u32>,
     /// The way in which clients check the scores of open and masked mode; masked mode always does.
     pub checking: Checking,
+    /// Bits per second of the line between client and server, by which the way to payloads is chosen.
+    pub line: f64,
+    /// Bytes of a server's memory that payloads may take.
+    pub memory: u64,
 }
 
 impl Wish {
@@ -61,6 +67,25 @@ impl Wish {
         Self { checking, ..self }
     }
 
+    /// The same, with a line of so many bits per second.
+    #[must_use]
+    pub fn line(self, line: f64) -> Self {
+        Self { line, ..self }
+    }
+
+    /// The same, with so many bytes of a server's memory for payloads.
+    #[must_use]
+    pub fn memory(self, memory: u64) -> Self {
+        Self { memory, ..self }
+    }
+
+    /// The terms by which the way to payloads is chosen.
+    #[must_use]
+    pub fn conditions(&self) -> Conditions {
+        let conditions = Conditions::default().searches(self.queries);
+        conditions.line(self.line).memory(self.memory)
+    }
+
     /// Refuses a recall that is no share.
     pub(crate) fn check_recall(&self) -> Result<(), Error> {
         if self.recall > 0.0 && self.recall < 1.0 {
@@ -89,6 +114,8 @@ impl Default for Wish {
             routing: None,
             second_look: None,
             checking: Checking::Sums,
+            line: Conditions::default().line,
+            memory: Conditions::default().memory,
         }
     }
 }

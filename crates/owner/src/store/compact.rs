@@ -333,6 +333,7 @@ fn wish(mode: &Mode, k: usize, n: usize) -> Wish {
         routing,
         second_look: None,
         checking: Checking::Sums,
+        ..Wish::default()
     }
 }
 

@@ -105,7 +105,9 @@ impl<D: Disk> Contents<D> {
             frame,
             directory,
             payloads: payloads.map(|all| {
-                let all = all.into_iter().map(|(place, slot)| (place, slot.payload));
+                let all = all
+                    .into_iter()
+                    .map(|(place, carried)| (place, carried.payload));
                 all.collect()
             }),
             folder,

@@ -1,4 +1,4 @@
-//! Payloads of a store's records and, for a second look, their exact vectors: written anew with every version that
+//! Payloads of a store's records and, for a second look, their exact vectors: written again with every version that
 //! changes them.
 
 use std::collections::BTreeMap;
@@ -7,7 +7,7 @@ use rand_core::CryptoRng;
 use sordino_index::folder::Folder;
 use sordino_index::look::{self, SecondLook};
 use sordino_index::manifest::{Manifest, PartKind};
-use sordino_index::payload::{Class, Fetch, Slot, SlotForm};
+use sordino_index::payload::Carried as Record;
 use sordino_index::{Disk, Error, Id};
 use sordino_vault::contents::ContentKeys;
 use sordino_vault::frame::Frame;
@@ -16,10 +16,10 @@ use sordino_vault::opener::Opener;
 
 use super::Store;
 use super::draft::Draft;
-use crate::payload::Slots;
+use crate::payload::{Contents, Group};
+use crate::plan::Conditions;
 use crate::rows::Rows;
 use crate::segment::SegmentWriter;
-use crate::spec::Spec;
 
 /// Bytes of each record.
 type ById = BTreeMap<Id, Vec<u8>>;
@@ -93,24 +93,25 @@ impl Carried {
         }
     }
 
-    /// The slot of a record, which is its last use.
-    fn slot(&mut self, id: &Id) -> Slot {
+    /// What a record carries, which is its last use.
+    fn take(&mut self, id: &Id) -> Record {
         let exact = self.exact.as_mut().map(|all| all.remove(id));
         let exact = exact.map(|code| code.expect("an exact vector of every record"));
         let payload = self.payloads.as_mut().and_then(|all| all.remove(id));
-        Slot {
+        Record {
             exact: exact.unwrap_or_default(),
             payload: payload.unwrap_or_default(),
+            truncated: false,
         }
     }
 }
 
-/// All slots with the places of their records, in order, if records carry something.
+/// What all records carry with their places, in order, if they carry something.
 pub(super) fn read<D: Disk>(
     folder: &Folder<D>,
     manifest: &Manifest,
     keys: &ContentKeys,
-) -> Result<Option<Vec<(u64, Slot)>>, Error> {
+) -> Result<Option<Vec<(u64, Record)>>, Error> {
     let Some(payloads) = &manifest.payloads else {
         return Ok(None);
     };
@@ -121,15 +122,14 @@ pub(super) fn read<D: Disk>(
 }
 
 impl Draft {
-    /// Writes what the records that are there carry, an empty payload for every one that has none, for clients that make
-    /// so many searches.
+    /// Writes what the records that are there carry, an empty payload for every one that has none.
     pub(super) fn write_payloads<D: Disk, R: CryptoRng + ?Sized>(
         &mut self,
         rng: &mut R,
         folder: &Folder<D>,
         writer: &SegmentWriter<'_>,
         mut carried: Carried,
-        searches: u64,
+        conditions: Conditions,
     ) -> Result<(), Error> {
         if !carried.is_some() {
             return Ok(());
@@ -142,24 +142,25 @@ impl Draft {
                 let ids = &self.records.sets[at];
                 self.records.rows(at).map(|row| ids.id(row))
             });
-            Slots {
+            Group {
                 number,
                 key,
                 places: Numbers::from_ascending(places).expect("segments follow one another"),
-                slots: ids.map(|id| carried.slot(&id)).collect(),
+                carried: ids.map(|id| carried.take(&id)).collect(),
             }
         });
-        let groups: Vec<Slots> = groups.filter(|group| !group.slots.is_empty()).collect();
+        let groups: Vec<Group> = groups.filter(|group| !group.carried.is_empty()).collect();
         drop(carried);
-        let slots = groups.iter().flat_map(|group| &group.slots);
-        let longest = slots.map(|slot| slot.payload.len()).max();
-        let class = payloads.then(|| Class::of(longest.unwrap_or(0)));
-        let class = class.transpose()?;
-        let look = self.look;
-        let form = SlotForm { class, look };
-        let groups = (groups, self.access.is_some());
-        let written = writer.payloads(rng, groups, form, (self.k, searches))?;
-        folder.put(&written.records)?;
+        let contents = Contents {
+            groups,
+            own: self.access.is_some(),
+            payloads,
+            look: self.look,
+            k: self.k,
+            conditions,
+        };
+        let written = writer.payloads(rng, contents)?;
+        folder.put(&written.content)?;
         folder.put(&written.places)?;
         if let Some(hint) = &written.hint {
             folder.put(hint)?;
@@ -189,12 +190,12 @@ impl<D: Disk> Store<D> {
         }
         let read = read(&self.folder, &self.manifest, &self.contents())?;
         // Places and ids are in one order.
-        for (id, (_, slot)) in self.ids().zip(read.into_iter().flatten()) {
+        for (id, (_, record)) in self.ids().zip(read.into_iter().flatten()) {
             if let Some(exact) = &mut carried.exact {
-                exact.insert(id.clone(), slot.exact);
+                exact.insert(id.clone(), record.exact);
             }
             if let Some(payloads) = &mut carried.payloads {
-                payloads.insert(id, slot.payload);
+                payloads.insert(id, record.payload);
             }
         }
         Ok(carried)
@@ -232,11 +233,10 @@ impl<D: Disk> Store<D> {
             return Ok(());
         }
         all.extend(changes);
-        // An index whose payloads are fetched without a hint is for clients that come once.
-        let searches = match self.manifest.payloads.as_ref().map(|it| &it.fetch) {
-            Some(Fetch::Hintless { .. }) if draft.look.is_none() => 1,
-            _ => Spec::default().searches,
+        let conditions = match &self.manifest.payloads {
+            Some(payloads) => Conditions::default().prefer(payloads.fetch.kind()),
+            None => Conditions::default(),
         };
-        draft.write_payloads(rng, &self.folder, writer, all, searches)
+        draft.write_payloads(rng, &self.folder, writer, all, conditions)
     }
 }

@@ -110,7 +110,7 @@ impl Stream {
             access: self.access.take(),
         };
         self.segments(rng, folder, writer, &mut draft, batches, progress)?;
-        draft.write_payloads(rng, folder, writer, self.carried, spec.searches)?;
+        draft.write_payloads(rng, folder, writer, self.carried, spec.conditions)?;
         Ok((draft, None))
     }
 
@@ -147,7 +147,7 @@ impl Stream {
             }
         };
         draft.access = self.access;
-        draft.write_payloads(rng, folder, writer, self.carried, spec.searches)?;
+        draft.write_payloads(rng, folder, writer, self.carried, spec.conditions)?;
         Ok((draft, Some(measured)))
     }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use rand_core::CryptoRng;
-use sordino_index::payload::Class;
+use sordino_index::payload::MOST_PAYLOAD;
 use sordino_index::{AccessFault, Disk, Error, Id, IdKind};
 use sordino_vault::attributes::Attributes;
 use sordino_vault::directory::UNLABELLED;
@@ -182,7 +182,10 @@ impl<D: Disk> Store<D> {
             let batch = batch?;
             known.check(&batch.attributes)?;
             for payload in batch.payloads.iter().flatten() {
-                Class::of(payload.len())?;
+                let (found, most) = (payload.len(), MOST_PAYLOAD);
+                if found > most {
+                    return Err(Error::Payload { found, most });
+                }
             }
             Ok(batch)
         });

@@ -6,7 +6,7 @@ use sordino_index::columns::{self, Rows, Scheme};
 use sordino_index::folder::Folder;
 use sordino_index::look;
 use sordino_index::manifest::{Columns, Mode, PartKind, Routed, Sealed, Segment, SignedManifest};
-use sordino_index::payload::Slot;
+use sordino_index::payload::Carried;
 use sordino_index::{Disk, Error, Files, Id, OwnerPublicKey, digest, table};
 use sordino_vault::ReaderKeys;
 use sordino_vault::bucket_codec::BucketCodec;
@@ -146,7 +146,7 @@ impl<'a, D: Disk> Check<'a, D> {
         let records = Records::read(folder, manifest, keys)?;
         let frame = records::frame(folder, manifest, keys)?;
         check_unique(&records)?;
-        let mut slots = self.slots(&records)?.into_iter();
+        let mut carried = self.carried(&records)?.into_iter();
         let segments = manifest.segments();
         let all = records.sets.iter().enumerate();
         // Nothing of others opens.
@@ -160,9 +160,9 @@ impl<'a, D: Disk> Check<'a, D> {
                 });
             }
             if manifest.second_look().is_some() {
-                for (row, slot) in records.rows(at).zip(&mut slots) {
+                for (row, carried) in records.rows(at).zip(&mut carried) {
                     let row = row as usize;
-                    check_exact(&frame, (marks[row].base, residuals.row(row)), &slot)?;
+                    check_exact(&frame, (marks[row].base, residuals.row(row)), &carried)?;
                 }
             }
         }
@@ -182,19 +182,18 @@ impl<'a, D: Disk> Check<'a, D> {
         })
     }
 
-    /// The slots of all records that are there, in their order, if they carry something.
-    fn slots(&self, records: &Records) -> Result<Vec<Slot>, Error> {
-        let slots = payloads::read(self.folder, self.manifest, self.keys)?;
-        let Some(slots) = slots else {
+    /// What all records carry that are there, in their order, if they carry something.
+    fn carried(&self, records: &Records) -> Result<Vec<Carried>, Error> {
+        let read = payloads::read(self.folder, self.manifest, self.keys)?;
+        let Some(mut all) = read else {
             return Ok(Vec::new());
         };
-        // Slots may be under a key of somebody who has none of their records.
+        // Pages may be under a key of a reader that has none of their records.
         let readable = |place: u64| records.segment(place).is_some_and(|at| self.reads(at));
-        let mut slots = slots;
-        slots.retain(|(place, _)| readable(*place));
-        let places = slots.iter().map(|(place, _)| *place);
+        all.retain(|(place, _)| readable(*place));
+        let places = all.iter().map(|(place, _)| *place);
         if places.eq(records.places().iter()) {
-            return Ok(slots.into_iter().map(|(_, slot)| slot).collect());
+            return Ok(all.into_iter().map(|(_, it)| it).collect());
         }
         Err(Error::Malformed {
             what: "payloads",
@@ -284,8 +283,12 @@ impl<'a, D: Disk> Check<'a, D> {
 }
 
 /// Refuses an exact vector that is not the one that is scored, to the precision of that.
-fn check_exact(frame: &Frame, (base, residual): (u8, &[f32]), slot: &Slot) -> Result<(), Error> {
-    let near = look::residual(&slot.exact).is_some_and(|(own, exact)| {
+fn check_exact(
+    frame: &Frame,
+    (base, residual): (u8, &[f32]),
+    carried: &Carried,
+) -> Result<(), Error> {
+    let near = look::residual(&carried.exact).is_some_and(|(own, exact)| {
         let (a, b) = (frame.whole(base, residual), frame.whole(own, &exact));
         let apart: Vec<f32> = a.iter().zip(&b).map(|(a, b)| a - b).collect();
         // A residual is rounded as its sum with the base is.

@@ -6,7 +6,7 @@ use sordino_vault::attributes::Attributes;
 
 use super::Client;
 use crate::transport::Transport;
-use crate::verdict::{Verdict, Wrong};
+use crate::verdict::Wrong;
 
 impl Client {
     /// The attributes of the record with this id: a row of them, `None` if there is no such record. Nothing is
@@ -20,9 +20,9 @@ impl Client {
     /// the index has no payloads.
     ///
     /// # Security
-    /// The server sees a message like a search's last for every `k` of them, or as many as a second look has candidates, begun or whole, so it learns
-    /// that payloads were fetched and about how many, not which. Where clients have downloaded all
-    /// payloads it sees nothing.
+    /// The server learns that payloads were fetched and about how many, not which: it sees a message like a search's last for
+    /// every `k` of them, or as many as a second look has candidates, begun or whole. Where one record is longer than a page, it sees
+    /// for every one as many messages as the longest of all needs. Where clients have downloaded all payloads, it sees nothing.
     ///
     /// # Errors
     /// [`Error::Stale`]; [`Error::BadReply`] if what the server sent does not belong to this index, [`Error::AfterBadReply`] if a message
@@ -39,16 +39,8 @@ impl Client {
         };
         let round = &mut self.round(rng, transport);
         let places: Vec<Option<u32>> = ids.iter().map(|id| self.records.place(id)).collect();
-        // After a wrong reply, too, all messages are sent: where they ended would tell which records were wanted.
-        let chunks = places.chunks(client.fetched);
-        let read = chunks.map(|places| {
-            let read = round.step(|round| client.read(round, places))?;
-            Ok(round.latch.checked(read))
-        });
-        let read: Vec<Verdict<_>> = read.collect::<Result<_, Error>>()?;
-        let read: Verdict<Vec<Vec<_>>> = read.into_iter().collect();
-        let payloads = read.map_err(|Wrong| Error::BadReply)?;
-        let payloads = payloads.into_iter().flatten();
-        Ok(payloads.map(|slot| Some(slot?.payload)).collect())
+        let read = client.read_whole(round, &places)?;
+        let read = read.map_err(|Wrong| Error::BadReply)?.into_iter();
+        Ok(read.map(|carried| Some(carried?.payload)).collect())
     }
 }

@@ -3,6 +3,8 @@
 use rand::SeedableRng;
 use rand::rngs::StdRng;
 use sordino_search::manifest::{Checking, Packing};
+use sordino_search::payload::FetchKind;
+use sordino_search::plan::Conditions;
 use sordino_search::{
     Batch, Client, Error, Form, InProcess, Index, Memory, OwnerKeys, Server, Spec, Store,
     Transport, Vectors, build, synthetic,
@@ -94,7 +96,9 @@ impl<F: FnMut(&[u8], &mut Vec<u8>)> Transport for Hostile<'_, F> {
 /// A server of so many records with payloads of these lengths, for clients that come once: payloads are fetched without a hint.
 pub(crate) fn without_hint(n: usize, len: impl Fn(usize) -> usize) -> Server {
     let payloads = (0..n).map(|row| vec![row.to_le_bytes()[0]; len(row)]);
-    let spec = Spec::new(Form::Masked(Packing::T4)).k(K).searches(1);
+    let spec = Spec::new(Form::Masked(Packing::T4))
+        .k(K)
+        .conditions(Conditions::default().prefer(FetchKind::Hintless));
     Server::new(with_payloads(&spec, payloads.collect())).unwrap()
 }
 

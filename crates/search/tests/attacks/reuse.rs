@@ -4,7 +4,8 @@
 use rand::rngs::StdRng;
 use sordino_pir::{Database, Params, Seed, simple};
 use sordino_search::manifest::{Mode, Packing, Routing};
-use sordino_search::payload::Fetch;
+use sordino_search::payload::{Fetch, FetchKind};
+use sordino_search::plan::Conditions;
 use sordino_search::{Client, Form, Id, Index, KEYS_LEN, Server, Spec, Wish, build};
 
 use crate::bed::{
@@ -38,7 +39,12 @@ fn scored() -> [Index; 3] {
 
 /// An index of so many records with payloads, for clients that make so many searches.
 fn fetched(form: Form, n: usize, searches: u64) -> Index {
-    let spec = Spec::new(form).k(K).searches(searches);
+    let kind = match searches {
+        1 => FetchKind::Hintless,
+        _ => FetchKind::Pir,
+    };
+    let conditions = Conditions::default().prefer(kind);
+    let spec = Spec::new(form).k(K).conditions(conditions);
     // All payloads have as many bytes, however many they are.
     let longest = 1500 * MORE / n;
     with_payloads(&spec, (0..n).map(|row| vec![1; row % longest]).collect())

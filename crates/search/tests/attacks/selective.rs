@@ -7,7 +7,8 @@ use std::ops::Range;
 use sordino_pir::Seed;
 use sordino_pir::hintless::{self, Database, Keys, Params, Query, Sessions};
 use sordino_search::manifest::{Packing, PartKind, SignedManifest};
-use sordino_search::payload::Fetch;
+use sordino_search::payload::{Fetch, FetchKind};
+use sordino_search::plan::Conditions;
 use sordino_search::{Bytes, Client, Error, Form, Id, Server, Spec};
 
 use crate::bed::{FETCH_PAYLOADS, Hostile, connect, kind, rng, with_payloads};
@@ -33,7 +34,7 @@ struct Corrupt {
 impl Corrupt {
     fn params(&self) -> Params {
         let payloads = self.manifest.payloads.as_ref().unwrap();
-        payloads.hintless_params(K).unwrap().expect("no hint")
+        payloads.hintless_params().unwrap().expect("no hint")
     }
 
     /// The query of a request; its keys are kept if they come with it.
@@ -74,7 +75,9 @@ struct Game {
 impl Game {
     fn new(hasty: bool) -> Self {
         let payloads = (0..N).map(|row| vec![row.to_le_bytes()[0]; 900]).collect();
-        let spec = Spec::new(Form::Masked(Packing::T4)).k(K).searches(1);
+        let spec = Spec::new(Form::Masked(Packing::T4))
+            .k(K)
+            .conditions(Conditions::default().prefer(FetchKind::Hintless));
         let index = with_payloads(&spec, payloads);
         let (manifest, parts) = index.clone().into_parts();
         let payloads = parts.into_iter().find(|it| it.0.kind == PartKind::Payloads);

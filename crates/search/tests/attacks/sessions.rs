@@ -70,7 +70,7 @@ fn sessions_end_when_they_are_used_up_whatever_was_answered() {
 fn sessions_of_a_client_have_nothing_in_common() {
     let server = server();
     let payloads = server.manifest().payloads.clone().unwrap();
-    let params = payloads.hintless_params(K).unwrap().expect("no hint");
+    let params = payloads.hintless_params().unwrap().expect("no hint");
     let requests = requests(&server, SESSION + 2, |_| true, |client| client);
     let sessions = requests.chunks(SESSION).map(|session| {
         let (keys, _) = session[0][HEADS..].split_at(KEYS_LEN);

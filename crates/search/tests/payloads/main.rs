@@ -6,13 +6,13 @@ mod second_look;
 
 use std::time::Duration;
 
-use rand::SeedableRng;
 use rand::rngs::StdRng;
+use rand::{Rng, SeedableRng};
 use sordino_search::Exchange;
 use sordino_search::manifest::Packing;
 use sordino_search::manifest::PartKind;
-use sordino_search::payload::{Class, Fetch, SlotForm};
-use sordino_search::plan::{Bytes, Cost, Speed, Terms};
+use sordino_search::payload::{Fetch, FetchKind, MOST_PAYLOAD};
+use sordino_search::plan::{Bytes, Conditions, Cost, Speed, Terms};
 use sordino_search::vectors::u32_of;
 use sordino_search::{Batch, Form, Hit, Id, Spec};
 use sordino_search::{
@@ -66,13 +66,16 @@ fn forms() -> [Form; 6] {
 }
 
 fn store(dir: &std::path::Path, base: &Vectors, k: usize, form: Form, most: usize) -> Store {
-    let searches = Spec::default().searches;
-    store_for(searches, dir, base, k, form, most)
+    let kind = match most == LONGEST {
+        true => FetchKind::Pir,
+        false => FetchKind::Download,
+    };
+    store_for(kind, dir, base, k, form, most)
 }
 
-/// A store for clients that make so many searches.
+/// A store whose payloads are fetched in this way.
 fn store_for(
-    searches: u64,
+    kind: FetchKind,
     dir: &std::path::Path,
     base: &Vectors,
     k: usize,
@@ -83,7 +86,8 @@ fn store_for(
     let batch = Batch::from(base.clone())
         .with_payloads(payloads)
         .expect("a batch");
-    let spec = Spec::new(form).k(k).searches(searches);
+    let conditions = Conditions::default().prefer(kind);
+    let spec = Spec::new(form).k(k).conditions(conditions);
     Store::create(dir, &mut rng(1), &keys(), &spec, [Ok(batch)], &mut |_| ()).expect("a store")
 }
 
@@ -99,10 +103,8 @@ fn payloads_come_with_hits_and_an_observer_sees_the_same_for_every_query() {
         let dir = tempfile::tempdir().unwrap();
         let store = store(dir.path(), &base, K, form, LONGEST);
         let payloads = store.manifest().payloads.clone().unwrap();
-        assert_eq!(
-            (payloads.slots as usize, payloads.form),
-            (N, SlotForm::of_payloads(Class::of(LONGEST).unwrap()))
-        );
+        assert_eq!(payloads.records as usize, N);
+        assert!(payloads.form.payloads && payloads.form.look.is_none());
         assert!(matches!(payloads.fetch, Fetch::Pir { .. }), "{form:?}");
         store.verify().unwrap();
         let server = serve(dir.path());
@@ -136,7 +138,8 @@ fn clients_that_come_once_download_no_payloads_and_no_hint() {
         Form::Local,
     ] {
         let dir = tempfile::tempdir().unwrap();
-        let mut store = store_for(1, dir.path(), &base, K, form, LONGEST);
+        let hintless = FetchKind::Hintless;
+        let mut store = store_for(hintless, dir.path(), &base, K, form, LONGEST);
         let check = |store: &Store, client: &mut Client| {
             let payloads = store.manifest().payloads.clone().unwrap();
             assert!(matches!(payloads.fetch, Fetch::Hintless { .. }), "{form:?}");
@@ -254,7 +257,7 @@ fn payloads_follow_their_records_through_changes() {
         .upsert(&mut rng(3), &[30u32], &synthetic::uniform(1, DIM, 9))
         .unwrap();
     let second = store.manifest().payloads.clone().unwrap();
-    assert!(second.form.class > first.form.class && second.slots == 60);
+    assert_eq!((first.records, second.records), (60, 60));
     assert_ne!(second.id, first.id);
     store.verify().unwrap();
 
@@ -283,9 +286,9 @@ fn payloads_follow_their_records_through_changes() {
     };
     check(&store, &mut client);
     store.compact(&mut rng(5), &mut |_| ()).unwrap();
-    // The same records in other places: the same payloads, written anew.
+    // The same records in other places: the same payloads, written again.
     let third = store.manifest().payloads.clone().unwrap();
-    assert_eq!((third.form, third.slots), (second.form, second.slots));
+    assert_eq!((third.form, third.records), (second.form, second.records));
     assert_ne!(third.id, second.id);
     check(&store, &mut client);
     drop(store);
@@ -345,20 +348,36 @@ const HEAD: usize = 16;
 /// The cost of payloads is the difference between an index with them and one without.
 #[test]
 fn a_plan_says_what_payloads_will_move() {
-    for (n, most, form, searches) in [
-        (N, LONGEST, "PIR", 100),
-        (60, 20, "downloaded", 100),
-        (N, LONGEST, "no hint", 1),
+    let random = &mut rng(3);
+    for (n, len, searches, line) in [
+        (N, LONGEST, 100, 1e8),
+        (60, 20, 100, 1e8),
+        (N, LONGEST, 1, 1e6),
     ] {
         let (base, queries) = synthetic::clustered(n, 1, DIM, 3);
-        let wish = Wish::default().k(K).queries(searches);
+        let wish = Wish::default().k(K).queries(searches).line(line);
         let plain = Plan::new(n, DIM, wish).unwrap();
-        let plan = plain.clone().with_payloads(most).unwrap();
+        let plan = plain.clone().with_payloads(len).unwrap();
         let planned = *plan.payloads().unwrap();
-        assert_eq!(planned.way.name(), form);
+        let form = planned.way.name();
         let dir = tempfile::tempdir().unwrap();
-        let masked = Form::Masked(Packing::T4);
-        drop(store_for(searches, dir.path(), &base, K, masked, most));
+        // Of equal lengths, and nothing that compresses.
+        let payloads = (0..n).map(|_| {
+            let mut payload = vec![0; len];
+            random.fill_bytes(&mut payload);
+            payload
+        });
+        let batch = Batch::from(base.clone()).with_payloads(payloads.collect());
+        let spec = Spec::default().k(K).conditions(wish.conditions());
+        Store::create(
+            dir.path(),
+            &mut rng(1),
+            &keys(),
+            &spec,
+            [batch],
+            &mut |_| (),
+        )
+        .unwrap();
         let moved = |server: &Server| {
             let mut transport = InProcess::new(server);
             let client = Client::connect(&mut transport, &keys().reader(), None).unwrap();
@@ -499,7 +518,7 @@ fn senseless_payloads_are_refused_before_anything_is_changed() {
     let mut store = store(dir.path(), &base, 1, Form::Local, 20);
     let version = store.version();
     let one = synthetic::uniform(1, DIM, 1);
-    let too_long = vec![0; Class::MAX.capacity() + 1];
+    let too_long = vec![0; MOST_PAYLOAD + 1];
     let long = store.add(&mut rng(1), carrying(&[3], &one, &[too_long]), &mut |_| ());
     assert!(matches!(long, Err(Error::Payload { .. })));
     let [many] = carrying(&[3], &one, &[Vec::new(), Vec::new()]);
@@ -529,15 +548,16 @@ impl Transport for Tampering<'_> {
 #[test]
 fn a_wrong_answer_ends_in_one_error_after_the_same_messages() {
     let (base, queries) = synthetic::clustered(N, 1, DIM, 3);
-    for (form, kinds, searches) in [
-        (Form::Masked(Packing::T4), &[105, FETCH_PAYLOADS][..], 100),
-        (sealed(Routing::Downloaded), &[107, FETCH_PAYLOADS], 100),
-        (ROUTED, &[105, FETCH_PAYLOADS], 100),
-        (Form::Local, &[FETCH_PAYLOADS], 100),
-        (Form::Local, &[FETCH_PAYLOADS], 1),
+    let (pir, hintless) = (FetchKind::Pir, FetchKind::Hintless);
+    for (form, kinds, fetched) in [
+        (Form::Masked(Packing::T4), &[105, FETCH_PAYLOADS][..], pir),
+        (sealed(Routing::Downloaded), &[107, FETCH_PAYLOADS], pir),
+        (ROUTED, &[105, FETCH_PAYLOADS], pir),
+        (Form::Local, &[FETCH_PAYLOADS], pir),
+        (Form::Local, &[FETCH_PAYLOADS], hintless),
     ] {
         let dir = tempfile::tempdir().unwrap();
-        drop(store_for(searches, dir.path(), &base, K, form, LONGEST));
+        drop(store_for(fetched, dir.path(), &base, K, form, LONGEST));
         let server = serve(dir.path());
         let client = Client::connect(&mut InProcess::new(&server), &keys().reader(), None).unwrap();
         let search = |kind, at| {

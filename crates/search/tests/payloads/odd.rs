@@ -64,18 +64,20 @@ fn a_wrong_reply_is_told_also_where_the_message_after_it_fails() {
 #[test]
 fn a_version_with_more_results_is_served_and_searched_with_payloads_as_they_were() {
     let (base, queries) = synthetic::clustered(N, 1, DIM, 3);
-    for (form, searches) in [
-        (Form::Masked(Packing::T4), 100),
-        (Form::Masked(Packing::T4), 1),
-        (Form::Local, 1),
-        (sealed(Routing::Downloaded), 100),
+    let (pir, hintless) = (FetchKind::Pir, FetchKind::Hintless);
+    for (form, fetched) in [
+        (Form::Masked(Packing::T4), pir),
+        (Form::Masked(Packing::T4), hintless),
+        (Form::Local, hintless),
+        (sealed(Routing::Downloaded), pir),
     ] {
         let dir = tempfile::tempdir().unwrap();
-        let store = store_for(searches, dir.path(), &base, K, form, LONGEST);
+        let store = store_for(fetched, dir.path(), &base, K, form, LONGEST);
         let mut manifest = (**store.manifest()).clone();
         manifest.version += 1;
         manifest.previous = store.manifest().digest();
         manifest.k = 7;
+        manifest.payloads.as_mut().unwrap().fetched += 5;
         drop(store);
         let server = serve(dir.path());
         let mut client =

@@ -30,7 +30,7 @@ fn note(dir: &Path, seen: &mut Seen) {
         let deleted = &manifest.deleted;
         note("deleted", &deleted.id, deleted.version, deleted.rows.digest);
         if let Some(payloads) = &manifest.payloads {
-            note("payloads", &payloads.id, payloads.version, payloads.records);
+            note("payloads", &payloads.id, payloads.version, payloads.content);
             note(
                 "ids",
                 &payloads.id,

@@ -2,7 +2,8 @@
 
 use sordino_index::wire::Request;
 use sordino_search::manifest::{Checking, Mode, Packing};
-use sordino_search::payload::Fetch;
+use sordino_search::payload::FetchKind;
+use sordino_search::plan::Conditions;
 use sordino_search::{
     Batch, Client, Error, Form, InProcess, OwnerKeys, Routing, Server, Shard, Spec, Store,
     Transport, synthetic,
@@ -150,11 +151,14 @@ fn joined_shards_are_one_server_byte_for_byte() {
 #[test]
 fn payloads_come_from_the_first_shard() {
     let (base, queries) = synthetic::clustered(4000, 2, 16, 3);
-    for searches in [1, 20] {
+    for kind in [FetchKind::Hintless, FetchKind::Pir] {
         let dir = tempfile::tempdir().unwrap();
         let payloads = (0..base.len()).map(|at| vec![at.to_le_bytes()[0]; 1500]);
         let batch = Batch::from(base.clone()).with_payloads(payloads.collect());
-        let spec = Spec::new(Form::Masked(Packing::T4)).k(2).searches(searches);
+        let conditions = Conditions::default().prefer(kind);
+        let spec = Spec::new(Form::Masked(Packing::T4))
+            .k(2)
+            .conditions(conditions);
         let batches = [batch];
         let store = Store::create(
             dir.path(),
@@ -166,13 +170,7 @@ fn payloads_come_from_the_first_shard() {
         )
         .unwrap();
         let fetch = &store.manifest().payloads.as_ref().unwrap().fetch;
-        assert!(
-            matches!(
-                (searches, fetch),
-                (1, Fetch::Hintless { .. }) | (20, Fetch::Pir { .. })
-            ),
-            "{fetch:?}"
-        );
+        assert_eq!(fetch.kind(), kind);
         let one = Server::open_dir(dir.path(), &keys().public()).unwrap();
         let shards: Vec<Server> = Shard::all(3)
             .map(|shard| Server::open_shard(dir.path(), &keys().public(), shard).unwrap())

@@ -35,7 +35,7 @@ impl Contents {
             &manifest.deleted.rows.digest,
         );
         let payloads = manifest.payloads.as_ref().unwrap();
-        note(payloads.id, "payloads", &payloads.records);
+        note(payloads.id, "payloads", &payloads.content);
         note(payloads.id, "payload ids", &payloads.places.digest);
     }
 

@@ -70,8 +70,7 @@ impl Gateway {
                 .map_or(0, |it| it[0]),
             _ => cuts.iter().map(Cut::query_len).sum::<Result<_, _>>()?,
         };
-        let fetched = |payloads| Fetched::new(payloads, manifest.k as usize);
-        let payloads = manifest.payloads.as_ref().map(fetched).transpose()?;
+        let payloads = manifest.payloads.as_ref().map(Fetched::new).transpose()?;
         Ok(Self {
             of,
             cuts,
@@ -101,17 +100,17 @@ impl Gateway {
 }
 
 impl Fetched {
-    /// The lengths of what a search of `k` results fetches, if that is not downloaded.
-    fn new(payloads: &Payloads, k: usize) -> Result<Option<Self>, Error> {
+    /// The lengths of what a search fetches, if that is not downloaded.
+    fn new(payloads: &Payloads) -> Result<Option<Self>, Error> {
         if let Some(params) = payloads.pir_params()? {
-            let slots = payloads.form.fetched(k);
+            let pages = payloads.fetched as usize;
             return Ok(Some(Self {
-                query: slots * params.query_len(),
+                query: pages * params.query_len(),
                 keys: false,
-                reply: slots * params.answer_len(),
+                reply: pages * params.answer_len(),
             }));
         }
-        let hintless = payloads.hintless_params(k)?;
+        let hintless = payloads.hintless_params()?;
         Ok(hintless.map(|params| Self {
             query: params.query_len(),
             keys: true,
@@ -264,25 +263,27 @@ impl Server {
 mod tests {
     use super::*;
     use sordino_index::look::SecondLook;
-    use sordino_index::payload::{Class, Fetch, SlotForm};
+    use sordino_index::payload::{Fetch, PageForm};
 
     #[test]
-    fn a_second_look_fetches_a_slot_for_each_candidate() {
-        let form = SlotForm {
-            class: Class::of(100).ok(),
+    fn a_second_look_fetches_a_page_for_each_candidate() {
+        let form = PageForm {
+            page_len: 128,
+            payloads: true,
             look: Some(SecondLook {
                 candidates: 32,
                 width: 16,
             }),
         };
-        let mut payloads = Payloads::new([1; 16], 1, 4000, form);
+        let mut payloads = Payloads::new([1; 16], 1, form, 32);
+        (payloads.records, payloads.pages) = (4000, 4000);
         payloads.fetch = Fetch::Pir {
             per_column: 1,
             seed: [2; 32],
             hint: [3; 32],
         };
         let params = payloads.pir_params().unwrap().unwrap();
-        let fetched = Fetched::new(&payloads, 10).unwrap().unwrap();
+        let fetched = Fetched::new(&payloads).unwrap().unwrap();
         assert_eq!(fetched.longest(), 32 * params.query_len());
         assert_eq!(fetched.reply, 32 * params.answer_len());
         let body = vec![0; fetched.longest()];
@@ -291,7 +292,7 @@ mod tests {
         fetched.check(Message::FetchPayloads, short).unwrap_err();
 
         payloads.fetch = Fetch::Hintless { seed: [2; 32] };
-        let fetched = Fetched::new(&payloads, 10).unwrap().unwrap();
+        let fetched = Fetched::new(&payloads).unwrap().unwrap();
         let body = vec![0; fetched.longest()];
         for (len, right) in [
             (fetched.query, true),

@@ -15,31 +15,28 @@ pub(super) fn server(
     payloads: &Payloads,
     read: &mut dyn Read,
 ) -> Result<Option<Retrieval>, Error> {
-    let mut records = || all(read, &manifest.part(PartKind::Payloads, None)?);
+    let mut content = || all(read, &manifest.part(PartKind::Payloads, None)?);
     let len = payloads.form.sealed_len();
-    let (simple, hintless) = (
-        payloads.pir_params()?,
-        payloads.hintless_params(manifest.k as usize)?,
-    );
+    let (simple, hintless) = (payloads.pir_params()?, payloads.hintless_params()?);
     let way = match (&payloads.fetch, simple, hintless) {
         (Fetch::Pir { seed, .. }, Some(params), _) => {
-            let records = records()?;
-            let slots = records.chunks_exact(len);
-            let database = sordino_pir::Database::from_records(&params, slots)?;
+            let content = content()?;
+            let pages = content.chunks_exact(len);
+            let database = sordino_pir::Database::from_records(&params, pages)?;
             let server = simple::Server::new(database, &params, &Seed(*seed))?;
             Way::Simple(server)
         }
         (Fetch::Hintless { seed }, _, Some(params)) => {
-            let records = records()?;
-            let slots = records.chunks_exact(len);
-            let database = hintless::Database::from_records(&params, &Seed(*seed), slots)?;
+            let content = content()?;
+            let pages = content.chunks_exact(len);
+            let database = hintless::Database::from_records(&params, &Seed(*seed), pages)?;
             Way::Hintless(Box::new(database.into()))
         }
         _ => return Ok(None),
     };
     Ok(Some(Retrieval {
         way,
-        count: payloads.form.fetched(manifest.k as usize),
+        count: payloads.fetched as usize,
         kinds: [Message::FetchPayloads, Message::Payloads],
     }))
 }

@@ -1,0 +1,153 @@
+//! The terms by which the way to payloads is chosen: the line, and the server's cores and memory.
+
+use std::fmt;
+use std::str::FromStr;
+
+use clap::Args;
+use sordino_search::plan::Conditions;
+
+/// Options for the way to payloads.
+#[derive(Args, Clone, Copy, Debug)]
+pub(crate) struct Delivery {
+    /// The rate of the line between client and server, such as 20Mbit/s: payloads are fetched in the way for which a
+    /// client waits the least.
+    #[arg(long, value_name = "RATE", default_value_t = Line(1e8))]
+    line: Line,
+    /// Cores of the server that work on one search.
+    #[arg(long, value_name = "CORES", default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=1024))]
+    server_cores: u32,
+    /// The most memory of the server that payloads may take, such as 8GB.
+    #[arg(long, value_name = "BYTES", default_value_t = Memory::MOST)]
+    max_memory: Memory,
+}
+
+impl Delivery {
+    /// The terms, for a client that makes so many searches.
+    pub(crate) fn conditions(self, searches: u64) -> Conditions {
+        Conditions::default()
+            .searches(searches)
+            .line(self.line.0)
+            .cores(self.server_cores)
+            .memory(self.max_memory.0)
+    }
+}
+
+/// The rate of a line, in bits per second each way.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Line(f64);
+
+impl Line {
+    /// Bits per second.
+    pub(crate) fn rate(self) -> f64 {
+        self.0
+    }
+}
+
+impl FromStr for Line {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let units = [("kbit/s", 1e3), ("Mbit/s", 1e6), ("Gbit/s", 1e9)];
+        let rate = units.iter().find_map(|(unit, scale)| {
+            let number: f64 = text.strip_suffix(unit)?.trim().parse().ok()?;
+            Some(number * scale)
+        });
+        rate.filter(|rate| (1e3..=1e12).contains(rate))
+            .map(Self)
+            .ok_or_else(|| {
+                "expected a rate such as 20Mbit/s, in kbit/s, Mbit/s or Gbit/s".to_owned()
+            })
+    }
+}
+
+impl fmt::Display for Line {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} Mbit/s", self.0 / 1e6)
+    }
+}
+
+/// A number of bytes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Memory(u64);
+
+impl Memory {
+    /// 16 GiB.
+    pub(crate) const MOST: Self = Self(16 << 30);
+
+    /// Bytes.
+    pub(crate) fn bytes(self) -> u64 {
+        self.0
+    }
+}
+
+/// Units of memory, those of powers of two first, since their names end with no other's.
+const UNITS: [(&str, u64); 7] = [
+    ("GiB", 1 << 30),
+    ("MiB", 1 << 20),
+    ("KiB", 1 << 10),
+    ("GB", 1_000_000_000),
+    ("MB", 1_000_000),
+    ("kB", 1000),
+    ("B", 1),
+];
+
+impl FromStr for Memory {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let bytes = UNITS.iter().find_map(|(unit, bytes)| {
+            let number: u64 = text.strip_suffix(unit)?.trim().parse().ok()?;
+            number.checked_mul(*bytes)
+        });
+        bytes.map(Self).ok_or_else(|| {
+            "expected a whole number of bytes such as 8GB, in kB, MB, GB or GiB".to_owned()
+        })
+    }
+}
+
+impl fmt::Display for Memory {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let whole = |unit: &&(&str, u64)| self.0.is_multiple_of(unit.1);
+        let (name, bytes) = UNITS.iter().find(whole).unwrap_or(&("B", 1));
+        write!(f, "{}{name}", self.0 / bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rate_is_read() {
+        let line: Line = "20Mbit/s".parse().unwrap();
+        assert_eq!((line, line.to_string().as_str()), (Line(2e7), "20 Mbit/s"));
+        assert_eq!("1.5 Gbit/s".parse(), Ok(Line(1.5e9)));
+        for wrong in [
+            "20",
+            "20MB/s",
+            "-1Mbit/s",
+            "nan Mbit/s",
+            "0kbit/s",
+            "Mbit/s",
+        ] {
+            assert!(wrong.parse::<Line>().is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn memory_is_read_as_it_is_written() {
+        for (text, bytes) in [
+            ("16GiB", 16 << 30),
+            ("8GB", 8_000_000_000),
+            ("0B", 0),
+            ("5 MB", 5_000_000),
+        ] {
+            let read: Memory = text.parse().unwrap();
+            assert_eq!(read.0, bytes);
+            assert_eq!(read.to_string().parse(), Ok(read));
+        }
+        for text in ["", "8", "GB", "-1GB", "1.5GB", "99999999999GB", "8Gbit"] {
+            assert!(text.parse::<Memory>().is_err(), "{text}");
+        }
+    }
+}

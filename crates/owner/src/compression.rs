@@ -1,0 +1,192 @@
+//! Payloads, compressed one by one by zstd, so that each can be fetched alone.
+//!
+//! Short texts hardly compress by themselves: a dictionary, trained on some of them, has what they share. Readers download it
+//! once, with the list of who is where.
+
+use rayon::prelude::*;
+use sordino_index::Error;
+use sordino_index::payload::MOST_DICTIONARY;
+use zstd::bulk::Compressor;
+use zstd::stream::write::Encoder;
+
+/// The first bytes of every frame, which are left out.
+const MAGIC_LEN: usize = 4;
+
+/// Payloads that a dictionary is trained on, at most.
+const SAMPLES: usize = 20_000;
+
+/// The part of all payloads that a dictionary may have: it is downloaded by every reader.
+const PART: usize = 64;
+
+/// Bytes of a dictionary at least: a shorter one saves nothing.
+const LEAST_DICTIONARY: usize = 1 << 10;
+
+/// Payloads whose frames are compressed apart, to find out whether that saves anything.
+const TRIED: usize = 1000;
+
+/// The bytes between two ends of blocks in a long payload. One that is cut short can be read up to such an end.
+const FLUSHED: usize = 4096;
+
+/// Bytes that an encoder of the highest level takes, about.
+const ENCODER: u64 = 8 << 20;
+
+/// How the payloads under one content key are compressed.
+pub(crate) struct Compression {
+    /// A dictionary of zstd; empty if there is none.
+    pub(crate) dictionary: Vec<u8>,
+    /// None where payloads do not shrink.
+    level: Option<i32>,
+}
+
+impl Compression {
+    /// The compression of these payloads.
+    ///
+    /// # Errors
+    /// If memory is refused.
+    pub(crate) fn new(payloads: &[&[u8]]) -> Result<Self, Error> {
+        let total: usize = payloads.iter().map(|payload| payload.len()).sum();
+        // More time for each byte where there are few.
+        let level = match total {
+            0..=0x3ff_ffff => 19,
+            0x400_0000..=0xfff_ffff => 12,
+            _ => 6,
+        };
+        let step = payloads.len().div_ceil(SAMPLES).max(1);
+        let samples: Vec<&[u8]> = payloads.iter().step_by(step).copied().collect();
+        let most = (total / PART).min(MOST_DICTIONARY);
+        let mut dictionary = Vec::new();
+        if most >= LEAST_DICTIONARY {
+            // There is none of payloads that have nothing in common.
+            dictionary = zstd::dict::from_samples(&samples, most).unwrap_or_default();
+        }
+        let with = Self {
+            dictionary,
+            level: Some(level),
+        };
+        let step = payloads.len().div_ceil(TRIED).max(1);
+        let tried: Vec<&[u8]> = payloads.iter().step_by(step).copied().collect();
+        let plain: usize = tried.iter().map(|payload| payload.len()).sum();
+        let saved = |compression: &Self| -> Result<usize, Error> {
+            let found = compression.compress(&tried)?;
+            let found: usize = found.iter().map(|(bytes, _)| bytes.len()).sum();
+            // What all payloads would save, a dictionary once.
+            let all = (plain - found).saturating_mul(total) / plain.max(1);
+            Ok(all.saturating_sub(compression.dictionary.len()))
+        };
+        let without = Self {
+            dictionary: Vec::new(),
+            level: Some(level),
+        };
+        let (by_both, by_one) = (saved(&with)?, saved(&without)?);
+        let (best, saved) = match by_both > by_one {
+            true => (with, by_both),
+            false => (without, by_one),
+        };
+        // A twentieth is not worth the time of readers.
+        if saved < total.div_ceil(20) {
+            return Ok(Self {
+                dictionary: Vec::new(),
+                level: None,
+            });
+        }
+        Ok(best)
+    }
+
+    /// Each payload as it is stored, and whether that is compressed.
+    ///
+    /// # Errors
+    /// If memory is refused.
+    pub(crate) fn compress(&self, payloads: &[&[u8]]) -> Result<Vec<(Vec<u8>, bool)>, Error> {
+        let Some(level) = self.level else {
+            return Ok(payloads
+                .iter()
+                .map(|plain| (plain.to_vec(), false))
+                .collect());
+        };
+        let new = || Compressor::with_dictionary(level, &self.dictionary);
+        let each = payloads.par_iter().map_init(new, |compressor, plain| {
+            let frame = match (compressor, plain.len() > FLUSHED) {
+                (Ok(compressor), false) => compressor.compress(plain)?,
+                (Ok(_), true) => self.long(level, plain)?,
+                (Err(error), _) => return Err(std::io::Error::other(error.to_string())),
+            };
+            let shrunk = frame
+                .get(MAGIC_LEN..)
+                .filter(|frame| frame.len() < plain.len());
+            Ok(shrunk.map_or_else(|| (plain.to_vec(), false), |frame| (frame.to_vec(), true)))
+        });
+        let each: std::io::Result<Vec<_>> = each.collect();
+        // The encoder refuses nothing but to go on without memory.
+        each.map_err(|_| Error::Memory {
+            needed: ENCODER,
+            found: None,
+        })
+    }
+
+    /// A frame whose blocks end often.
+    fn long(&self, level: i32, plain: &[u8]) -> std::io::Result<Vec<u8>> {
+        let mut encoder = Encoder::with_dictionary(Vec::new(), level, &self.dictionary)?;
+        encoder.include_dictid(false)?;
+        encoder.window_log(20)?;
+        for piece in plain.chunks(FLUSHED) {
+            std::io::Write::write_all(&mut encoder, piece)?;
+            std::io::Write::flush(&mut encoder)?;
+        }
+        encoder.finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn texts(n: usize) -> Vec<Vec<u8>> {
+        let words = [
+            "alpha", "beta", "gamma", "delta", "the", "of", "search", "vector",
+        ];
+        let text = |at: usize| {
+            let words = (0..12).map(|i| words[(at * 7 + i * i * 3 + at / 5) % words.len()]);
+            format!("{} {at}", words.collect::<Vec<_>>().join(" ")).into_bytes()
+        };
+        (0..n).map(text).collect()
+    }
+
+    #[test]
+    fn texts_shrink_with_a_dictionary_and_noise_stays_as_it_is() {
+        let texts = texts(3000);
+        let plain: Vec<&[u8]> = texts.iter().map(Vec::as_slice).collect();
+        let compression = Compression::new(&plain).unwrap();
+        assert!((LEAST_DICTIONARY..=MOST_DICTIONARY).contains(&compression.dictionary.len()));
+        let found = compression.compress(&plain).unwrap();
+        let total: usize = found.iter().map(|(bytes, _)| bytes.len()).sum();
+        assert!(2 * total < plain.iter().map(|it| it.len()).sum(), "{total}");
+        assert!(found.iter().all(|(_, compressed)| *compressed));
+
+        let mut state = 1u64;
+        let noise: Vec<Vec<u8>> = (0..300)
+            .map(|_| {
+                let word = |_| {
+                    state = state
+                        .wrapping_mul(6364136223846793005)
+                        .wrapping_add(1442695040888963407);
+                    state.to_be_bytes()[0]
+                };
+                (0..200).map(word).collect()
+            })
+            .collect();
+        let plain: Vec<&[u8]> = noise.iter().map(Vec::as_slice).collect();
+        let compression = Compression::new(&plain).unwrap();
+        assert!(compression.dictionary.is_empty());
+        let found = compression.compress(&plain).unwrap();
+        assert!(
+            found
+                .iter()
+                .zip(&noise)
+                .all(|(found, plain)| *found == (plain.clone(), false))
+        );
+        for few in [&[][..], &[&b""[..]], &[&b"one"[..], b""]] {
+            let compression = Compression::new(few).unwrap();
+            assert_eq!(compression.compress(few).unwrap().len(), few.len());
+        }
+    }
+}

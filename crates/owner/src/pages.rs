@@ -1,0 +1,284 @@
+//! How records are laid into pages, and how long pages are.
+
+use rand_core::Rng;
+use sordino_index::TAG_LEN;
+use sordino_index::look::SecondLook;
+use sordino_index::payload::{PAGE_LENS, PAGE_STEP, PageForm};
+use sordino_vectors::u32_of;
+
+use crate::plan::{Conditions, Way};
+
+/// Records in pages.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Laid {
+    /// The first byte of each.
+    pub(crate) starts: Vec<u64>,
+    /// Pages.
+    pub(crate) pages: u32,
+    /// Pages that each record touches.
+    pub(crate) counts: Vec<u32>,
+}
+
+impl Laid {
+    /// Records of these lengths, in this order, in pages of this form.
+    pub(crate) fn stepped(lens: &[usize], form: &PageForm) -> Self {
+        let laid = Self::new(lens.iter().copied(), form.page_len, 1);
+        let (_, step) = form.starts(u32_of(lens.len()), laid.pages);
+        if step == 1 {
+            return laid;
+        }
+        // The list of so many bytes has steps. Steps take more pages, so that the list has none that are shorter.
+        Self::new(lens.iter().copied(), form.page_len, u64::from(PAGE_STEP))
+    }
+
+    /// Records of these lengths, in this order, in pages of `len` bytes; each begins at a multiple of `step`.
+    fn new(lens: impl IntoIterator<Item = usize>, len: u32, step: u64) -> Self {
+        let len = u64::from(len);
+        let mut laid = Self::default();
+        let mut end = 0u64;
+        for record in lens {
+            let record = (record as u64).max(1);
+            let mut start = end.next_multiple_of(step);
+            let room = start.next_multiple_of(len) - start;
+            if record > room {
+                start += room;
+            }
+            end = start + record;
+            laid.starts.push(start);
+            let count = (end - 1) / len - start / len + 1;
+            laid.counts.push(u32::try_from(count).unwrap_or(u32::MAX));
+        }
+        laid.pages = u32::try_from(end.div_ceil(len).max(1)).unwrap_or(u32::MAX);
+        laid
+    }
+}
+
+/// Searches that are drawn to find out how many pages one needs.
+const DRAWN: usize = 4000;
+
+/// Of so many searches one may need more pages than are fetched.
+const SHORT: usize = 1000;
+
+/// Pages that a search of `records` results fetches, so that all but one of a thousand searches have all of their records:
+/// of records drawn at random, and of ones that follow one another, which are often alike.
+pub(crate) fn fetched<R: Rng + ?Sized>(rng: &mut R, counts: &[u32], records: usize) -> u32 {
+    let most = counts.iter().copied().max().unwrap_or(1);
+    if most <= 1 || counts.is_empty() {
+        return u32_of(records);
+    }
+    let n = counts.len() as u64;
+    let mut draw = |records: usize, together: bool| -> u64 {
+        let first = rng.next_u64() % n;
+        let place = |at: u64, random: u64| {
+            if together {
+                (first + at) % n
+            } else {
+                random % n
+            }
+        };
+        let each = (0..records as u64).map(|at| {
+            let place = place(at, rng.next_u64());
+            u64::from(counts[usize::try_from(place).unwrap_or(0)])
+        });
+        each.sum()
+    };
+    let needed = [false, true].map(|together| {
+        let mut sums: Vec<u64> = (0..DRAWN).map(|_| draw(records, together)).collect();
+        sums.sort_unstable();
+        sums[DRAWN - 1 - DRAWN / SHORT]
+    });
+    let needed = needed.into_iter().max().unwrap_or(1);
+    u32::try_from(needed)
+        .unwrap_or(u32::MAX)
+        .max(u32_of(records))
+}
+
+/// Pages that a search of so many records fetches at most: with all of its records short, twice what it needs, and not
+/// more than one request of retrieval without a hint has room for, if they fit there.
+pub(crate) fn most_fetched(records: usize) -> u32 {
+    let most = (2 * records).min(64).max(records);
+    u32_of(most)
+}
+
+/// Pages of some length, and the quickest way to fetch those of a search.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Choice {
+    /// Bytes of a page's content.
+    pub(crate) len: u32,
+    pub(crate) pages: usize,
+    /// Pages that a search fetches.
+    pub(crate) fetched: usize,
+    pub(crate) way: Way,
+}
+
+/// The length of the pages for which a client waits the least, of those that some searches need all records of. `laid` says for
+/// a length how many pages there are, and how many of them a search needs.
+pub(crate) fn choose(
+    lengths: Vec<u32>,
+    records: usize,
+    (look, conditions): (Option<SecondLook>, &Conditions),
+    mut laid: impl FnMut(u32) -> (usize, u32),
+) -> Option<Choice> {
+    let choices = lengths.into_iter().filter_map(|len| {
+        let (pages, needed) = laid(len);
+        let fetched = needed.min(most_fetched(records)) as usize;
+        let sealed = len as usize + TAG_LEN;
+        let (way, wait) = conditions.quickest((pages, sealed, fetched), look.is_some())?;
+        let choice = Choice {
+            len,
+            pages,
+            fetched,
+            way,
+        };
+        // Pages of which a search fetches enough come first.
+        Some(((needed as usize > fetched, wait), choice))
+    });
+    let better = |a: &((bool, f64), Choice), b: &((bool, f64), Choice)| {
+        let ((short_a, wait_a), (short_b, wait_b)) = (a.0, b.0);
+        short_a.cmp(&short_b).then(wait_a.total_cmp(&wait_b))
+    };
+    choices.min_by(better).map(|(_, choice)| choice)
+}
+
+/// The choice for records of these lengths by content key.
+pub(crate) fn best<R: Rng + ?Sized>(
+    rng: &mut R,
+    lens: &[Vec<usize>],
+    records: usize,
+    terms: (Option<SecondLook>, &Conditions),
+) -> Option<Choice> {
+    let all: Vec<usize> = lens.iter().flatten().copied().collect();
+    choose(lengths(&all), records, terms, |len| {
+        let laid = lens
+            .iter()
+            .map(|lens| Laid::new(lens.iter().copied(), len, 1));
+        let laid: Vec<Laid> = laid.collect();
+        let counts: Vec<u32> = laid
+            .iter()
+            .flat_map(|laid| laid.counts.iter().copied())
+            .collect();
+        let pages = laid.iter().map(|laid| laid.pages as usize).sum();
+        (pages, fetched(rng, &counts, records))
+    })
+}
+
+/// The choice for `n` records of `len` bytes each.
+pub(crate) fn best_of_equal(
+    n: usize,
+    len: usize,
+    records: usize,
+    terms: (Option<SecondLook>, &Conditions),
+) -> Option<Choice> {
+    choose(lengths(&[len]), records, terms, |page| {
+        let page = page as usize;
+        let (pages, each) = match page / len.max(1) {
+            0 => ((n * len).div_ceil(page), len.div_ceil(page) + 1),
+            per_page => (n.div_ceil(per_page), 1),
+        };
+        (pages, u32_of(each * records))
+    })
+}
+
+/// Lengths of pages that are worth a look, for records of these lengths.
+pub(crate) fn lengths(lens: &[usize]) -> Vec<u32> {
+    let mut sorted: Vec<usize> = lens.to_vec();
+    sorted.sort_unstable();
+    let at = |part: f64| {
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "a part of a length"
+        )]
+        let place = (sorted.len() as f64 * part) as usize;
+        sorted
+            .get(place.min(sorted.len().saturating_sub(1)))
+            .copied()
+            .unwrap_or(1)
+    };
+    let records = [0.5, 0.9, 0.99, 0.999, 0.9999, 1.0].map(at);
+    let of_records = records
+        .into_iter()
+        .flat_map(|len| (0..8).map(move |power| len.saturating_mul(1 << power).saturating_add(1)));
+    // And those that fill polynomials of retrieval without a hint.
+    let of_polys = (1..=12).map(|polys| 1792 * polys - TAG_LEN - 16 + 1);
+    let lens = of_records.chain(of_polys).filter_map(|len| {
+        let len = u32::try_from(len).ok()?.next_multiple_of(PAGE_STEP);
+        PAGE_LENS.contains(&len).then_some(len)
+    });
+    let mut lens: Vec<u32> = lens.collect();
+    lens.sort_unstable();
+    lens.dedup();
+    lens
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rand::SeedableRng;
+    use rand::rngs::StdRng;
+
+    #[test]
+    fn records_that_fit_into_a_page_lie_in_one() {
+        let rng = &mut StdRng::seed_from_u64(1);
+        for (most, len) in [(1, 16), (40, 64), (100, 64), (700, 64), (3000, 512)] {
+            let lens: Vec<usize> = (0..500)
+                .map(|_| 1 + rng.next_u64() as usize % most)
+                .collect();
+            for step in [1, 16] {
+                let laid = Laid::new(lens.iter().copied(), len, step);
+                let len = u64::from(len);
+                let mut end = 0;
+                for ((&start, &record), &count) in laid.starts.iter().zip(&lens).zip(&laid.counts) {
+                    assert!(start >= end && start.is_multiple_of(step));
+                    end = start + record as u64;
+                    assert!(end <= u64::from(laid.pages) * len);
+                    let pages = (start / len..=(end - 1) / len).count() as u64;
+                    assert_eq!(pages, u64::from(count));
+                    // Where it does not begin a page, it fits into the rest of one.
+                    assert!(pages == 1 || start.is_multiple_of(len), "{start} {record}");
+                }
+                let least = lens.iter().sum::<usize>() as u64;
+                assert!(u64::from(laid.pages) * len < 3 * (least + step * 500) + len);
+            }
+        }
+        let none = Laid::new([], 64, 1);
+        assert_eq!((none.pages, none.starts.len()), (1, 0));
+    }
+
+    #[test]
+    fn a_thousand_searches_but_one_have_all_of_their_records() {
+        let rng = &mut StdRng::seed_from_u64(2);
+        assert_eq!(fetched(rng, &[1; 50], 10), 10);
+        // One record of a hundred has 20 pages more: ten of them, in one search of ten thousand, four.
+        let counts: Vec<u32> = (0..10_000)
+            .map(|at| if at % 100 == 7 { 21 } else { 1 })
+            .collect();
+        let pages = fetched(rng, &counts, 10);
+        assert!((30..=70).contains(&pages), "{pages}");
+        let short = (0..20_000).filter(|_| {
+            let needed = (0..10).map(|_| counts[rng.next_u64() as usize % counts.len()]);
+            needed.sum::<u32>() > pages
+        });
+        let short = short.count();
+        assert!(short < 60, "{short} of 20,000");
+        // Long ones that follow one another are found together.
+        let together: Vec<u32> = (0..10_000).map(|at| if at < 500 { 3 } else { 1 }).collect();
+        assert_eq!(fetched(rng, &together, 10), 30);
+    }
+
+    #[test]
+    fn lengths_are_ones_that_pages_have() {
+        for lens in [
+            &[0][..],
+            &[1; 9],
+            &[80, 606, 44],
+            &[1 << 20],
+            &[10, 1 << 20],
+        ] {
+            let lengths = lengths(lens);
+            assert!(!lengths.is_empty() && lengths.is_sorted());
+            let fits = |len: &u32| PAGE_LENS.contains(len) && len.is_multiple_of(PAGE_STEP);
+            assert!(lengths.iter().all(fits));
+        }
+    }
+}
