@@ -1,5 +1,7 @@
 //! Scans: one pass over `D` for any number of vectors of words, shared between threads.
 
+use sordino_cpu::Level;
+
 use super::{Backend, Digits, PANEL, Panels, Vector};
 use crate::threads;
 
@@ -12,6 +14,9 @@ const CHUNK_BYTES: usize = 1 << 18;
 /// Columns beyond full panels that are cheaper one by one than as a panel of 16: on 13 to 20 MB a panel
 /// takes as long as 12 of them, and 8 of them two thirds of it (Zen 5).
 const MAX_ALONE: usize = 11;
+/// The same where tiles multiply panels: on 8 and on 154 MB a panel takes as long as two columns, and ten of them three to
+/// four times as long (Sapphire Rapids).
+const MAX_ALONE_BY_TILES: usize = 2;
 /// Chunks are a multiple of this many rows, so that every kernel's row blocks (of 4, 6, 8 or 16) are full.
 pub const CHUNK_ROWS: usize = 48;
 
@@ -56,8 +61,12 @@ pub fn for_row_chunks(
 #[must_use]
 pub fn product(backend: Backend, digits: Digits<'_>, columns: &[&[u32]]) -> Vec<u32> {
     let k = columns.len();
+    let most = match backend.level() {
+        Level::Amx => MAX_ALONE_BY_TILES,
+        _ => MAX_ALONE,
+    };
     let alone = match k % PANEL {
-        few if few <= MAX_ALONE => few,
+        few if few <= most => few,
         _ => 0,
     };
     let (together, alone) = columns.split_at(k - alone);
