@@ -45,8 +45,10 @@ impl Client {
 /// # Security
 /// Runs in constant time.
 #[must_use]
-#[expect(clippy::cast_possible_truncation, reason = "a digit mod 2^8")]
 pub fn decode_bytes(values: &[i64]) -> Vec<u8> {
-    let byte = |value: &i64| (value.wrapping_add(1 << (STEP - 1)) >> STEP) as u8 ^ CENTRE;
+    let byte = |value: &i64| {
+        let [digit, ..] = (value.wrapping_add(1 << (STEP - 1)) >> STEP).to_le_bytes();
+        digit ^ CENTRE
+    };
     values.iter().map(byte).collect()
 }

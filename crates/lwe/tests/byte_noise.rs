@@ -145,7 +145,10 @@ fn fetched(outer: column::Params, shape: Shape, bytes: &[u8]) -> Vec<f64> {
     let reply = hint.score_onto(&[enc_s], &[&y]).unwrap().remove(0);
     let values = reader.decrypt_modular(outer_secret, &reply).unwrap();
     let digits = digits(shape, bytes, &wanted);
-    let exact: Vec<u8> = digits.iter().map(|digit| (digit + 128) as u8).collect();
+    let exact: Vec<u8> = digits
+        .iter()
+        .map(|digit| (digit + 128).to_le_bytes()[0])
+        .collect();
     assert_eq!(decode_bytes(&values), exact);
     let error = |(value, digit): (&i64, &i64)| {
         let error = (value - (digit << 18)) << 38 >> 38;
