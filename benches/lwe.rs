@@ -1,4 +1,5 @@
-//! Module LWE: scans beside a plain read of the same memory, hints, clients, and the product under encryption.
+//! Module LWE: scans beside a plain read of the same memory, columns of bytes beside 18-bit entries, hints, clients, and the
+//! product under encryption.
 //!
 //! For figures of one thread, pin the process to one core: the thread pool follows.
 
@@ -10,7 +11,7 @@ use rand::{Rng, SeedableRng};
 use sordino_ckks::column;
 use sordino_cpu::Backend;
 use sordino_lattice::pages::Pages;
-use sordino_lwe::{Client, Params, Query, Seed, Shape, Table};
+use sordino_lwe::{ByteTable, Client, Params, Query, Seed, Shape, Table};
 
 #[path = "pir/bandwidth.rs"]
 mod bandwidth;
@@ -82,6 +83,37 @@ fn answer(c: &mut Criterion) {
     group.finish();
 }
 
+/// Ten columns of bytes: of a table of bytes, and of the peer, whose ten groups of 18-bit entries have a tenth of the columns
+/// each and ten bits to an entry. Two columns of one group are out of the peer's reach, unless it holds copies.
+fn columns(c: &mut Criterion) {
+    let mut group = c.benchmark_group("lwe/columns");
+    let backend = Backend::detect_with_tiles().name();
+    for (name, rows, columns) in [("8MB", 1792, 4500), ("160MB", 7168, 22_000)] {
+        let params = Params::module_1536_bytes();
+        let shape = params.shape(10, rows, columns).expect("a shape");
+        let mut bytes = vec![0; rows * columns];
+        StdRng::seed_from_u64(5).fill_bytes(&mut bytes);
+        let table = ByteTable::from_slice(&params, shape, &SEED, &bytes).expect("columns");
+        drop(bytes);
+        let queries = queries(&Client::new(&params, shape, &SEED), 1);
+        group.throughput(Throughput::Bytes((rows * columns) as u64));
+        group.bench_function(BenchmarkId::new(backend, name), |b| {
+            b.iter(|| table.answer(black_box(&queries[0])));
+        });
+        drop(table);
+        let peer = Shape::new(10, rows * 8 / 10, columns / 10).expect("a shape");
+        let (table, client) = (
+            self::table(peer),
+            Client::new(&Params::module_1536(), peer, &SEED),
+        );
+        let queries = self::queries(&client, 1);
+        group.bench_function(BenchmarkId::new("18-bit-entries", name), |b| {
+            b.iter(|| table.answer(black_box(&queries[0])));
+        });
+    }
+    group.finish();
+}
+
 fn hint(c: &mut Criterion) {
     let mut group = c.benchmark_group("lwe/hint");
     let backend = Backend::detect().name();
@@ -91,6 +123,17 @@ fn hint(c: &mut Criterion) {
     group.bench_function(BenchmarkId::new(backend, "256x2048"), |b| {
         b.iter(|| table.hint(0..256));
     });
+    let params = Params::module_1536_bytes();
+    let shape = params.shape(10, 256, 2048).expect("a shape");
+    let bytes = vec![7; 256 * 2048];
+    let table = ByteTable::from_slice(&params, shape, &SEED, &bytes).expect("columns");
+    group.throughput(Throughput::Elements(10 * 256));
+    group.bench_function(
+        BenchmarkId::new(format!("{backend}-bytes"), "10x256x2048"),
+        |b| {
+            b.iter(|| table.hint(0..10, 0..256));
+        },
+    );
     group.finish();
 }
 
@@ -162,6 +205,6 @@ fn product(c: &mut Criterion) {
 criterion_group! {
     name = benches;
     config = settings::short();
-    targets = answer, hint, query, product
+    targets = answer, columns, hint, query, product
 }
 criterion_main!(benches);

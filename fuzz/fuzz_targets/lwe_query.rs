@@ -4,7 +4,7 @@
 use std::sync::OnceLock;
 
 use libfuzzer_sys::fuzz_target;
-use sordino_lwe::{Params, Query, Seed, Shape, Table};
+use sordino_lwe::{ByteTable, Params, Query, Seed, Shape, Table};
 
 fn table() -> &'static Table {
     static TABLE: OnceLock<Table> = OnceLock::new();
@@ -18,10 +18,22 @@ fn table() -> &'static Table {
     })
 }
 
+fn bytes() -> &'static ByteTable {
+    static BYTES: OnceLock<ByteTable> = OnceLock::new();
+    BYTES.get_or_init(|| {
+        let params = Params::module_1536_bytes();
+        let shape = params.shape(2, 3, 5).expect("a small shape");
+        ByteTable::from_slice(&params, shape, &Seed([1; 32]), &[121; 15]).expect("15 bytes")
+    })
+}
+
 fuzz_target!(|data: &[u8]| {
     if let Ok(query) = Query::from_bytes(data) {
         assert_eq!(query.to_bytes(), data);
         if let Ok(answer) = table().answer(&query) {
+            assert_eq!(answer.len(), 6);
+        }
+        if let Ok(answer) = bytes().answer(&query) {
             assert_eq!(answer.len(), 6);
         }
     }

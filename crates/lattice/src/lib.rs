@@ -2,6 +2,7 @@
 
 pub mod aligned;
 pub mod automorphism;
+pub mod choice;
 pub mod gadget;
 pub mod matrix;
 pub mod modulus;

@@ -12,7 +12,7 @@
 //! them are exact mod 2^32. The word operand is laid out once, for the backend that will read it:
 //! in four byte planes (`vpdpbusd`, `tdpbsud`), in two balanced 16-bit limbs (`vpdpwssd` or `vpmaddwd`),
 //! or as it is for NEON and the portable definition. Words that were rounded to 24 bits
-//! or fewer take three bytes everywhere. Every backend returns the same words.
+//! or fewer take three bytes everywhere. Every backend returns the same words. [`scan`] shares `D B` between threads.
 //!
 //! # Security
 //! No branch and no address depends on a value in `D`, `W` or `S`. Of `q` and `B` one bit decides between
@@ -32,6 +32,7 @@ mod layout;
 mod neon;
 mod panels;
 mod portable;
+pub mod scan;
 mod small;
 mod vector;
 mod words;

@@ -3,7 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use proptest::prelude::*;
-use sordino_lattice::matrix::{Backend, Digits, Panels, STRIP, Small, Vector, Words, stride};
+use sordino_lattice::matrix::{Backend, Digits, Panels, STRIP, Small, Vector, Words, scan, stride};
 
 /// Words that are easy to tell apart, from a seed.
 fn words(seed: u64, len: usize) -> Vec<u32> {
@@ -86,6 +86,48 @@ fn mul_vec_is_the_schoolbook_product() {
                     assert_eq!(out, expected, "{} {rows} x {columns}", backend.name());
                 }
             }
+        }
+    }
+}
+
+/// Matrices that stay on a thread and ones that threads share, with columns that go alone, as a panel, and as both.
+#[test]
+fn scans_are_the_schoolbook_product() {
+    let shapes: &[(usize, usize, usize)] = if cfg!(miri) {
+        &[(5, 70, 3), (3, 65, 18)]
+    } else {
+        &[
+            (1, 1, 0),
+            (5, 70, 3),
+            (60, 2100, 10),
+            (60, 2100, 27),
+            (2000, 300, 14),
+            (3000, 300, 10),
+            (500, 700, 30),
+        ]
+    };
+    for &(rows, columns, k) in shapes {
+        let d = digits(5, rows, columns);
+        let b: Vec<_> = (0..k as u64).map(|t| words(200 + t, columns)).collect();
+        let b: Vec<_> = b.iter().map(Vec::as_slice).collect();
+        let expected = if k == 0 {
+            Vec::new()
+        } else {
+            schoolbook(&d, rows, &b)
+        };
+        for backend in Backend::available_with_tiles() {
+            let found = scan::product(backend, Digits::new(&d, rows, columns), &b);
+            assert_eq!(
+                found,
+                expected,
+                "{} {rows} x {columns} x {k}",
+                backend.name()
+            );
+        }
+        let apart = scan::columns(&expected, k);
+        assert_eq!(apart.len(), k);
+        for (t, column) in apart.iter().enumerate() {
+            assert!(expected.iter().skip(t).step_by(k).eq(column));
         }
     }
 }

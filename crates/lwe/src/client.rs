@@ -39,8 +39,12 @@ impl std::fmt::Debug for Client {
 
 impl Client {
     /// A client of the table of `shape` under `seed`.
+    ///
+    /// # Panics
+    /// If the set has no table of this shape.
     #[must_use]
     pub fn new(params: &Params, shape: Shape, seed: &Seed) -> Self {
+        assert!(params.has(shape), "a shape of the set");
         Self {
             params: *params,
             shape,
@@ -95,7 +99,7 @@ impl Client {
         let mut product = Zeroizing::new(Aligned::<u64>::new(N));
         let mut words = Vec::with_capacity(message.len());
         let mut a = self.a.chunks_exact(RANK * N);
-        let modulus = plan().modulus();
+        let (modulus, log_p) = (plan().modulus(), self.params.log_p());
         for message in message.chunks_exact(self.shape.columns()) {
             for (message, a) in message.chunks(N).zip(a.by_ref()) {
                 sum.fill(0);
@@ -112,7 +116,7 @@ impl Client {
                 // the message; a sum of words would not be, since 2^32 does not divide q.
                 words.extend(message.iter().zip(sum.iter()).zip(e.iter()).map(
                     |((&u, &product), &e)| {
-                        let added = modulus.from_signed(to_message(u) + i64::from(e));
+                        let added = modulus.from_signed(to_message(u, log_p) + i64::from(e));
                         to_word(modulus.add(product, added))
                     },
                 ));

@@ -68,3 +68,19 @@ pub enum Error {
         expected: u64,
     },
 }
+
+/// Refuses a number that differs from the table's.
+pub(crate) const fn check_same(
+    what: &'static str,
+    found: usize,
+    expected: usize,
+) -> Result<(), Error> {
+    if found == expected {
+        return Ok(());
+    }
+    Err(Error::Mismatch {
+        what,
+        found,
+        expected,
+    })
+}

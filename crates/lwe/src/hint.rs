@@ -5,7 +5,7 @@ use std::ops::Range;
 use sordino_lattice::aligned::Aligned;
 use sordino_lattice::threads;
 
-use crate::params::{N, RANK, hint_switch, plan};
+use crate::params::{HINT_BITS, N, RANK, hint_switch, plan};
 use crate::public;
 use crate::table::Table;
 
@@ -41,7 +41,6 @@ impl Table {
     }
 
     /// One row, from the reflected polynomials of its group.
-    #[expect(clippy::cast_possible_truncation, reason = "26 bits, centred")]
     fn hint_row(&self, row: usize, a: &[u64], room: &mut [u64], out: &mut [i32]) {
         let modulus = plan().modulus();
         let (poly, rest) = room.split_at_mut(N);
@@ -63,13 +62,19 @@ impl Table {
             }
         }
         for (sum, out) in sums.chunks_exact_mut(N).zip(out.chunks_exact_mut(N)) {
-            plan().inverse(sum);
-            hint_switch().apply(sum);
-            let unused = 64 - self.params.hint_bits();
-            for (out, &x) in out.iter_mut().zip(sum.iter()) {
-                *out = (x.cast_signed() << unused >> unused) as i32;
-            }
+            round(sum, out);
         }
+    }
+}
+
+/// `N` numbers of the hint, from their values in NTT form, which are overwritten.
+#[expect(clippy::cast_possible_truncation, reason = "26 bits, centred")]
+pub(crate) fn round(sum: &mut [u64], out: &mut [i32]) {
+    plan().inverse(sum);
+    hint_switch().apply(sum);
+    let unused = 64 - HINT_BITS;
+    for (out, &x) in out.iter_mut().zip(sum.iter()) {
+        *out = (x.cast_signed() << unused >> unused) as i32;
     }
 }
 

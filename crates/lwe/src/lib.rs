@@ -1,5 +1,7 @@
 #![doc = include_str!("../README.md")]
 
+mod byte_table;
+mod bytes;
 mod client;
 mod error;
 mod hint;
@@ -11,6 +13,8 @@ mod scan;
 mod shape;
 mod table;
 
+pub use byte_table::ByteTable;
+pub use bytes::decode_bytes;
 pub use client::Client;
 pub use error::Error;
 pub use params::Params;

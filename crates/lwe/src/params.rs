@@ -9,6 +9,7 @@ use sordino_lattice::ntt::Plan;
 use sordino_lattice::switch::Switch;
 
 use crate::Error;
+use crate::error::check_same;
 
 /// `N`, the degree of the ring.
 pub(crate) const N: usize = 512;
@@ -16,27 +17,34 @@ pub(crate) const N: usize = 512;
 pub(crate) const RANK: usize = 3;
 /// The largest 40-bit prime that is 1 mod 4096.
 const Q: u64 = 1_099_511_590_913;
-/// `log2 P`, bits of an entry.
-const LOG_P: u32 = 18;
 /// Bits of a word of a query.
 const WORD_BITS: u32 = 32;
 /// `h`, bits of a number of the hint.
-const HINT_BITS: u32 = 26;
+pub(crate) const HINT_BITS: u32 = 26;
 /// `floor(2^96 / Q)`.
 const PER_Q: u128 = (1 << 96) / Q as u128;
 
-/// A named, checked parameter set. There is one: `n = 3 * 512`, `q` of 40 bits, errors of standard deviation 16,
-/// entries of 18 bits, words of 32 bits, hints of 26.
+/// A named, checked parameter set. Both have `n = 3 * 512`, `q` of 40 bits, errors of standard deviation 16, words of 32
+/// bits and hints of 26. Entries have 18 bits, or 8.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Params {
     id: u8,
     name: &'static str,
     sigma: u32,
+    log_p: u32,
+    max_groups: usize,
+    max_columns: usize,
 }
 
 impl Params {
-    /// The most columns of a group: the noise grows with their root.
+    /// The most groups of 18-bit entries.
+    pub(crate) const MAX_GROUPS: usize = 1 << 10;
+    /// The most columns of a group of 18-bit entries: the noise grows with their root.
     pub const MAX_COLUMNS: usize = 1 << 13;
+    /// The most columns of bytes.
+    pub const MAX_BYTE_COLUMNS: usize = 1 << 17;
+    /// The most columns of bytes that one query asks for.
+    pub const MAX_BYTE_GROUPS: usize = 1 << 6;
 
     /// Module LWE of rank 3 over degree 512, `q / sigma = 2^36`: above 130 bits (`MATZOV`), as plain LWE of 1472
     /// entries at this ratio has them (`scripts/param_check.py`).
@@ -46,15 +54,40 @@ impl Params {
             id: 1,
             name: "module-1536-40-mod18",
             sigma: 16,
+            log_p: 18,
+            max_groups: Self::MAX_GROUPS,
+            max_columns: Self::MAX_COLUMNS,
+        }
+    }
+
+    /// The same samples for bytes, `P = 2^8`: for a [`ByteTable`](crate::ByteTable). A group is one column that a query
+    /// asks for, and its message is 1 there.
+    #[must_use]
+    pub const fn module_1536_bytes() -> Self {
+        Self {
+            id: 2,
+            name: "module-1536-40-mod8",
+            log_p: 8,
+            max_groups: Self::MAX_BYTE_GROUPS,
+            max_columns: Self::MAX_BYTE_COLUMNS,
+            ..Self::module_1536()
         }
     }
 
     pub(crate) const fn from_id(id: u8) -> Result<Self, Error> {
-        let set = Self::module_1536();
-        if id == set.id {
-            return Ok(set);
+        let (entries, bytes) = (Self::module_1536(), Self::module_1536_bytes());
+        if id == entries.id {
+            return Ok(entries);
+        }
+        if id == bytes.id {
+            return Ok(bytes);
         }
         Err(Error::UnknownSet { found: id })
+    }
+
+    /// Refuses another set than a table's.
+    pub(crate) fn check_same(&self, expected: &Self) -> Result<(), Error> {
+        check_same("parameter sets", self.id.into(), expected.id.into())
     }
 
     pub(crate) const fn id(&self) -> u8 {
@@ -88,7 +121,19 @@ impl Params {
     /// `log2 P`: entries and messages are integers mod `P`.
     #[must_use]
     pub const fn log_p(&self) -> u32 {
-        LOG_P
+        self.log_p
+    }
+
+    /// The most groups of a table.
+    #[must_use]
+    pub const fn max_groups(&self) -> usize {
+        self.max_groups
+    }
+
+    /// The most columns of a group.
+    #[must_use]
+    pub const fn max_columns(&self) -> usize {
+        self.max_columns
     }
 
     /// Bits of a number of the hint: it is in `[-2^25, 2^25)`.
@@ -123,8 +168,8 @@ pub(crate) const fn to_word(x: u64) -> u32 {
 
 /// `round(u q / P)`, the message of `u`. The errors of all columns meet the entries, so the sign of one that is halfway
 /// would matter; `q` is odd, so none is.
-pub(crate) const fn to_message(u: i16) -> i64 {
-    (u as i64 * Q.cast_signed() + (1 << (LOG_P - 1))) >> LOG_P
+pub(crate) const fn to_message(u: i16, log_p: u32) -> i64 {
+    (u as i64 * Q.cast_signed() + (1 << (log_p - 1))) >> log_p
 }
 
 #[cfg(test)]
@@ -142,8 +187,10 @@ mod tests {
 
         #[test]
         fn messages_are_the_nearest(u in -32767..=32767i16) {
-            let exact = f64::from(u) * Q as f64 / f64::from(1u32 << LOG_P);
-            prop_assert!((to_message(u) as f64 - exact).abs() <= 0.5);
+            for log_p in [8, 18] {
+                let exact = f64::from(u) * Q as f64 / f64::from(1u32 << log_p);
+                prop_assert!((to_message(u, log_p) as f64 - exact).abs() <= 0.5);
+            }
         }
     }
 
@@ -153,7 +200,11 @@ mod tests {
             (to_word(0), to_word(Q - 1), to_word(Q - 129)),
             (0, 0, u32::MAX)
         );
-        assert_eq!(to_message(0), 0);
-        assert_eq!(to_message(-1), -to_message(1));
+        for log_p in [8, 18] {
+            assert_eq!(to_message(0, log_p), 0);
+            assert_eq!(to_message(-1, log_p), -to_message(1, log_p));
+        }
+        // 1 mod 2^8 is 2^10 mod 2^18.
+        assert_eq!(to_message(1, 8), to_message(1 << 10, 18));
     }
 }

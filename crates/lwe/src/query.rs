@@ -3,6 +3,7 @@
 use sordino_lattice::aligned::Aligned;
 use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
+use crate::error::check_same;
 use crate::{Error, Params, Shape};
 
 const MAGIC: [u8; 4] = *b"SLWE";
@@ -96,7 +97,7 @@ impl Query {
     /// Reads a message.
     ///
     /// # Errors
-    /// If it is not one of this kind and version, names an unknown set or a shape beyond the limits of [`Shape`],
+    /// If it is not one of this kind and version, names an unknown set or a shape beyond the limits of its set,
     /// or has another length than these fix. Nothing is allocated before that is known.
     pub fn from_bytes(message: &[u8]) -> Result<Self, Error> {
         let (head, body) = message.split_first_chunk::<HEAD_LEN>().ok_or(Error::Kind)?;
@@ -112,7 +113,7 @@ impl Query {
         }
         let params = Params::from_id(set)?;
         let number = |at: usize| u32::from_le_bytes(std::array::from_fn(|i| head[at + i]));
-        let shape = Shape::new(number(8) as usize, 1, number(12) as usize)?;
+        let shape = params.shape(number(8) as usize, 1, number(12) as usize)?;
         if message.len() != Self::encoded_len(shape) {
             return Err(Error::MessageLength {
                 found: message.len(),
@@ -130,18 +131,11 @@ impl Query {
         &self.words[g * self.columns..][..self.columns]
     }
 
-    /// Refuses a query that is not meant for a table of this shape and epoch.
-    pub(crate) fn check(&self, shape: Shape, epoch: u64) -> Result<(), Error> {
-        let same = |what, found, expected| match found == expected {
-            true => Ok(()),
-            false => Err(Error::Mismatch {
-                what,
-                found,
-                expected,
-            }),
-        };
-        same("groups", self.groups, shape.groups())?;
-        same("columns of a group", self.columns, shape.columns())?;
+    /// Refuses a query that is not meant for a table of this set, shape and epoch.
+    pub(crate) fn check(&self, params: &Params, shape: Shape, epoch: u64) -> Result<(), Error> {
+        self.params.check_same(params)?;
+        check_same("groups", self.groups, shape.groups())?;
+        check_same("columns of a group", self.columns, shape.columns())?;
         if self.epoch != epoch {
             return Err(Error::Epoch {
                 found: self.epoch,

@@ -14,36 +14,19 @@ pub struct Shape {
 
 impl Shape {
     /// The most groups.
-    pub const MAX_GROUPS: usize = 1 << 10;
+    pub const MAX_GROUPS: usize = Params::MAX_GROUPS;
     /// The most rows of a group.
     pub const MAX_ROWS: usize = 1 << 24;
     /// The most words of a query: 16 MiB of them.
     pub const MAX_WORDS: usize = 1 << 22;
 
-    /// `groups` matrices of `rows` rows and `columns` columns.
+    /// `groups` matrices of `rows` rows and `columns` columns, of 18-bit entries. [`Params::shape`] has those of other sets.
     ///
     /// # Errors
     /// [`Error::Shape`] if a number is 0, there are more than [`Params::MAX_COLUMNS`] columns, or the others
     /// are above the limits of this type.
     pub const fn new(groups: usize, rows: usize, columns: usize) -> Result<Self, Error> {
-        // A constant function has no `?`.
-        if let Err(error) = check("groups", groups, Self::MAX_GROUPS) {
-            return Err(error);
-        }
-        if let Err(error) = check("rows of a group", rows, Self::MAX_ROWS) {
-            return Err(error);
-        }
-        if let Err(error) = check("columns of a group", columns, Params::MAX_COLUMNS) {
-            return Err(error);
-        }
-        if let Err(error) = check("words of a query", groups * columns, Self::MAX_WORDS) {
-            return Err(error);
-        }
-        Ok(Self {
-            groups,
-            rows,
-            columns,
-        })
+        Params::module_1536().shape(groups, rows, columns)
     }
 
     /// `G`, the matrices that one query scans.
@@ -76,7 +59,8 @@ impl Shape {
         self.groups * self.rows
     }
 
-    /// The bytes that one scan reads: nine of four entries, rows rounded up to whole cache lines.
+    /// The bytes that one scan of a [`Table`](crate::Table) reads: nine of four entries, rows rounded up to whole cache
+    /// lines.
     #[must_use]
     pub const fn scanned_len(&self) -> usize {
         self.answers() * self.stride()
@@ -90,6 +74,38 @@ impl Shape {
     /// Polynomials of a row: the last is filled up with zeros.
     pub(crate) const fn polys(&self) -> usize {
         self.columns.div_ceil(N)
+    }
+}
+
+impl Params {
+    /// The shape of `groups` matrices of `rows` rows and `columns` columns, within the limits of the set.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] if a number is 0 or above its limit.
+    pub const fn shape(&self, groups: usize, rows: usize, columns: usize) -> Result<Shape, Error> {
+        // A constant function has no `?`.
+        if let Err(error) = check("groups", groups, self.max_groups()) {
+            return Err(error);
+        }
+        if let Err(error) = check("rows of a group", rows, Shape::MAX_ROWS) {
+            return Err(error);
+        }
+        if let Err(error) = check("columns of a group", columns, self.max_columns()) {
+            return Err(error);
+        }
+        if let Err(error) = check("words of a query", groups * columns, Shape::MAX_WORDS) {
+            return Err(error);
+        }
+        Ok(Shape {
+            groups,
+            rows,
+            columns,
+        })
+    }
+
+    /// True if the set has tables of this shape.
+    pub(crate) const fn has(&self, shape: Shape) -> bool {
+        shape.groups <= self.max_groups() && shape.columns <= self.max_columns()
     }
 }
 

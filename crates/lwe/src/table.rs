@@ -38,8 +38,15 @@ impl std::fmt::Debug for Table {
 
 impl Table {
     /// A table of zeros under `seed`, which serves one table; draw it at random.
+    ///
+    /// # Panics
+    /// If the set is that of bytes, or has no table of this shape.
     #[must_use]
     pub fn zeroed(params: &Params, shape: Shape, seed: &Seed) -> Self {
+        assert!(
+            *params == Params::module_1536() && params.has(shape),
+            "a set and a shape of 18-bit entries"
+        );
         Self {
             params: *params,
             shape,
@@ -124,15 +131,15 @@ impl Table {
     /// so that one of them does not spoil it for the others.
     ///
     /// # Errors
-    /// [`Error::Mismatch`] if it was made for another shape, [`Error::Epoch`] if for another seed.
+    /// [`Error::Mismatch`] if it was made for another set or shape, [`Error::Epoch`] if for another seed.
     pub fn check(&self, query: &Query) -> Result<(), Error> {
-        query.check(self.whole, epoch(&self.seed))
+        query.check(&self.params, self.whole, epoch(&self.seed))
     }
 
     /// `y_g = D_g b_g mod 2^32` for all groups `g` that are here, one after the other: `G r` words.
     ///
     /// # Errors
-    /// [`Error::Mismatch`] if the query was made for another shape, [`Error::Epoch`] if for another seed.
+    /// [`Error::Mismatch`] if the query was made for another set or shape, [`Error::Epoch`] if for another seed.
     pub fn answer(&self, query: &Query) -> Result<Vec<u32>, Error> {
         let mut answers = self.answer_batch(std::slice::from_ref(query))?;
         Ok(answers.pop().unwrap_or_default())

@@ -7,7 +7,7 @@
 
 use chacha20::ChaCha20Rng;
 use rand_core::SeedableRng;
-use sordino_lwe::{Client, Params, Query, Seed, Shape, Table};
+use sordino_lwe::{Client, Params, Query, Seed, Shape, Table, decode_bytes};
 use sordino_memcheck::{SecretRng, is_watching, public, secret};
 
 #[test]
@@ -41,4 +41,27 @@ fn queries_do_not_branch_on_message_or_secret() {
     let negated = key.into_negated();
     public(&negated);
     assert!(negated.iter().all(|s| (-1..=1).contains(s)));
+}
+
+#[test]
+fn wanted_columns_and_their_bytes_do_not_decide() {
+    let mut rng = SecretRng(ChaCha20Rng::from_seed([2; 32]));
+    let params = Params::module_1536_bytes();
+    let shape = params.shape(2, 2, 600).unwrap();
+    let client = Client::new(&params, shape, &Seed([7; 32]));
+    let wanted = [599, 3];
+    secret(&wanted);
+    let message = client.select(&wanted).unwrap();
+    let (_, query) = client.query(&mut rng, &message).unwrap();
+    let sent = query.to_bytes();
+    public(&sent);
+    assert_eq!(sent.len(), Query::encoded_len(shape));
+    public(&message);
+    assert_eq!((message[599], message[603]), (1, 1));
+
+    let values = [-(128i64 << 18), 127 << 18, 5];
+    secret(&values);
+    let bytes = decode_bytes(&values);
+    public(&bytes);
+    assert_eq!(bytes, [0, 255, 128]);
 }

@@ -6,6 +6,7 @@
 )]
 
 use rand_core::CryptoRng;
+use sordino_lattice::matrix::scan::{CHUNK_ROWS, columns};
 use sordino_lattice::matrix::{Small, Words};
 use sordino_lattice::sample::gaussian::Sampler;
 use sordino_lattice::sample::hedge::Hedge;
@@ -13,7 +14,7 @@ use sordino_lattice::sample::stream::{CHUNK, Stream};
 use sordino_lattice::threads;
 use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
-use crate::lwe::{CHUNK_ROWS, Domain, columns};
+use crate::lwe::Domain;
 use crate::params::ERROR_BITS;
 use crate::{Params, Seed, Set};
 

@@ -1,6 +1,8 @@
 //! The noise of an answer, in steps: units of 1 mod `P`.
 
-use super::{HINT_BITS, LOG_P, N, Params, Q, RANK, WORD_BITS};
+use sordino_lattice::noise::log2_tail;
+
+use super::{HINT_BITS, N, Params, Q, RANK, WORD_BITS};
 
 /// The variance of a rounding error, in squares of the unit that is rounded to.
 const ROUNDED: f64 = 1.0 / 12.0;
@@ -14,11 +16,11 @@ impl Params {
     /// a unit of its own.
     #[must_use]
     pub fn statistical_noise(&self, columns: usize) -> f64 {
-        let p = f64::from(LOG_P).exp2();
+        let p = f64::from(self.log_p).exp2();
         let entry = p * p * ROUNDED;
         let words = columns as f64 * entry * self.word_variance();
         let hint = (RANK * N) as f64 * TERNARY * ROUNDED;
-        (words + hint * hint_unit().powi(2)).sqrt() * word_step()
+        (words + hint * hint_unit().powi(2)).sqrt() * self.word_step()
     }
 
     /// For any entries at all: the subgaussian parameter of the noise of `y - H s`, over secret, errors and public
@@ -26,17 +28,34 @@ impl Params {
     /// probability at most `2 exp(-x^2 / 2)`.
     #[must_use]
     pub fn worst_noise(&self, columns: usize) -> f64 {
-        let entry = f64::from(2 * LOG_P - 2).exp2();
+        let entry = f64::from(2 * self.log_p - 2).exp2();
         let words = columns as f64 * entry * self.word_variance();
         let hint = (RANK * N) as f64 * TERNARY / 4.0;
-        (words + hint * hint_unit().powi(2)).sqrt() * word_step()
+        (words + hint * hint_unit().powi(2)).sqrt() * self.word_step()
     }
 
     /// The most that the rounding of a message adds, of `coordinates` numbers that are not 0 in a group.
     #[must_use]
     pub fn worst_offset(&self, coordinates: usize) -> f64 {
         let unit = f64::from(WORD_BITS).exp2() / Q as f64;
-        coordinates as f64 * f64::from(LOG_P - 1).exp2() * 0.5 * unit * word_step()
+        coordinates as f64 * f64::from(self.log_p - 1).exp2() * 0.5 * unit * self.word_step()
+    }
+
+    /// `log2` of a bound on the probability that a byte is wrong: that its error, for any bytes at all, is above half a step.
+    ///
+    /// `rounding` and `noise` are the worst error of the product with the hint, in units of 1 mod `2^26`: the most that
+    /// rounding adds, and a subgaussian parameter.
+    #[must_use]
+    pub fn log2_byte_failure(&self, columns: usize, rounding: f64, noise: f64) -> f64 {
+        let unit = (f64::from(self.log_p) - f64::from(HINT_BITS)).exp2();
+        let radius = 0.5 - self.worst_offset(1) - rounding * unit;
+        let noise = self.worst_noise(columns).powi(2) + (noise * unit).powi(2);
+        log2_tail(radius, noise)
+    }
+
+    /// A unit of a word, in steps.
+    fn word_step(&self) -> f64 {
+        (f64::from(self.log_p) - f64::from(WORD_BITS)).exp2()
     }
 
     /// The variance of a word's error: what is drawn, and what rounding leaves out.
@@ -44,11 +63,6 @@ impl Params {
         let unit = f64::from(WORD_BITS).exp2() / Q as f64;
         (f64::from(self.sigma) * unit).powi(2) + ROUNDED
     }
-}
-
-/// A unit of a word, in steps.
-fn word_step() -> f64 {
-    (f64::from(LOG_P) - f64::from(WORD_BITS)).exp2()
 }
 
 /// A unit of the hint, in units of a word.

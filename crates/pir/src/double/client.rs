@@ -3,7 +3,7 @@
 use std::marker::PhantomData;
 
 use rand_core::CryptoRng;
-use sordino_lattice::matrix::{Backend, Words};
+use sordino_lattice::matrix::{Backend, Words, scan};
 use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
 use super::{Answer, Hint, Query};
@@ -152,7 +152,7 @@ impl Client {
         let s2: Vec<_> = prepared.iter().map(|one| &one.secret.s2).collect();
         let s2 = Secrets::together(&s2);
         let products = Zeroizing::new(s2.product(&self.h2));
-        for (one, product) in prepared.iter_mut().zip(lwe::columns(&products, count)) {
+        for (one, product) in prepared.iter_mut().zip(scan::columns(&products, count)) {
             one.secret.product = Some(product);
         }
         prepared

@@ -2,11 +2,12 @@
 
 use std::marker::PhantomData;
 
+use sordino_lattice::matrix::scan::{self, for_row_chunks};
 use sordino_lattice::matrix::{Backend, LANES, Panels, Vector};
 
 use super::{Answer, Hint, Query};
 use crate::database::{CENTRE, Matrix};
-use crate::lwe::{self, Domain, for_row_chunks, round, round_answer};
+use crate::lwe::{self, Domain, round, round_answer};
 use crate::params::KAPPA;
 use crate::wire::{self, check_params, check_scheme, check_version};
 use crate::{Database, Error, Params, Scheme, Seed};
@@ -118,8 +119,8 @@ impl Server {
     pub fn answer_batch(&self, queries: &[Query]) -> Result<Vec<Answer>, Error> {
         queries.iter().try_for_each(|query| self.check(query))?;
         let columns: Vec<_> = queries.iter().map(|query| query.first()).collect();
-        let a1 = lwe::scan(self.backend, self.database.digits()?, &columns);
-        let a1 = lwe::columns(&a1, queries.len());
+        let a1 = scan::product(self.backend, self.database.digits()?, &columns);
+        let a1 = scan::columns(&a1, queries.len());
         let answers = a1.iter().zip(queries);
         answers
             .map(|(a1, query)| self.second_level(a1, query))

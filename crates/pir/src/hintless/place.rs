@@ -5,9 +5,8 @@
 //! ends the path, on which every unit moves up to the next slot. Every search has a layer for each unit and looks
 //! at all units in each, whatever it finds; sets of slots are words with a bit for each.
 
+use sordino_lattice::choice::equal;
 use zeroize::{Zeroize, ZeroizeOnDrop};
-
-use crate::lwe::equal;
 
 /// Slots of a request at most: the bits of a set of them.
 pub(crate) const MOST_SLOTS: usize = 128;

@@ -5,7 +5,7 @@ mod recover;
 use std::marker::PhantomData;
 
 use rand_core::CryptoRng;
-use sordino_lattice::matrix::{Backend, Words};
+use sordino_lattice::matrix::{Backend, Words, scan};
 use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
 use super::{Hint, Query};
@@ -185,7 +185,7 @@ impl Client {
     pub fn prepare<R: CryptoRng + ?Sized>(&self, rng: &mut R, count: usize) -> Vec<Prepared> {
         let (s, masks) = self.masks(rng, Asked::Later(count));
         let products = Zeroizing::new(s.product(&self.h));
-        let products = lwe::columns(&products, count);
+        let products = scan::columns(&products, count);
         let prepared = masks
             .into_iter()
             .zip(products)

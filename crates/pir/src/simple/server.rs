@@ -2,10 +2,11 @@
 
 use std::marker::PhantomData;
 
+use sordino_lattice::matrix::scan::{self, for_row_chunks};
 use sordino_lattice::matrix::{Backend, Panels, Vector};
 
 use super::{Answer, Hint, Query, RawAnswer};
-use crate::lwe::{self, Domain, for_row_chunks, round};
+use crate::lwe::{self, Domain, round};
 use crate::wire::{self, check_params, check_scheme, check_version};
 use crate::{Database, Error, Params, Scheme, Seed};
 
@@ -141,8 +142,8 @@ impl Server {
             return Ok(vec![self.answer(query)?]);
         }
         let columns: Vec<_> = queries.iter().map(|query| query.first()).collect();
-        let words = lwe::scan(self.backend, self.database.digits()?, &columns);
-        let answers = lwe::columns(&words, queries.len()).into_iter();
+        let words = scan::product(self.backend, self.database.digits()?, &columns);
+        let answers = scan::columns(&words, queries.len()).into_iter();
         Ok(answers.map(|words| self.raw(words).round()).collect())
     }
 

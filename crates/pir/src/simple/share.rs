@@ -5,12 +5,12 @@
 
 use std::ops::Range;
 
-use sordino_lattice::matrix::Backend;
+use sordino_lattice::matrix::{Backend, scan};
 
 use super::Query;
 use crate::bits::{pack, packed_len};
 use crate::database::Matrix;
-use crate::lwe::{self, round_answer};
+use crate::lwe::round_answer;
 use crate::params::{ANSWER_BITS, HEADER_LEN};
 use crate::wire::{self, Kind, check_params, check_scheme, check_version};
 use crate::{Error, Params, Scheme};
@@ -99,8 +99,8 @@ impl Share {
             return Ok(vec![Vec::new(); queries.len()]);
         }
         let columns: Vec<_> = queries.iter().map(|query| query.first()).collect();
-        let words = lwe::scan(self.backend, self.matrix.digits(), &columns);
-        let answers = lwe::columns(&words, queries.len()).into_iter();
+        let words = scan::product(self.backend, self.matrix.digits(), &columns);
+        let answers = scan::columns(&words, queries.len()).into_iter();
         let packed = answers.map(|words| {
             let mut out = Vec::with_capacity(Self::words_len(&self.rows));
             let words = words.into_iter().map(|word| u32::from(round_answer(word)));

@@ -3,11 +3,12 @@
 #![expect(clippy::cast_possible_truncation, reason = "words are cut to flags")]
 
 use sordino_lattice::aligned::Aligned;
+use sordino_lattice::choice::equal;
 use zeroize::Zeroizing;
 
 use super::{Client, Key, Record, Secret};
 use crate::Error;
-use crate::lwe::{decode_answer, equal};
+use crate::lwe::decode_answer;
 use crate::secret::Secrets;
 use crate::simple::Answer;
 use crate::wire::{check_params, check_version};

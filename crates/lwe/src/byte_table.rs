@@ -1,0 +1,172 @@
+//! The server of bytes: one matrix of them, of which a query fetches several columns.
+
+mod hint;
+#[cfg(test)]
+mod tests;
+
+use sordino_lattice::matrix::{Backend, Digits, LANES, scan, stride};
+use sordino_lattice::store::Store;
+
+use crate::bytes::CENTRE;
+use crate::public::epoch;
+use crate::query::Query;
+use crate::{Error, Params, Seed, Shape};
+
+/// `D`: columns of bytes, as centred digits. A query asks for `G` of them: all its groups meet the same `D`, each under
+/// public polynomials of its own.
+///
+/// A shard is a table of some rows of every column. It has fewer rows and is otherwise of the same shape, so it takes the
+/// same queries.
+pub struct ByteTable {
+    params: Params,
+    shape: Shape,
+    seed: Seed,
+    backend: Backend,
+    digits: Store,
+}
+
+impl std::fmt::Debug for ByteTable {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ByteTable")
+            .field("params", &self.params)
+            .field("shape", &self.shape)
+            .finish_non_exhaustive()
+    }
+}
+
+impl ByteTable {
+    /// A table of the columns that the iterator yields, in order, under `seed`, which serves one table; draw it at random.
+    ///
+    /// # Errors
+    /// [`Error::Mismatch`] for another set than [`Params::module_1536_bytes`], [`Error::Shape`] for a shape that it does not
+    /// have, [`Error::Length`] for another number of columns, or of bytes in one, than those of the shape.
+    pub fn from_columns<I>(
+        params: &Params,
+        shape: Shape,
+        seed: &Seed,
+        columns: I,
+    ) -> Result<Self, Error>
+    where
+        I: IntoIterator<Item: AsRef<[u8]>>,
+    {
+        params.check_same(&Params::module_1536_bytes())?;
+        let (rows, m) = (shape.rows(), shape.columns());
+        params.shape(shape.groups(), rows, m)?;
+        let length = |what, found, expected| Error::Length {
+            what,
+            found,
+            expected,
+        };
+        let mut digits = Store::zeroed(rows * stride(m));
+        let bytes = digits.bytes_mut();
+        let mut columns = columns.into_iter();
+        // 64 columns at a time, then transposed line by line: a column's bytes are a whole row apart in the table. An odd
+        // number of cache lines from one column to the next: at a power of two all would meet in few places of a cache.
+        let apart = rows.next_multiple_of(LANES) | LANES;
+        let mut block = vec![0; LANES * apart];
+        for first in (0..m).step_by(LANES) {
+            let places = block.chunks_exact_mut(apart);
+            for (column, place) in (first..m).zip(places) {
+                let next = columns.next();
+                let next = next.ok_or_else(|| length("columns", column, m))?;
+                let next = next.as_ref();
+                if next.len() != rows {
+                    return Err(length("column", next.len(), rows));
+                }
+                place[..rows].copy_from_slice(next);
+            }
+            for row in 0..rows {
+                let at = Digits::place(rows, m, row, first);
+                for (c, digit) in bytes[at..at + LANES].iter_mut().enumerate() {
+                    *digit = block[c * apart + row] ^ CENTRE;
+                }
+            }
+        }
+        if columns.next().is_some() {
+            return Err(length("columns", m + 1, m));
+        }
+        Ok(Self {
+            params: *params,
+            shape,
+            seed: *seed,
+            backend: Backend::detect_with_tiles(),
+            digits,
+        })
+    }
+
+    /// A table of columns that lie one after the other.
+    ///
+    /// # Errors
+    /// Those of [`from_columns`](Self::from_columns), also if `bytes` are more or fewer than the shape has.
+    pub fn from_slice(
+        params: &Params,
+        shape: Shape,
+        seed: &Seed,
+        bytes: &[u8],
+    ) -> Result<Self, Error> {
+        let expected = shape.rows() * shape.columns();
+        if bytes.len() != expected {
+            return Err(Error::Length {
+                what: "table of bytes",
+                found: bytes.len(),
+                expected,
+            });
+        }
+        Self::from_columns(params, shape, seed, bytes.chunks_exact(shape.rows()))
+    }
+
+    /// The parameter set.
+    #[must_use]
+    pub const fn params(&self) -> &Params {
+        &self.params
+    }
+
+    /// The shape: the columns that a query asks for, the bytes of a column, and the columns that there are.
+    #[must_use]
+    pub const fn shape(&self) -> Shape {
+        self.shape
+    }
+
+    /// The bytes that one scan reads: rows are rounded up to whole cache lines.
+    #[must_use]
+    pub const fn scanned_len(&self) -> usize {
+        self.shape.rows() * stride(self.shape.columns())
+    }
+
+    fn digits(&self) -> Digits<'_> {
+        Digits::new(self.digits.bytes(), self.shape.rows(), self.shape.columns())
+    }
+
+    /// Refuses a query that was not made for this table.
+    ///
+    /// # Errors
+    /// [`Error::Mismatch`] if it was made for another set or shape, [`Error::Epoch`] if for another seed.
+    pub fn check(&self, query: &Query) -> Result<(), Error> {
+        query.check(&self.params, self.shape, epoch(&self.seed))
+    }
+
+    /// `y_g = D b_g mod 2^32` for all groups `g`, one after the other: `G r` words.
+    ///
+    /// # Errors
+    /// Those of [`check`](Self::check).
+    pub fn answer(&self, query: &Query) -> Result<Vec<u32>, Error> {
+        let mut answers = self.answer_batch(std::slice::from_ref(query))?;
+        Ok(answers.pop().unwrap_or_default())
+    }
+
+    /// The answers to several queries: one pass over the digits for all groups of all of them.
+    ///
+    /// # Errors
+    /// Those of [`check`](Self::check), for the first query that is refused; then none is answered.
+    pub fn answer_batch(&self, queries: &[Query]) -> Result<Vec<Vec<u32>>, Error> {
+        queries.iter().try_for_each(|query| self.check(query))?;
+        let groups = self.shape.groups();
+        let words: Vec<_> = queries
+            .iter()
+            .flat_map(|query| (0..groups).map(move |g| query.group(g)))
+            .collect();
+        let product = scan::product(self.backend, self.digits(), &words);
+        let columns = scan::columns(&product, words.len());
+        Ok(columns.chunks_exact(groups).map(<[_]>::concat).collect())
+    }
+}
