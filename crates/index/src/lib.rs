@@ -25,6 +25,7 @@ pub mod look;
 /// The signed manifest: all that is public about an index.
 pub mod manifest;
 /// The shape of what records carry beside their vectors.
+pub mod page_scan;
 pub mod payload;
 /// The shares of an index that several servers hold.
 pub mod shard;

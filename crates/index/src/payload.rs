@@ -33,6 +33,8 @@ use sordino_pir::{Params, hintless};
 use crate::digest::{Coded, Digest};
 use crate::elias_fano::EliasFano;
 use crate::look::SecondLook;
+use crate::manifest::SecretPacking;
+use crate::page_scan::PageScan;
 use crate::{Error, TAG_LEN};
 
 /// Bytes of the longest payload.
@@ -145,6 +147,17 @@ pub enum Fetch {
         /// The seed of the pads and of the slots of requests.
         seed: [u8; 32],
     },
+    /// By a scan of all pages: all pages of a search in one query, with a [short hint](PageScan).
+    Scan {
+        /// The packing of the product of hint and secret.
+        packing: SecretPacking,
+        /// The seed of the public polynomials of queries.
+        seed: [u8; 32],
+        /// The seed of the public polynomials of encrypted secrets.
+        hint_seed: [u8; 32],
+        /// The digest of the hint that clients download.
+        hint: Digest,
+    },
 }
 
 /// The ways for clients to get at payloads.
@@ -157,6 +170,8 @@ pub enum FetchKind {
     Pir,
     /// [`Fetch::Hintless`].
     Hintless,
+    /// [`Fetch::Scan`].
+    Scan,
 }
 
 impl FetchKind {
@@ -167,6 +182,7 @@ impl FetchKind {
             Self::Download => "downloaded",
             Self::Pir => "PIR",
             Self::Hintless => "no hint",
+            Self::Scan => "scan",
         }
     }
 }
@@ -179,6 +195,7 @@ impl Fetch {
             Self::Download => FetchKind::Download,
             Self::Pir { .. } => FetchKind::Pir,
             Self::Hintless { .. } => FetchKind::Hintless,
+            Self::Scan { .. } => FetchKind::Scan,
         }
     }
 }
@@ -266,7 +283,7 @@ impl Payloads {
     #[must_use]
     pub fn has(&self, part: &Digest) -> bool {
         let hint = match &self.fetch {
-            Fetch::Pir { hint, .. } => Some(hint),
+            Fetch::Pir { hint, .. } | Fetch::Scan { hint, .. } => Some(hint),
             Fetch::Download | Fetch::Hintless { .. } => None,
         };
         let all = [Some(&self.content), Some(&self.places.digest), hint];
@@ -287,6 +304,19 @@ impl Payloads {
             len,
             self.fetched as usize,
         )?))
+    }
+
+    /// The sizes of the table that pages are scanned in, if they are fetched so.
+    ///
+    /// # Errors
+    /// If no table has so many or so long pages.
+    pub fn scan(&self) -> Result<Option<PageScan>, Error> {
+        let Fetch::Scan { packing, .. } = self.fetch else {
+            return Ok(None);
+        };
+        let (pages, len) = (self.pages as usize, self.form.sealed_len());
+        let sizes = (pages, len, self.fetched as usize);
+        Ok(Some(PageScan::new(sizes, packing)?))
     }
 
     /// The PIR parameters, if pages are fetched with a hint.

@@ -5,7 +5,9 @@ use rayon::prelude::*;
 use sordino_index::Error;
 use sordino_index::digest::{self, Coded};
 use sordino_index::look::SecondLook;
+use sordino_index::page_scan::PageScan;
 use sordino_index::payload::{Carried, Fetch, MOST_PAYLOAD, PageForm, PageGroup, Payloads};
+use sordino_lwe::ByteTable;
 use sordino_pir::{Database, Seed, simple};
 use sordino_vault::content_key::ContentKey;
 use sordino_vault::contents::joined;
@@ -207,6 +209,19 @@ impl SegmentWriter<'_> {
             Some((Way::Hintless(_), _)) => {
                 let seed = Seed::random(rng).0;
                 written.fetch = Fetch::Hintless { seed };
+            }
+            Some((Way::Scan(scan), _)) => {
+                let (seed, hint_seed) = (Seed::random(rng).0, Seed::random(rng).0);
+                let (params, shape) = (PageScan::params(), scan.shape());
+                let table = ByteTable::from_slice(&params, shape, &Seed(seed), &content)?;
+                let made = scan.downloaded(&table, hint_seed)?;
+                written.fetch = Fetch::Scan {
+                    packing: scan.packing(),
+                    seed,
+                    hint_seed,
+                    hint: digest::of(&made),
+                };
+                hint = Some(made);
             }
             Some((Way::Simple(params), _)) => {
                 let seed = Seed::random(rng);

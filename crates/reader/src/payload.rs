@@ -17,7 +17,7 @@ use sordino_vectors::u32_of;
 
 use crate::download::Download;
 use crate::pir_session::Sessions;
-use crate::retrieval::Retrieval;
+use crate::retrieval::{PageReader, Retrieval};
 use crate::round::Round;
 use crate::transport::Transport;
 use crate::verdict::{Verdict, Wrong};
@@ -280,6 +280,20 @@ impl Source {
             (Fetch::Hintless { seed }, _, Some(params)) => {
                 let pir = hintless::Client::new(&params, &Seed(*seed));
                 Self::There(Retrieval::Hintless(Box::new(pir), Arc::clone(sessions)))
+            }
+            (
+                Fetch::Scan {
+                    seed,
+                    hint_seed,
+                    hint,
+                    ..
+                },
+                ..,
+            ) => {
+                let scan = payloads.scan()?.ok_or(Error::BadReply)?;
+                let hint = download.take(hint)?;
+                let pages = PageReader::new(scan, (*seed, *hint_seed), &hint)?;
+                Self::There(Retrieval::Scan(Box::new(pages)))
             }
             _ => Self::Here {
                 content: download.take(&payloads.content)?,

@@ -3,9 +3,14 @@
 use std::sync::Arc;
 
 use rand_core::CryptoRng;
+use sordino_ckks::column;
 use sordino_index::Error;
+use sordino_index::page_scan::PageScan;
 use sordino_index::wire::{Message, fetch};
+use sordino_lwe as lwe;
 use sordino_pir::{hintless, simple};
+
+use zeroize::Zeroizing;
 
 use crate::pir_session::{Sessions, Turn};
 use crate::round::Round;
@@ -18,6 +23,55 @@ pub(crate) enum Retrieval {
     Simple(Box<simple::Client>),
     /// By one query for all, without one.
     Hintless(Box<hintless::Client>, Arc<Sessions>),
+    /// By one query for all, which the server scans everything for.
+    Scan(Box<PageReader>),
+}
+
+/// A client of pages that are scanned.
+pub(crate) struct PageReader {
+    scan: PageScan,
+    words: lwe::Client,
+    hint: column::Client,
+}
+
+impl PageReader {
+    /// A client with this hint.
+    ///
+    /// # Errors
+    /// If the hint is another's.
+    pub(crate) fn new(
+        scan: PageScan,
+        (seed, hint_seed): ([u8; 32], [u8; 32]),
+        hint: &[u8],
+    ) -> Result<Self, Error> {
+        Ok(Self {
+            scan,
+            words: lwe::Client::new(&PageScan::params(), scan.shape(), &lwe::Seed(seed)),
+            hint: scan.client(hint_seed, hint)?,
+        })
+    }
+
+    fn fetch<R: CryptoRng + ?Sized>(
+        &self,
+        round: &mut Round<'_, R, impl Transport>,
+        request: Message,
+        pages: &[usize],
+    ) -> Result<Verdict<Vec<Vec<u8>>>, Error> {
+        let message = self.words.select(pages)?;
+        let (secret, words) = self.words.query(round.rng, &message)?;
+        let negated = secret.into_negated();
+        let (secret, encrypted) = self.hint.encrypt_modular(round.rng, &negated)?;
+        let body = fetch::scan(&words, &encrypted);
+        round.ask(request, &body, self.scan.reply_len()?, |body| {
+            let reply = column::Reply::from_bytes(body)?;
+            let values = Zeroizing::new(self.hint.decrypt_modular(secret, &reply)?);
+            if values.len() != self.scan.words() {
+                return Err(Error::BadReply);
+            }
+            let bytes = Zeroizing::new(lwe::decode_bytes(&values));
+            Ok(self.scan.into_pages(&bytes))
+        })
+    }
 }
 
 impl Retrieval {
@@ -32,6 +86,7 @@ impl Retrieval {
         items: &[usize],
     ) -> Result<Verdict<Vec<Vec<u8>>>, Error> {
         match self {
+            Self::Scan(pages) => pages.fetch(round, request, items),
             Self::Simple(pir) => with_hint(pir, round, request, items),
             Self::Hintless(pir, sessions) => {
                 let turn = sessions.next(round.rng);

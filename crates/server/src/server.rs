@@ -17,6 +17,7 @@ mod encodings;
 mod gateway;
 mod gather;
 mod open;
+mod page_table;
 mod pass;
 mod payloads;
 mod read;

@@ -204,7 +204,13 @@ impl Manifest {
         self.check_places(payloads)?;
         let fetched = payloads.pir_params().is_ok();
         let hintless = payloads.hintless_params().is_ok();
-        require(fetched && hintless, "payloads that cannot be fetched")
+        let scanned = payloads
+            .scan()
+            .and_then(|scan| scan.map(|scan| scan.hint_len()).transpose());
+        require(
+            fetched && hintless && scanned.is_ok(),
+            "payloads that cannot be fetched",
+        )
     }
 
     /// Refuses lists of another length than the numbers of records and pages allow.

@@ -91,6 +91,11 @@ fn payload_parts(payloads: &Payloads) -> Result<Vec<Part>, Error> {
             );
             vec![content(Holder::Server), places, hint]
         }
+        (Fetch::Scan { hint, .. }, _) => {
+            let len = payloads.scan()?.map_or(Ok(0), |scan| scan.hint_len())?;
+            let hint = part(PartKind::PayloadHint, len, hint, Holder::Everyone);
+            vec![content(Holder::Server), places, hint]
+        }
         (Fetch::Hintless { .. }, _) => vec![content(Holder::Server), places],
         _ => vec![content(Holder::Everyone), places],
     })

@@ -3,15 +3,19 @@
 //! ```text
 //! with a hint:    request: a query for each item               reply: an answer for each
 //! without a hint: request: keys of a session | one query       reply: one answer for all
+//! by a scan:      request: words | their encrypted secret      reply: one answer for all
 //! ```
 //!
 //! Keys stand only before a query whose session the server may not know.
 
+use sordino_ckks::column;
+use sordino_lwe as lwe;
 use sordino_pir::hintless::{self, Keys};
 use sordino_pir::{Params, simple};
 
 use super::Message;
 use crate::Error;
+use crate::page_scan::PageScan;
 
 /// The body of a request by queries with a hint.
 #[must_use]
@@ -87,6 +91,29 @@ pub fn split_query(
             })
         }
     }
+}
+
+/// The body of a request for pages that are scanned.
+#[must_use]
+pub fn scan(words: &lwe::Query, secret: &column::Query) -> Vec<u8> {
+    [words.to_bytes(), secret.to_bytes()].concat()
+}
+
+/// Reads the words and the encrypted secret of a `request` for pages that are scanned.
+///
+/// # Errors
+/// [`Error::Malformed`] for another length; [`Error::Lwe`], [`Error::Ckks`].
+pub fn read_scan(
+    request: Message,
+    scan: &PageScan,
+    body: &[u8],
+) -> Result<(lwe::Query, column::Query), Error> {
+    request.check_len(body, scan.query_len()?)?;
+    let (words, secret) = body.split_at(scan.words_len());
+    Ok((
+        lwe::Query::from_bytes(words)?,
+        column::Query::from_bytes(secret)?,
+    ))
 }
 
 #[cfg(test)]

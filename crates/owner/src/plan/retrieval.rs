@@ -3,6 +3,8 @@
 use std::time::Duration;
 
 use sordino_index::look::SecondLook;
+use sordino_index::manifest::SecretPacking;
+use sordino_index::page_scan::PageScan;
 use sordino_index::payload::{FetchKind, MOST_PAYLOAD, PageForm};
 use sordino_index::wire::{message_len, request_len};
 use sordino_index::{Error, TAG_LEN};
@@ -36,6 +38,8 @@ pub enum Way {
     Simple(Params),
     /// Retrieval without a hint, all of a search in one request. The first one of a session brings keys.
     Hintless(hintless::Params),
+    /// A scan of all pages: a short hint is downloaded once.
+    Scan(PageScan),
 }
 
 /// Searches of a client in one version, at most, for which buckets are fetched without a hint, where that moves fewer
@@ -72,6 +76,11 @@ impl Way {
                 up: request_len(count * params.query_len()) as u64,
                 down: message_len(count * params.answer_len()) as u64,
             },
+            Self::Scan(scan) => Cost {
+                once: scan.hint_len().unwrap_or(usize::MAX) as u64,
+                up: request_len(scan.query_len().unwrap_or(usize::MAX)) as u64,
+                down: message_len(scan.reply_len().unwrap_or(usize::MAX)) as u64,
+            },
             Self::Hintless(params) => Cost {
                 once: hintless::Keys::LEN as u64,
                 up: request_len(params.query_len()) as u64,
@@ -88,6 +97,7 @@ impl Way {
             Self::Download => 0,
             Self::Simple(params) => params.rows() as u64 * params.columns() as u64,
             Self::Hintless(params) => memory_of(params) as u64,
+            Self::Scan(scan) => scan.memory(),
         }
     }
 
@@ -98,6 +108,7 @@ impl Way {
             Self::Download => FetchKind::Download,
             Self::Simple(_) => FetchKind::Pir,
             Self::Hintless(_) => FetchKind::Hintless,
+            Self::Scan(_) => FetchKind::Scan,
         }
     }
 
@@ -122,6 +133,7 @@ impl Way {
         let params = match self {
             Self::Download => return (0.0, 0.0),
             Self::Hintless(params) => return params.nanoseconds(),
+            Self::Scan(scan) => return scan_nanoseconds(scan, speed),
             Self::Simple(params) => params,
         };
         let bytes = params.rows() as f64 * params.columns() as f64;
@@ -132,6 +144,19 @@ impl Way {
             speed.pir_word * count * words,
         )
     }
+}
+
+/// Nanoseconds of one thread of server and client for the pages of a search.
+fn scan_nanoseconds(scan: &PageScan, speed: &Speed) -> (f64, f64) {
+    let (shape, outer) = (scan.shape(), scan.outer());
+    let bytes = shape.rows() as f64 * shape.columns() as f64 * shape.groups() as f64;
+    let product = scan.words() as f64 * PageScan::params().n() as f64;
+    let server = speed.pir_scan * bytes + speed.column_score * product;
+    let polys = PageScan::params().n().div_ceil(outer.t()) as f64;
+    let blocks = scan.words().div_ceil(outer.degree() / outer.t()) as f64;
+    let words = speed.table_word * shape.words() as f64;
+    let client = words + speed.column_query * polys + speed.column_block * blocks;
+    (server, client)
 }
 
 /// The seconds that a client waits at most for what is downloaded once, where there is another way.
@@ -211,9 +236,12 @@ impl Conditions {
             plan.costs().iter().find_map(|cost| simple(cost.candidate))
         });
         let hintless = without_hint(pages, len, fetched, self.memory).map(Way::Hintless);
-        let ways = [Some(Way::Download), simple, hintless]
-            .into_iter()
-            .flatten();
+        let scans = SecretPacking::ALL.into_iter().filter_map(|packing| {
+            let scan = PageScan::new((pages, len, fetched), packing).ok()?;
+            Some(Way::Scan(scan))
+        });
+        let ways = [Some(Way::Download), simple, hintless];
+        let ways = ways.into_iter().flatten().chain(scans);
         let ways = ways.filter(|way| way.memory() <= self.memory);
         ways.map(|way| (way, self.wait(&way, (pages, len, fetched))))
             .collect()

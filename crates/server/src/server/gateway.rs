@@ -110,6 +110,13 @@ impl Fetched {
                 reply: pages * params.answer_len(),
             }));
         }
+        if let Some(scan) = payloads.scan()? {
+            return Ok(Some(Self {
+                query: scan.query_len()?,
+                keys: false,
+                reply: scan.reply_len()?,
+            }));
+        }
         let hintless = payloads.hintless_params()?;
         Ok(hintless.map(|params| Self {
             query: params.query_len(),

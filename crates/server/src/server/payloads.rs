@@ -2,10 +2,13 @@
 
 use sordino_index::Error;
 use sordino_index::manifest::{Manifest, PartKind};
+use sordino_index::page_scan::PageScan;
 use sordino_index::payload::{Fetch, Payloads};
 use sordino_index::wire::Message;
+use sordino_lwe::ByteTable;
 use sordino_pir::{Seed, hintless, simple};
 
+use super::page_table::PageTable;
 use super::read::{Read, all};
 use super::retrieval::{Retrieval, Way};
 
@@ -31,6 +34,21 @@ pub(super) fn server(
             let pages = content.chunks_exact(len);
             let database = hintless::Database::from_records(&params, &Seed(*seed), pages)?;
             Way::Hintless(Box::new(database.into()))
+        }
+        (
+            Fetch::Scan {
+                seed, hint_seed, ..
+            },
+            ..,
+        ) => {
+            let Some(scan) = payloads.scan()? else {
+                return Ok(None);
+            };
+            let content = content()?;
+            let (params, seed) = (PageScan::params(), Seed(*seed));
+            let table = ByteTable::from_slice(&params, scan.shape(), &seed, &content)?;
+            drop(content);
+            Way::Scan(Box::new(PageTable::new(scan, table, *hint_seed)?))
         }
         _ => return Ok(None),
     };

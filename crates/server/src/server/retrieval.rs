@@ -7,6 +7,7 @@ use sordino_index::wire::{Message, fetch};
 use sordino_pir::hintless::{self, Evaluation, Keys, Query};
 use sordino_pir::simple;
 
+use super::page_table::PageTable;
 use super::pass::{self, Pass};
 
 /// Sessions whose keys are held: 1.5 MB each.
@@ -60,6 +61,8 @@ pub(super) enum Way {
     Share(simple::Share),
     /// By one query for all, under keys that came with it or before.
     Hintless(Box<hintless::Server>),
+    /// By one query for all, and a scan.
+    Scan(Box<PageTable>),
 }
 
 impl Retrieval {
@@ -69,6 +72,7 @@ impl Retrieval {
             Way::Simple(pir) => self.count * pir.params().query_len(),
             Way::Share(share) => self.count * share.params().query_len(),
             Way::Hintless(pir) => Keys::LEN + pir.database().params().query_len(),
+            Way::Scan(table) => table.request_len(),
         }
     }
 
@@ -97,6 +101,7 @@ impl Retrieval {
                     answer,
                 )
             }
+            Way::Scan(table) => table.fetch(self.kinds, &requests.bodies),
             // A pass of its own for each: what clients would share is a small part of the work.
             Way::Hintless(pir) => {
                 let requests = requests.holders.iter().zip(&requests.bodies);
