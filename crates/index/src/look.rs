@@ -23,7 +23,7 @@ const LARGEST: f32 = 32_767.0;
 pub struct SecondLook {
     /// Records that every search fetches, of which it returns the best.
     pub candidates: u32,
-    /// Coordinates of a vector as it is stored: the manifest's width.
+    /// Coordinates of a vector as it is stored: `Manifest::stored_dim`.
     pub width: u32,
 }
 

@@ -152,7 +152,7 @@ impl Manifest {
 
     /// Coordinates of a vector as it is stored: the metric may add some.
     #[must_use]
-    pub fn width(&self) -> u32 {
+    pub fn stored_dim(&self) -> u32 {
         self.dim + self.metric.added()
     }
 

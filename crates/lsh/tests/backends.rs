@@ -27,8 +27,8 @@ fn words(seed: u64, len: usize) -> Vec<u64> {
     std::iter::repeat_with(next).take(len).collect()
 }
 
-fn check_hash(dims: usize, bits: usize, kind: Kind, x: &[f32]) {
-    let hash = SimHash::new(dims, bits, kind, Seed([3; 32])).unwrap();
+fn check_hash(dim: usize, bits: usize, kind: Kind, x: &[f32]) {
+    let hash = SimHash::new(dim, bits, kind, Seed([3; 32])).unwrap();
     let (mut scratch, mut expected) = (Scratch::default(), vec![0; bits / 64]);
     hash.hash_into_on(Backend::PORTABLE, x, &mut scratch, &mut expected)
         .unwrap();
@@ -39,7 +39,7 @@ fn check_hash(dims: usize, bits: usize, kind: Kind, x: &[f32]) {
         assert_eq!(
             code,
             expected,
-            "{}: {kind:?}, {dims} dims, {bits} bits",
+            "{}: {kind:?}, dimension {dim}, {bits} bits",
             backend.name()
         );
     }
@@ -48,14 +48,14 @@ fn check_hash(dims: usize, bits: usize, kind: Kind, x: &[f32]) {
 
 #[test]
 fn hashes_of_every_small_dimension() {
-    let dims = [1, 2, 3, 15, 16, 17, 63, 64, 65, 127, 128, 129, 384, 1000];
+    let dim = [1, 2, 3, 15, 16, 17, 63, 64, 65, 127, 128, 129, 384, 1000];
     // Under Miri 3 and 65.
     let (first, step) = if cfg!(miri) { (2, 6) } else { (0, 1) };
-    for dims in dims.into_iter().skip(first).step_by(step) {
+    for dim in dim.into_iter().skip(first).step_by(step) {
         for kind in [Kind::Rotation, Kind::Hyperplanes] {
             let bits = [64, 128, 1024];
             for bits in bits.into_iter().take(if cfg!(miri) { 1 } else { 3 }) {
-                check_hash(dims, bits, kind, &floats(dims as u64, dims));
+                check_hash(dim, bits, kind, &floats(dim as u64, dim));
             }
         }
     }
@@ -156,9 +156,9 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(if cfg!(miri) { 1 } else { 32 }))]
 
     #[test]
-    fn any_hash(dims in 1..=600_usize, blocks in 1..=16_usize, seed: u64, rotation: bool) {
+    fn any_hash(dim in 1..=600_usize, blocks in 1..=16_usize, seed: u64, rotation: bool) {
         let kind = if rotation { Kind::Rotation } else { Kind::Hyperplanes };
-        check_hash(dims, 64 * blocks, kind, &floats(seed, dims));
+        check_hash(dim, 64 * blocks, kind, &floats(seed, dim));
     }
 
     #[test]

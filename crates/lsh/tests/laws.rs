@@ -12,7 +12,7 @@ use std::f64::consts::PI;
 use sordino_lsh::{CrossPolytope, E2Lsh, Family, Kind, Lookup, Seed, SimHash};
 
 /// A unit vector and one at angle `theta` to it, in a random plane.
-fn pair(seed: u64, dims: usize, theta: f64) -> [Vec<f32>; 2] {
+fn pair(seed: u64, dim: usize, theta: f64) -> [Vec<f32>; 2] {
     let mut state = seed;
     // The sum of eight uniforms has no preferred directions that would matter here.
     let mut gaussian = || {
@@ -25,7 +25,7 @@ fn pair(seed: u64, dims: usize, theta: f64) -> [Vec<f32>; 2] {
         }
         sum
     };
-    let mut draw = || (0..dims).map(|_| gaussian()).collect::<Vec<f64>>();
+    let mut draw = || (0..dim).map(|_| gaussian()).collect::<Vec<f64>>();
     let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
     let unit = |a: Vec<f64>| {
         let norm = dot(&a, &a).sqrt();
@@ -45,14 +45,14 @@ fn pair(seed: u64, dims: usize, theta: f64) -> [Vec<f32>; 2] {
 #[test]
 fn simhash_bits_differ_with_probability_theta_over_pi() {
     for kind in [Kind::Rotation, Kind::Hyperplanes] {
-        for dims in [2, 20, 100] {
+        for dim in [2, 20, 100] {
             for theta in [0.1, 0.5, PI / 2.0, 2.5] {
                 let (mut differ, trials) = (0, 20);
                 for trial in 0..trials {
                     let mut seed = [trial as u8; 32];
-                    seed[31] = dims as u8;
-                    let hash = SimHash::new(dims, 1024, kind, Seed(seed)).unwrap();
-                    let [a, b] = pair(trial, dims, theta).map(|x| hash.hash(&x).unwrap());
+                    seed[31] = dim as u8;
+                    let hash = SimHash::new(dim, 1024, kind, Seed(seed)).unwrap();
+                    let [a, b] = pair(trial, dim, theta).map(|x| hash.hash(&x).unwrap());
                     differ += a
                         .iter()
                         .zip(&b)
@@ -66,7 +66,7 @@ fn simhash_bits_differ_with_probability_theta_over_pi() {
                 let tolerance = 5.0 * (p * (1.0 - p) / total).sqrt();
                 assert!(
                     (found - p).abs() < tolerance,
-                    "{kind:?}, {dims} dims, theta {theta}: {found}, expected {p}"
+                    "{kind:?}, dimension {dim}, theta {theta}: {found}, expected {p}"
                 );
             }
         }
@@ -75,7 +75,7 @@ fn simhash_bits_differ_with_probability_theta_over_pi() {
 
 /// The share of pairs with the same key of a one-function table.
 fn shared<F: Family>(
-    dims: usize,
+    dim: usize,
     pairs: u64,
     theta: f64,
     scale: f32,
@@ -84,7 +84,7 @@ fn shared<F: Family>(
     let (mut room, mut shared, mut trials) = (Lookup::default(), 0, 0);
     for trial in 0..pairs {
         let [a, b] =
-            pair(trial, dims, theta).map(|x| x.iter().map(|x| x * scale).collect::<Vec<_>>());
+            pair(trial, dim, theta).map(|x| x.iter().map(|x| x * scale).collect::<Vec<_>>());
         let mut seed = [9; 32];
         seed[..8].copy_from_slice(&trial.to_le_bytes());
         let family = family(Seed(seed));

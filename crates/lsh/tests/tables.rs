@@ -8,33 +8,33 @@ use sordino_lsh::{
     SimHashTables, Tables, Vertices,
 };
 
-/// Points around 20 centres in `dims` dimensions, 10 around each, by a small generator.
-fn clustered(dims: usize) -> Vec<f32> {
+/// Points around 20 centres in `dim` dimensions, 10 around each, by a small generator.
+fn clustered(dim: usize) -> Vec<f32> {
     let mut state = 1_u32;
     let mut uniform = || {
         state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
         (state >> 8) as f32 / (1 << 23) as f32 - 1.0
     };
-    let centres: Vec<f32> = (0..20 * dims).map(|_| uniform()).collect();
-    let centres = centres.chunks_exact(dims).cycle().take(200);
+    let centres: Vec<f32> = (0..20 * dim).map(|_| uniform()).collect();
+    let centres = centres.chunks_exact(dim).cycle().take(200);
     centres.flatten().map(|x| x + 0.1 * uniform()).collect()
 }
 
 fn check<F: Family>(family: F, vectors: &[f32]) {
-    let dims = family.dims();
+    let dim = family.dim();
     let tables = Tables::build(family, vectors).unwrap();
     let saved = tables.to_bytes();
     let read = Tables::<F>::from_bytes(&saved).unwrap();
     assert_eq!(read.to_bytes(), saved);
     assert_eq!(
         (read.len(), read.is_empty()),
-        (vectors.len() / dims, vectors.is_empty())
+        (vectors.len() / dim, vectors.is_empty())
     );
 
     let family =
         F::from_bytes(&Tables::<F>::from_bytes(&saved).unwrap().family().to_bytes()).unwrap();
     let (mut room, mut other) = (Lookup::default(), Lookup::default());
-    for x in vectors.chunks_exact(dims).step_by(17) {
+    for x in vectors.chunks_exact(dim).step_by(17) {
         for probes in [0, 1, 2, 9] {
             let mut expected: Vec<u32> = (0..family.tables())
                 .flat_map(|table| {
@@ -54,7 +54,7 @@ fn check<F: Family>(family: F, vectors: &[f32]) {
             assert_eq!(found, expected);
         }
     }
-    for (i, x) in vectors.chunks_exact(dims).enumerate() {
+    for (i, x) in vectors.chunks_exact(dim).enumerate() {
         assert!(
             tables
                 .candidates(x, 1, &mut room)
@@ -85,7 +85,7 @@ fn check<F: Family>(family: F, vectors: &[f32]) {
         bent[bit / 8] ^= 1 << (bit % 8);
         if let Ok(tables) = Tables::<F>::from_bytes(&bent) {
             assert_eq!(tables.to_bytes(), bent);
-            let found = tables.candidates(&vectors[..dims.min(vectors.len())], 3, &mut room);
+            let found = tables.candidates(&vectors[..dim.min(vectors.len())], 3, &mut room);
             assert!(found.is_ok());
         }
     }
@@ -157,14 +157,14 @@ fn parameters_out_of_range_are_refused() {
     let seed = Seed([0; 32]);
     assert_eq!(
         SimHash::new(0, 64, Kind::Rotation, seed).unwrap_err(),
-        Error::Dims {
+        Error::Dim {
             found: 0,
             most: 8194
         }
     );
     assert!(matches!(
         SimHash::new(8195, 64, Kind::Rotation, seed),
-        Err(Error::Dims { .. })
+        Err(Error::Dim { .. })
     ));
     for bits in [0, 1, 63, 65, 96, 1088] {
         assert_eq!(
@@ -195,7 +195,7 @@ fn wrong_lengths_are_refused() {
         found,
         expected: 24,
     };
-    let vectors = |found| Error::Vectors { found, dims: 24 };
+    let vectors = |found| Error::Vectors { found, dim: 24 };
     let hash = SimHash::new(24, 192, Kind::Rotation, seed).unwrap();
     let (mut scratch, mut room) = (Scratch::default(), Lookup::default());
     for found in [0, 1, 23, 25, 48] {
@@ -319,7 +319,7 @@ proptest! {
         bytes.extend_from_slice(&1_u32.to_le_bytes());
         bytes.extend(small.iter().flat_map(|number| number.to_le_bytes()));
         bytes.extend_from_slice(&tail);
-        let _ = SimHash::from_bytes(&bytes).map(|hash| hash.hash(&vec![1.0; hash.dims()]).unwrap());
+        let _ = SimHash::from_bytes(&bytes).map(|hash| hash.hash(&vec![1.0; hash.dim()]).unwrap());
         if let Ok(codes) = Codes::from_bytes(&bytes) {
             codes.nearest(&vec![0; codes.bits() / 64], 3, &mut Nearest::default()).unwrap();
         }

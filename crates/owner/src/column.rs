@@ -50,7 +50,7 @@ pub(crate) fn column<R: CryptoRng + ?Sized>(
 /// Measures what searches find of these rows: by the numbers that are stored, and under the noise of encrypted scores.
 pub(crate) fn measure(recall: &mut Recall, (frame, rows): (&Frame, &Rows), scheme: Scheme) {
     let mut scaled = ScaledRows::new(frame, rows);
-    let error = scheme.params().statistical_error(frame.width());
+    let error = scheme.params().statistical_error(frame.stored_dim());
     let (stored, deviation): (fn(&mut [f32]), f64) = match scheme.rows {
         Content::Open => (|_| (), error),
         Content::Masked => (coded, error * f64::from(residue::score(1))),

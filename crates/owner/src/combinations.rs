@@ -37,7 +37,7 @@ pub(crate) fn combined<D: Disk, R: CryptoRng + ?Sized>(
     let Some((rows, columns)) = checked(&manifest.mode) else {
         return Ok(None);
     };
-    let (scheme, width) = (Scheme::new(rows, columns), manifest.width() as usize);
+    let (scheme, width) = (Scheme::new(rows, columns), manifest.stored_dim() as usize);
     let of = (&scheme.params(), width);
     let key = &writer.keys().shared();
     let old = checked(&before.mode).filter(|(_, old)| columns.segments.starts_with(&old.segments));
@@ -74,7 +74,7 @@ pub(crate) fn check<D: Disk>(
         return Ok(());
     };
     let params = Scheme::new(rows, columns).params();
-    let of = (&params, manifest.width() as usize);
+    let of = (&params, manifest.stored_dim() as usize);
     let key = keys.get(SHARED).ok_or(Error::NoReader)?;
     let mut all = empty(of)?;
     add(folder, key, manifest, 0, &mut all)?;
@@ -111,7 +111,11 @@ fn add<D: Disk>(
         return Ok(());
     };
     let scheme = Scheme::new(rows, columns);
-    let segments = Segments::new(&scheme.params(), columns.seed, manifest.width() as usize)?;
+    let segments = Segments::new(
+        &scheme.params(),
+        columns.seed,
+        manifest.stored_dim() as usize,
+    )?;
     for (at, column) in columns.segments.iter().enumerate().skip(held) {
         let rows = folder.part(&manifest.part(PartKind::Rows, Some(at))?)?;
         let (database, _) = scheme.encode(&segments, &rows)?;

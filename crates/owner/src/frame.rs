@@ -270,7 +270,7 @@ mod tests {
         let few = Vectors::new(8, apart.as_slice()[..8 * 31].to_vec()).unwrap();
         for hidden in [true, false] {
             let few = trained_on(&few, hidden);
-            assert_eq!(few.restored(&vec![0.0; few.width()]), [0.0; 8]);
+            assert_eq!(few.restored(&vec![0.0; few.stored_dim()]), [0.0; 8]);
         }
     }
 

@@ -219,7 +219,7 @@ fn candidates(
     asked: &[(u32, FrameQuery, Nearness)],
     most: usize,
 ) -> Vec<Vec<u32>> {
-    let (n, width) = (rows.vectors.len(), frame.width());
+    let (n, width) = (rows.vectors.len(), frame.stored_dim());
     let mut best = vec![TopK::new(most); asked.len()];
     for first in (0..n).step_by(ROWS) {
         let last = n.min(first + ROWS);

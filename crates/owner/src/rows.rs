@@ -45,7 +45,7 @@ pub(crate) struct Mark {
 impl Rows {
     /// The residuals of vectors that came.
     pub(crate) fn framed(self, frame: &Frame) -> Result<Self, Error> {
-        let (n, dim, width) = (self.vectors.len(), self.vectors.dim(), frame.width());
+        let (n, dim, width) = (self.vectors.len(), self.vectors.dim(), frame.stored_dim());
         let (mut residuals, mut marks) = (vec![0.0; n * width], vec![Mark::default(); n]);
         let rows = residuals.par_chunks_exact_mut(width).zip(&mut marks);
         let vectors = self.vectors.as_slice().par_chunks_exact(dim);
@@ -115,7 +115,7 @@ impl Rows {
         let lifted = rows.flat_map_iter(|(row, mark)| {
             frame.lifted(&frame.whole(mark.base, self.vectors.row(row)))
         });
-        Ok(Vectors::new(frame.width(), lifted.collect())?)
+        Ok(Vectors::new(frame.stored_dim(), lifted.collect())?)
     }
 
     /// Row `row` as buckets and chunks store it, beside the unit vector that it is lifted to.
@@ -157,7 +157,7 @@ impl Rows {
     pub(crate) fn decoded(&self, frame: &Frame, codec: Codec) -> Result<DecodedRows, Error> {
         let n = self.vectors.len();
         let layout = Layout {
-            dim: u32_of(frame.width()),
+            dim: u32_of(frame.stored_dim()),
             slots: u32_of(n).min(CHUNK),
             codec,
         };

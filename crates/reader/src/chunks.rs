@@ -60,7 +60,7 @@ impl Chunks {
             download,
             ..
         } = update;
-        let width = self.frame.width();
+        let width = self.frame.stored_dim();
         let fresh = segments.iter().skip(kept).map(|segment| {
             let bytes = download.take(&segment.rows)?;
             let layout = segment.layout(u32_of(width), self.codec);

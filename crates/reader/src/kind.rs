@@ -39,7 +39,7 @@ impl Kind {
         sessions: &Arc<Sessions>,
         download: &mut Download,
     ) -> Result<Self, Error> {
-        let width = manifest.width() as usize;
+        let width = manifest.stored_dim() as usize;
         Ok(match &manifest.mode {
             Mode::Sealed(mode) => {
                 let fetcher = sealed::Fetcher::new(

@@ -66,7 +66,7 @@ impl Fetcher {
         sessions: &Arc<Sessions>,
         download: &mut Download,
     ) -> Result<Self, Error> {
-        let (id, version, width) = (&mode.base.id, mode.base.version, frame.width());
+        let (id, version, width) = (&mode.base.id, mode.base.version, frame.stored_dim());
         let route = match mode.routing {
             Routing::Downloaded => {
                 let sealed = download.take(&mode.centroids)?;
@@ -142,7 +142,7 @@ impl Fetcher {
 
     /// The scores of centroids that are here.
     fn own_scores(&self, rows: &[f32], query: &[f32], stages: &mut Stages) -> Zeroizing<Vec<f32>> {
-        let rows = rows.chunks_exact(self.frame.width());
+        let rows = rows.chunks_exact(self.frame.stored_dim());
         let scores = || rows.map(|row| sordino_vectors::dot(row, query)).collect();
         Zeroizing::new(time(&mut stages.scores, scores))
     }
@@ -200,7 +200,7 @@ impl Fetcher {
             dot::encrypt(round.rng, &params, query)
         })?;
         let clusters = self.mode.clusters as usize;
-        let len = dot::Reply::encoded_len(&params, self.frame.width(), clusters)?;
+        let len = dot::Reply::encoded_len(&params, self.frame.stored_dim(), clusters)?;
         let reply = time(&mut stages.scores, || {
             round.ask(Message::Score, &query.to_bytes(), len, |body| {
                 Ok(dot::Reply::from_bytes(body)?)

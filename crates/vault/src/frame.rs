@@ -161,7 +161,7 @@ impl Frame {
 
     /// Coordinates of a residual and of a lifted vector.
     #[must_use]
-    pub fn width(&self) -> usize {
+    pub fn stored_dim(&self) -> usize {
         self.width
     }
 
@@ -478,7 +478,7 @@ mod tests {
                 let frame = frame(metric, 5).with_recall(recall);
                 let bytes = frame.to_bytes();
                 let own = usize::from(bases_of(metric));
-                assert_eq!(bytes.len(), frame_len(5, frame.width(), own));
+                assert_eq!(bytes.len(), frame_len(5, frame.stored_dim(), own));
                 let read = Frame::from_bytes(kind, 5, &bytes).unwrap();
                 assert_eq!(read.to_bytes(), bytes);
                 assert_eq!(read.recall(), recall);

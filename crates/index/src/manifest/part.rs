@@ -186,7 +186,7 @@ impl Manifest {
     }
 
     fn chunk_parts(&self, at: usize, segment: &Segment, holder: Holder) -> Vec<Part> {
-        let layout = segment.layout(self.width(), self.chunk_codec());
+        let layout = segment.layout(self.stored_dim(), self.chunk_codec());
         let len = segment.chunks() as usize * layout.sealed_len();
         let mut parts = vec![part(PartKind::Chunks, len, &segment.rows, holder).of(at)];
         parts.extend(record_parts(at, segment));
@@ -194,7 +194,7 @@ impl Manifest {
     }
 
     fn sealed_parts(&self, mode: &Sealed, parts: &mut Vec<Part>) -> Result<(), Error> {
-        let (clusters, width) = (mode.clusters as usize, self.width() as usize);
+        let (clusters, width) = (mode.clusters as usize, self.stored_dim() as usize);
         let (centroids, holder) = match mode.routing {
             Routing::Encrypted => (clusters * width, Holder::Server),
             routing => (super::route_len(routing, clusters, width), Holder::Everyone),
@@ -223,7 +223,7 @@ impl Manifest {
     }
 
     fn routed_parts(&self, mode: &Routed, parts: &mut Vec<Part>) -> Result<(), Error> {
-        let (grid, width) = (&mode.grid, self.width() as usize);
+        let (grid, width) = (&mode.grid, self.stored_dim() as usize);
         let hint = grid.groups as usize * grid.group_hint_len()?;
         let places = grid.members_len(mode.base.n);
         let (table, route) = (grid.table_len(width), grid.route_len(width));
@@ -250,7 +250,7 @@ impl Manifest {
         rows: Rows,
         parts: &mut Vec<Part>,
     ) -> Result<(), Error> {
-        let width = self.width() as usize;
+        let width = self.stored_dim() as usize;
         let scheme = Scheme::new(rows, mode);
         let params = scheme.params();
         if let Some(combined) = &mode.combined {

@@ -357,7 +357,7 @@ mod tests {
             for codec in Codec::ALL {
                 let mut manifest = sealed();
                 manifest.metric = metric;
-                let width = manifest.width();
+                let width = manifest.stored_dim();
                 let frame = super::super::frame_len(128, width as usize, 3);
                 manifest.frame.part.len = (frame + crate::TAG_LEN) as u64;
                 if let Mode::Sealed(mode) = &mut manifest.mode {

@@ -174,7 +174,7 @@ pub(super) fn lifted(frame: &Frame, vectors: &Vectors) -> Result<Vectors, Error>
         let base = frame.nearest_base(&y);
         frame.lifted(&frame.whole(base, &frame.residual(base, &y)))
     });
-    Ok(Vectors::new(frame.width(), lifted.collect())?)
+    Ok(Vectors::new(frame.stored_dim(), lifted.collect())?)
 }
 
 /// Unit vectors as they are compared with centroids.

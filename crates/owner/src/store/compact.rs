@@ -230,7 +230,7 @@ impl<D: Disk> Store<D> {
     }
 
     fn waiting(&self) -> RowBuffer {
-        RowBuffer::new(self.manifest.ids, self.manifest.width() as usize)
+        RowBuffer::new(self.manifest.ids, self.manifest.stored_dim() as usize)
     }
 
     /// Adds the records of a segment that count to those that wait.

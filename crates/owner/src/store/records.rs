@@ -187,7 +187,7 @@ pub(super) fn residuals<D: Disk>(
 ) -> Result<(Vec<Mark>, Vectors), Error> {
     let segment = manifest.segments()[at];
     let key = keys.need(segment)?;
-    let width = manifest.width() as usize;
+    let width = manifest.stored_dim() as usize;
     // The codes, and what they stand for.
     room::check(segment.n as usize * width, 2 * size_of::<f32>())?;
     let rounding = residue::coordinate(1);
@@ -230,7 +230,7 @@ fn unmasked<D: Disk>(
     at: usize,
 ) -> Result<Vec<f32>, Error> {
     let rows = part(folder, manifest, PartKind::Rows, at)?;
-    let width = manifest.width() as usize;
+    let width = manifest.stored_dim() as usize;
     let codes = key.unmask(manifest.segments()[at], width, &rows);
     Ok(codes.into_iter().map(residue::coordinate).collect())
 }
@@ -241,7 +241,7 @@ fn decode(
     key: &ContentKey,
     chunks: &[u8],
 ) -> Result<(Vec<Mark>, Vec<f32>), Error> {
-    let width = frame.width();
+    let width = frame.stored_dim();
     let layout = segment.layout(u32_of(width), codec);
     let seal = key.seal(Purpose::Chunk, &segment.id, segment.version);
     let mut marks = Vec::with_capacity(segment.n as usize);

@@ -237,7 +237,7 @@ impl Stream {
     ) -> Result<Rows, Error> {
         progress(Step::Rotate);
         let waiting = count.min(self.waiting.len());
-        let coordinates = waiting.saturating_mul(self.frame.width());
+        let coordinates = waiting.saturating_mul(self.frame.stored_dim());
         room::check(coordinates, room::SEGMENT - size_of::<f32>())?;
         let rows = self.waiting.take(count)?.framed(&self.frame)?;
         self.carried.look_at(&rows);

@@ -208,7 +208,7 @@ impl<'a, D: Disk> Check<'a, D> {
     }
 
     fn check_table(&self, mode: &Routed) -> Result<(), Error> {
-        let width = self.manifest.width() as usize;
+        let width = self.manifest.stored_dim() as usize;
         let part = |kind| self.folder.part(&self.manifest.part(kind, Some(0))?);
         let table = part(PartKind::Table)?;
         let groups = 0..mode.grid.groups as usize;
@@ -222,7 +222,7 @@ impl<'a, D: Disk> Check<'a, D> {
 
     /// Checks the hints of segments from number `first` on.
     fn check_hints(&self, first: usize, rows: Rows, mode: &Columns) -> Result<(), Error> {
-        let width = self.manifest.width() as usize;
+        let width = self.manifest.stored_dim() as usize;
         let scheme = Scheme::new(rows, mode);
         for (at, column) in (first..).zip(&mode.segments) {
             let rows = self
@@ -246,7 +246,7 @@ impl<'a, D: Disk> Check<'a, D> {
         (scheme, segment, key): (Scheme, &Segment, &ContentKey),
         rows: &[u8],
     ) -> Result<(), Error> {
-        let (width, kind) = (self.manifest.width() as usize, PartKind::Sums);
+        let (width, kind) = (self.manifest.stored_dim() as usize, PartKind::Sums);
         let sealed = self.folder.part(&self.manifest.part(kind, Some(at))?)?;
         let seal = key.seal(Purpose::Sums, &segment.id, segment.version);
         let codes = scheme

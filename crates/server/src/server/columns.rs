@@ -49,7 +49,7 @@ impl Columns {
         let encoding = Encoding {
             scheme: Scheme::new(rows, mode),
             seed: mode.seed,
-            width: manifest.width() as usize,
+            width: manifest.stored_dim() as usize,
         };
         let mut segments = Segments::new(&encoding.scheme.params(), encoding.seed, encoding.width)?;
         let before = before.filter(|before| before.encoding == encoding);

@@ -20,7 +20,7 @@ pub(super) struct Cut {
 impl Cut {
     /// The replies of a search, in their order.
     pub(super) fn all(manifest: &Manifest, of: u16) -> Result<Vec<Self>, Error> {
-        let width = manifest.width() as usize;
+        let width = manifest.stored_dim() as usize;
         Ok(match &manifest.mode {
             Mode::Open(mode) => vec![Self::of_rows(Rows::Open, mode, width, of)],
             Mode::Masked(mode) => vec![Self::of_rows(Rows::Masked, mode, width, of)],

@@ -59,7 +59,7 @@ impl Gateway {
     pub(super) fn new(manifest: &Manifest, of: u16) -> Result<Self, Error> {
         let cuts = Cut::all(manifest, of)?;
         let buckets = match &manifest.mode {
-            Mode::Sealed(mode) => Some(Buckets::new(mode, manifest.width() as usize)?),
+            Mode::Sealed(mode) => Some(Buckets::new(mode, manifest.stored_dim() as usize)?),
             _ => None,
         };
         let query_len = match &manifest.mode {

@@ -56,7 +56,7 @@ impl Base {
         let group = part.len / all as u64;
         let own = groups.start as u64 * group..groups.end as u64 * group;
         let hint = table::segments(mode)?;
-        let width = manifest.width() as usize;
+        let width = manifest.stored_dim() as usize;
         let mut table = Filling::new(mode, width, groups.clone())?;
         read.pieces(&part, own.into(), &mut |bytes| table.take(bytes))?;
         let table = table.finish()?;
@@ -159,7 +159,7 @@ impl Routed {
 
 /// Bytes of the pieces of a query. They are the same for every shard.
 pub(super) fn lens(manifest: &Manifest, mode: &manifest::Routed) -> Result<Lens, Error> {
-    let width = manifest.width() as usize;
+    let width = manifest.stored_dim() as usize;
     let tail = match mode.tail.segments.is_empty() {
         true => 0,
         false => column::Query::encoded_len(&mode.tail.packing.masked(), width)?,
@@ -210,7 +210,7 @@ fn shared(before: &Server, manifest: &Manifest, mode: &manifest::Routed) -> Opti
     };
     let of =
         |mode: &manifest::Routed| (mode.grid, mode.table, mode.seed, mode.hint_seed, mode.hint);
-    let same = before.manifest.width() == manifest.width() && of(old) == of(mode);
+    let same = before.manifest.stored_dim() == manifest.stored_dim() && of(old) == of(mode);
     match &before.kind {
         Kind::Routed(routed) if same => Some(Arc::clone(&routed.base)),
         _ => None,

@@ -70,7 +70,7 @@ impl Sealed {
             Routing::Encrypted if !shard.is_first() => None,
             Routing::Downloaded => None,
             Routing::Encrypted => {
-                let width = manifest.width() as usize;
+                let width = manifest.stored_dim() as usize;
                 let centroids = all(read, &manifest.part(PartKind::Centroids, Some(0))?)?;
                 let decoded: Vec<f32> = centroids
                     .chunks_exact(width)
@@ -112,7 +112,7 @@ pub(super) fn shared(before: &Server, manifest: &Manifest) -> Option<Arc<Sealed>
         Mode::Sealed(mode) => {
             let mut mode = mode.clone();
             mode.tail.clear();
-            Some((manifest.width(), mode))
+            Some((manifest.stored_dim(), mode))
         }
         _ => None,
     };
