@@ -3,15 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
 use proptest::prelude::*;
-use sordino_hash::{
-    Backend, Error, Hash, derive_key_each, derive_key_each_into, hash, hash_each, hash_each_into,
-    hash_each_into_on, keyed_hash_each, keyed_hash_each_into,
-};
-#[cfg(feature = "rayon")]
-use sordino_hash::{
-    par_derive_key_each, par_derive_key_each_into, par_hash_each, par_hash_each_into,
-    par_keyed_hash_each, par_keyed_hash_each_into,
-};
+use sordino_hash::{Backend, BatchHasher, Error, Hash, hash};
 
 const NONE: Hash = Hash::from_bytes([0; 32]);
 
@@ -33,7 +25,8 @@ fn message(seed: usize, len: usize) -> Vec<u8> {
 fn check_all_backends(messages: &[Vec<u8>]) {
     for backend in Backend::available() {
         let mut digests = vec![NONE; messages.len()];
-        hash_each_into_on(backend, messages, &mut digests).unwrap();
+        let hasher = BatchHasher::new().backend(backend);
+        hasher.hash_into(messages, &mut digests).unwrap();
         for (i, (message, digest)) in messages.iter().zip(&digests).enumerate() {
             let (name, len) = (backend.name(), message.len());
             assert_eq!(
@@ -77,7 +70,8 @@ fn published_digests() {
     let messages: Vec<_> = PUBLISHED.iter().map(|(len, _)| painted(*len)).collect();
     for backend in Backend::available() {
         let mut digests = [NONE; 4];
-        hash_each_into_on(backend, &messages, &mut digests).unwrap();
+        let hasher = BatchHasher::new().backend(backend);
+        hasher.hash_into(&messages, &mut digests).unwrap();
         for (digest, (len, expected)) in digests.iter().zip(PUBLISHED) {
             assert_eq!(
                 digest.to_hex().as_str(),
@@ -96,15 +90,24 @@ fn published_lengths_in_every_mode() {
 
     let key = b"whats the Elvish word for friend";
     let expected = PUBLISHED_LENGTHS.map(|len| blake3::keyed_hash(key, &painted(len)));
-    assert_eq!(keyed_hash_each(key, &messages), expected);
+    let hasher = BatchHasher::new_keyed(key);
+    assert_eq!(hasher.hash(&messages), expected);
     #[cfg(feature = "rayon")]
-    assert_eq!(par_keyed_hash_each(key, &messages), expected);
+    assert_eq!(hasher.par_hash(&messages), expected);
 
     let context = "BLAKE3 2019-12-27 16:29:52 test vectors context";
     let expected = PUBLISHED_LENGTHS.map(|len| blake3::derive_key(context, &painted(len)));
-    assert_eq!(derive_key_each(context, &messages), expected);
+    let hasher = BatchHasher::new_derive_key(context);
+    assert_eq!(hasher.hash(&messages), expected.map(Hash::from));
     #[cfg(feature = "rayon")]
-    assert_eq!(par_derive_key_each(context, &messages), expected);
+    assert_eq!(hasher.par_hash(&messages), expected.map(Hash::from));
+    // As keys of 32 bytes, and by one hasher for several lists.
+    let mut keys = [[0; 32]; PUBLISHED_LENGTHS.len()];
+    hasher.hash_into(&messages, &mut keys).unwrap();
+    assert_eq!(keys, expected);
+    for (message, key) in messages.iter().zip(expected) {
+        assert_eq!(hasher.hash(&[message]), [Hash::from(key)]);
+    }
 }
 
 #[test]
@@ -159,7 +162,8 @@ fn messages_that_share_blocks_but_not_lengths() {
 fn threads_change_nothing() {
     let lens = (0..300).map(|i| if i == 150 { (1 << 20) + 3 } else { i * 7 });
     let messages: Vec<_> = lens.enumerate().map(|(i, len)| message(i, len)).collect();
-    let digests = par_hash_each(&messages);
+    let hasher = BatchHasher::new();
+    let digests = hasher.par_hash(&messages);
     assert!(
         messages
             .iter()
@@ -168,7 +172,7 @@ fn threads_change_nothing() {
     );
     // Alone, a message takes another way, with threads and without.
     for message in [&messages[150][..], &messages[150][..1 << 19]] {
-        assert_eq!(par_hash_each(&[message]), [hash(message)]);
+        assert_eq!(hasher.par_hash(&[message]), [hash(message)]);
     }
 }
 
@@ -214,7 +218,8 @@ fn messages_that_change_between_looks_are_hashed_to_something() {
                 let messages: Vec<Fickle> = (0..count).map(fickle).collect();
                 for backend in Backend::available() {
                     let mut digests = vec![NONE; count];
-                    hash_each_into_on(backend, &messages, &mut digests).unwrap();
+                    let hasher = BatchHasher::new().backend(backend);
+                    hasher.hash_into(&messages, &mut digests).unwrap();
                 }
             }
         }
@@ -227,16 +232,19 @@ fn a_digest_too_few_or_too_many_is_refused_and_none_is_written() {
     for found in [0, 1, 3] {
         let mut digests = vec![NONE; found];
         let mut keys = vec![[0; 32]; found];
+        let plain = BatchHasher::new();
+        let keyed = BatchHasher::new_keyed(&[1; 32]);
+        let derived = BatchHasher::new_derive_key("context");
         let refused = [
-            hash_each_into(&messages, &mut digests),
-            keyed_hash_each_into(&[1; 32], &messages, &mut digests),
-            derive_key_each_into("context", &messages, &mut keys),
+            plain.hash_into(&messages, &mut digests),
+            keyed.hash_into(&messages, &mut digests),
+            derived.hash_into(&messages, &mut keys),
         ];
         #[cfg(feature = "rayon")]
         let refused = refused.into_iter().chain([
-            par_hash_each_into(&messages, &mut digests),
-            par_keyed_hash_each_into(&[1; 32], &messages, &mut digests),
-            par_derive_key_each_into("context", &messages, &mut keys),
+            plain.par_hash_into(&messages, &mut digests),
+            keyed.par_hash_into(&messages, &mut digests),
+            derived.par_hash_into(&messages, &mut keys),
         ]);
         for refused in refused {
             let expected = 2;
@@ -247,8 +255,9 @@ fn a_digest_too_few_or_too_many_is_refused_and_none_is_written() {
         assert!(digests.iter().all(|digest| *digest == NONE) && keys.iter().all(|k| *k == [0; 32]));
     }
     let mut digests = [NONE; 2];
-    hash_each_into(&messages, &mut digests).unwrap();
-    assert_eq!(hash_each(&messages), digests);
+    let hasher = BatchHasher::new();
+    hasher.hash_into(&messages, &mut digests).unwrap();
+    assert_eq!(hasher.hash(&messages), digests);
 }
 
 proptest! {
@@ -274,11 +283,11 @@ proptest! {
         context in ".{0,100}",
     ) {
         let messages: Vec<_> = lens.iter().enumerate().map(|(i, len)| message(i, *len)).collect();
-        let tags = keyed_hash_each(&key, &messages);
-        let keys = derive_key_each(&context, &messages);
+        let tags = BatchHasher::new_keyed(&key).hash(&messages);
+        let keys = BatchHasher::new_derive_key(&context).hash(&messages);
         for ((message, tag), derived) in messages.iter().zip(tags).zip(keys) {
             prop_assert_eq!(tag, blake3::keyed_hash(&key, message));
-            prop_assert_eq!(derived, blake3::derive_key(&context, message));
+            prop_assert_eq!(derived, Hash::from(blake3::derive_key(&context, message)));
         }
     }
 }

@@ -1,6 +1,7 @@
 //! BLAKE3 digests: how a manifest names parts.
 
 use serde::{Deserialize, Serialize};
+use sordino_hash::BatchHasher;
 
 use crate::Error;
 
@@ -34,7 +35,8 @@ impl Coded {
 /// The digests of buckets of one length, one after the other.
 pub fn of_buckets(buckets: &[u8], len: usize) -> Vec<u8> {
     let buckets: Vec<&[u8]> = buckets.chunks_exact(len).collect();
-    sordino_hash::par_hash_each(&buckets)
+    let digests = BatchHasher::new().par_hash(&buckets);
+    digests
         .iter()
         .flat_map(sordino_hash::Hash::as_bytes)
         .copied()

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use rand_core::CryptoRng;
 use sordino_ckks::dot;
+use sordino_hash::BatchHasher;
 use sordino_index::code::Codec;
 use sordino_index::digest::Digest;
 use sordino_index::manifest::{self, Routing, Sealed};
@@ -151,7 +152,7 @@ impl Fetcher {
     /// place and ranked, or the next message would leave the sooner the more of them were wrong.
     fn open(&self, buckets: &[usize], fetched: &[Vec<u8>]) -> (DecodedRows, bool) {
         let mut opened = DecodedRows::default();
-        let digests = sordino_hash::hash_each(fetched);
+        let digests = BatchHasher::new().hash(fetched);
         let (layout, mut good) = (&self.mode.layout, true);
         for (at, &bucket) in buckets.iter().enumerate() {
             // By its digest, before it is opened: the one that stands in is opened in its place.
