@@ -12,7 +12,8 @@
 //! slots of all candidates, as many as the manifest says, and ranks them.
 
 use serde::{Deserialize, Serialize};
-use sordino_pir::{Params, hintless};
+use sordino_pir::hintless;
+use sordino_pir::simple::Params;
 
 use crate::digest::{Coded, Digest};
 use crate::look::SecondLook;

@@ -5,8 +5,8 @@
 use chacha20::ChaCha20Rng;
 use rand_core::{Rng, SeedableRng};
 use sordino_lattice::matrix::Backend;
-use sordino_pir::double::{Answer, Client, Hint, Query, Server};
-use sordino_pir::{Database, Error, Params, Scheme, Security, Seed, Set, simple};
+use sordino_pir::double::{Answer, Client, Database, Hint, Params, Query, Server};
+use sordino_pir::{Error, Scheme, Security, Seed, Set, simple};
 
 fn rng(seed: u8) -> ChaCha20Rng {
     ChaCha20Rng::from_seed([seed; 32])
@@ -94,25 +94,66 @@ fn prepared_batched_and_over_the_wire(params: &Params) {
 }
 
 #[test]
-fn the_schemes_do_not_take_each_others_parameters() {
-    let simple_params = Params::for_database(50, 2).unwrap();
+fn bytes_of_the_other_scheme_are_refused() {
+    let simple_params = simple::Params::for_database(50, 2).unwrap();
     let double_params = Params::for_double(50, 2).unwrap();
-    let seed = Seed([1; 32]);
-    let database = Database::from_slice(&simple_params, &[0; 100]).unwrap();
+    // Parameters of kind 1 and files of kind 11 have one kind for both schemes: the header's byte tells them apart.
     assert!(matches!(
-        Server::setup(database, &simple_params, &seed),
+        Params::from_bytes(&simple_params.to_bytes()),
         Err(Error::SchemeMismatch {
             found: Scheme::Simple,
             expected: Scheme::Double
         })
     ));
-    let database = Database::from_slice(&double_params, &[0; 100]).unwrap();
     assert!(matches!(
-        simple::Server::setup(database, &double_params, &seed),
+        simple::Params::from_bytes(&double_params.to_bytes()),
         Err(Error::SchemeMismatch {
             found: Scheme::Double,
             expected: Scheme::Simple
         })
     ));
-    assert!(Query::from_bytes(&simple_params, &[0; 300]).is_err());
+    let path = std::env::temp_dir().join(format!("sordino-pir-scheme-{}", std::process::id()));
+    let database = Database::from_slice(&double_params, &[0; 100]).unwrap();
+    database.write_file(&path).unwrap();
+    let read = simple::Database::read_file(&path);
+    assert!(Database::read_file(&path).is_ok());
+    std::fs::remove_file(&path).unwrap();
+    assert!(matches!(
+        read,
+        Err(Error::SchemeMismatch {
+            found: Scheme::Double,
+            expected: Scheme::Simple
+        })
+    ));
+    // A message's kind names its scheme as well, and its header may say another.
+    let seed = Seed([1; 32]);
+    let (_, hint) = Server::setup(database, &double_params, &seed).unwrap();
+    let mut bytes = hint.to_bytes();
+    assert!(matches!(
+        simple::Hint::from_bytes(&simple_params, &bytes),
+        Err(Error::Kind {
+            found: 5,
+            expected: 2
+        })
+    ));
+    bytes[6] = 2;
+    assert!(matches!(
+        simple::Hint::from_bytes(&simple_params, &bytes),
+        Err(Error::SchemeMismatch {
+            found: Scheme::Double,
+            expected: Scheme::Simple
+        })
+    ));
+}
+
+#[test]
+fn parameters_print_their_scheme() {
+    let params = Params::for_double_with(40, 3, 7).unwrap();
+    let text = "Params { scheme: Double, set: N64U, records: 40, record_len: 3, per_column: 7, ";
+    assert!(format!("{params:?}").starts_with(text), "{params:?}");
+    let other = Params::for_double_with(41, 3, 7).unwrap();
+    let database = Database::from_slice(&other, &[0; 123]).unwrap();
+    let error = Server::setup(database, &params, &Seed([1; 32])).unwrap_err();
+    let text = format!("parameters differ: found {other:?}, expected {params:?}");
+    assert_eq!(error.to_string(), text);
 }

@@ -4,7 +4,7 @@
 
 use chacha20::ChaCha20Rng;
 use rand_core::SeedableRng;
-use sordino_pir::{Database, Params, Security, Seed, double, simple};
+use sordino_pir::{Database, Params, Protocol, Security, Seed, double, simple};
 
 fn rng() -> ChaCha20Rng {
     ChaCha20Rng::from_seed([5; 32])
@@ -19,7 +19,7 @@ fn agreement(a: &[u8], b: &[u8]) -> f64 {
 }
 
 /// Uniform secrets, and Gaussian ones.
-fn sets(params: Params) -> [Params; 2] {
+fn sets<P: Protocol>(params: Params<P>) -> [Params<P>; 2] {
     [
         params,
         params.with_room(100_000, Security::default()).unwrap(),

@@ -9,13 +9,13 @@ use std::path::Path;
 use chacha20::ChaCha20Rng;
 use proptest::prelude::*;
 use rand_core::{Rng, SeedableRng};
-use sordino_pir::simple::{self, Change};
-use sordino_pir::{Database, Error, Params, Security, Seed, Set, double};
+use sordino_pir::simple::{self, Change, Database, Params};
+use sordino_pir::{Error, Security, Seed, Set, double};
 
-type Decode = fn(&Params, &[u8]) -> bool;
-type Message = (&'static str, Params, Vec<u8>, Decode);
+type Decode = Box<dyn Fn(&[u8]) -> bool + Send + Sync>;
+type Message = (&'static str, Vec<u8>, Decode);
 
-/// One message of every kind, with its parameters and its decoder.
+/// One message of every kind, with its decoder.
 fn messages() -> Vec<Message> {
     let mut rng = ChaCha20Rng::from_seed([1; 32]);
     let seed = Seed([1; 32]);
@@ -33,58 +33,78 @@ fn messages() -> Vec<Message> {
         },
     ];
     let update = server.update(&changes).unwrap();
-    let two = Params::for_double(30, 1).unwrap();
-    let database = Database::from_slice(&two, &[5; 30]).unwrap();
+    let two = double::Params::for_double(30, 1).unwrap();
+    let database = double::Database::from_slice(&two, &[5; 30]).unwrap();
     let (mut server, two_hint) = double::Server::setup(database, &two, &seed).unwrap();
     let client = double::Client::new(&two, &seed, &two_hint).unwrap();
     let (_, two_query) = client.query(&mut rng, 7).unwrap();
     let two_answer = server.answer(&two_query).unwrap();
     let two_update = server.update(&changes[..1]).unwrap();
     vec![
-        ("params", params, params.to_bytes(), |_, b| {
-            Params::from_bytes(b).is_ok()
-        }),
-        ("hint", params, hint.to_bytes(), |p, b| {
-            simple::Hint::from_bytes(p, b).is_ok()
-        }),
-        ("query", params, query.to_bytes(), |p, b| {
-            simple::Query::from_bytes(p, b).is_ok()
-        }),
-        ("answer", params, answer.to_bytes(), |p, b| {
-            simple::Answer::from_bytes(p, b).is_ok()
-        }),
-        ("raw answer", params, raw.to_bytes(), |p, b| {
-            simple::RawAnswer::from_bytes(p, b).is_ok()
-        }),
-        ("update", params, update.to_bytes(), |p, b| {
-            simple::Update::from_bytes(p, b).is_ok()
-        }),
-        ("double query", two, two_query.to_bytes(), |p, b| {
-            double::Query::from_bytes(p, b).is_ok()
-        }),
-        ("double answer", two, two_answer.to_bytes(), |p, b| {
-            double::Answer::from_bytes(p, b).is_ok()
-        }),
-        ("double hint", two, two_hint.to_bytes(), |p, b| {
-            double::Hint::from_bytes(p, b).is_ok()
-        }),
-        ("double update", two, two_update.to_bytes(), |p, b| {
-            double::Update::from_bytes(p, b).is_ok()
-        }),
+        (
+            "params",
+            params.to_bytes(),
+            Box::new(|b: &[u8]| Params::from_bytes(b).is_ok()),
+        ),
+        (
+            "hint",
+            hint.to_bytes(),
+            Box::new(move |b: &[u8]| simple::Hint::from_bytes(&params, b).is_ok()),
+        ),
+        (
+            "query",
+            query.to_bytes(),
+            Box::new(move |b: &[u8]| simple::Query::from_bytes(&params, b).is_ok()),
+        ),
+        (
+            "answer",
+            answer.to_bytes(),
+            Box::new(move |b: &[u8]| simple::Answer::from_bytes(&params, b).is_ok()),
+        ),
+        (
+            "raw answer",
+            raw.to_bytes(),
+            Box::new(move |b: &[u8]| simple::RawAnswer::from_bytes(&params, b).is_ok()),
+        ),
+        (
+            "update",
+            update.to_bytes(),
+            Box::new(move |b: &[u8]| simple::Update::from_bytes(&params, b).is_ok()),
+        ),
+        (
+            "double query",
+            two_query.to_bytes(),
+            Box::new(move |b: &[u8]| double::Query::from_bytes(&two, b).is_ok()),
+        ),
+        (
+            "double answer",
+            two_answer.to_bytes(),
+            Box::new(move |b: &[u8]| double::Answer::from_bytes(&two, b).is_ok()),
+        ),
+        (
+            "double hint",
+            two_hint.to_bytes(),
+            Box::new(move |b: &[u8]| double::Hint::from_bytes(&two, b).is_ok()),
+        ),
+        (
+            "double update",
+            two_update.to_bytes(),
+            Box::new(move |b: &[u8]| double::Update::from_bytes(&two, b).is_ok()),
+        ),
     ]
 }
 
 #[test]
 fn truncated_and_extended_messages_are_refused() {
-    for (name, params, bytes, decode) in messages() {
-        assert!(decode(&params, &bytes), "{name}");
+    for (name, bytes, decode) in messages() {
+        assert!(decode(&bytes), "{name}");
         let step = (bytes.len() / 300).max(1);
         for len in (0..bytes.len()).step_by(step).chain(0..60.min(bytes.len())) {
-            assert!(!decode(&params, &bytes[..len]), "{name} cut to {len}");
+            assert!(!decode(&bytes[..len]), "{name} cut to {len}");
         }
         let mut longer = bytes.clone();
         longer.push(0);
-        assert!(!decode(&params, &longer), "{name} with a byte more");
+        assert!(!decode(&longer), "{name} with a byte more");
     }
 }
 
@@ -110,7 +130,7 @@ fn the_fuzz_targets_start_from_messages_of_today() {
         );
     };
     // Two hints are longer than what a fuzzer changes with profit.
-    for (name, _, bytes, _) in messages() {
+    for (name, bytes, _) in messages() {
         match name.strip_prefix("double ") {
             Some("hint") => (),
             Some(name) => seed("pir_double", name, &bytes),
@@ -129,16 +149,16 @@ fn the_fuzz_targets_start_from_messages_of_today() {
 
 #[test]
 fn a_changed_header_is_refused_and_the_version_kept_apart() {
-    for (name, params, bytes, decode) in messages() {
+    for (name, bytes, decode) in messages() {
         // Bytes 32 to 40 are the version, which the receiver compares with its own.
         for bit in (0..8 * 48).filter(|bit| !(32..40).contains(&(bit / 8))) {
             let mut changed = bytes.clone();
             changed[bit / 8] ^= 1 << (bit % 8);
             // A changed record count can still be the update of another size, or other parameters.
             if !name.ends_with("update") && name != "params" {
-                assert!(!decode(&params, &changed), "{name}, bit {bit}");
+                assert!(!decode(&changed), "{name}, bit {bit}");
             } else {
-                decode(&params, &changed);
+                decode(&changed);
             }
         }
     }
@@ -147,13 +167,9 @@ fn a_changed_header_is_refused_and_the_version_kept_apart() {
 #[test]
 fn every_decoder_refuses_every_other_kind() {
     let messages = messages();
-    for (name, _, bytes, _) in &messages {
-        for (other, params, _, decode) in &messages {
-            assert_eq!(
-                decode(params, bytes),
-                name == other,
-                "{name} read as {other}"
-            );
+    for (name, bytes, _) in &messages {
+        for (other, _, decode) in &messages {
+            assert_eq!(decode(bytes), name == other, "{name} read as {other}");
         }
     }
 }
@@ -247,14 +263,14 @@ proptest! {
     #[test]
     fn random_bytes_never_panic(head in any::<[u8; 40]>(), tail in prop::collection::vec(any::<u8>(), 0..200)) {
         static MESSAGES: std::sync::OnceLock<Vec<Message>> = std::sync::OnceLock::new();
-        for (_, params, bytes, decode) in MESSAGES.get_or_init(messages) {
-            decode(params, &tail);
+        for (_, bytes, decode) in MESSAGES.get_or_init(messages) {
+            decode(&tail);
             // Behind a genuine magic, format and kind.
             let mut bytes = bytes[..8].to_vec();
             bytes.extend(head);
             bytes.extend(&tail);
             bytes[40..48].copy_from_slice(&(tail.len() as u64).to_le_bytes());
-            decode(params, &bytes);
+            decode(&bytes);
         }
     }
 

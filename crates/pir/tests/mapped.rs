@@ -5,8 +5,8 @@
 
 use chacha20::ChaCha20Rng;
 use rand_core::SeedableRng;
-use sordino_pir::simple::{Change, Client, Server};
-use sordino_pir::{Database, Error, Params, Seed};
+use sordino_pir::simple::{Change, Client, Database, Params, Server};
+use sordino_pir::{Error, Seed};
 
 #[test]
 fn a_mapped_database_answers_is_updated_in_memory_and_notices_that_its_file_shrinks() {

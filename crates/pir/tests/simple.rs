@@ -5,8 +5,8 @@
 use chacha20::ChaCha20Rng;
 use rand_core::{Rng, SeedableRng};
 use sordino_lattice::matrix::Backend;
-use sordino_pir::simple::{Answer, Client, Hint, Query, Server};
-use sordino_pir::{Database, Error, Params, Security, Seed};
+use sordino_pir::simple::{Answer, Client, Database, Hint, Params, Query, Server};
+use sordino_pir::{Error, Security, Seed};
 
 fn rng(seed: u8) -> ChaCha20Rng {
     ChaCha20Rng::from_seed([seed; 32])

@@ -4,7 +4,7 @@
 
 use chacha20::ChaCha20Rng;
 use rand_core::{Rng, SeedableRng};
-use sordino_pir::simple::{Change, Client, Server, Update};
+use sordino_pir::simple::{self, Change, Client, Server, Update};
 use sordino_pir::verified::Checker;
 use sordino_pir::{Database, Error, Params, Security, Seed, Set, double};
 
@@ -133,7 +133,7 @@ fn clients_follow_every_kind_of_change_across_columns() {
 fn a_database_does_not_outgrow_its_set() {
     let params = Params::for_columns(81, 1).unwrap();
     let seed = Seed([3; 32]);
-    let grown = |params: &Params| {
+    let grown = |params: &simple::Params| {
         let database = Database::from_slice(params, &[9; 81]).unwrap();
         let (mut server, _) = Server::setup(database, params, &seed).unwrap();
         let update = server.update(&[Change::Append { record: vec![1] }]);
@@ -209,7 +209,7 @@ fn clients_of_double_follow_every_kind_of_change_across_columns() {
     }
 }
 
-fn clients_of_double_follow(params: &Params) {
+fn clients_of_double_follow(params: &double::Params) {
     let mut records: Vec<Vec<u8>> = (0..60).map(|i| vec![i, 200 - i]).collect();
     let seed = Seed([5; 32]);
     let database = Database::from_records(params, &records).unwrap();

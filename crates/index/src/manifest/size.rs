@@ -31,7 +31,7 @@ pub fn scales_len(metric: Metric, n: usize) -> usize {
 ///
 /// # Errors
 /// If no parameter set serves so many or so long buckets.
-pub fn pir_params(mode: &Sealed) -> Result<sordino_pir::Params, Error> {
+pub fn pir_params(mode: &Sealed) -> Result<sordino_pir::simple::Params, Error> {
     let (columns, len) = (mode.clusters as usize, mode.layout.sealed_len());
     Ok(sordino_pir::Params::for_columns(columns, len)?)
 }

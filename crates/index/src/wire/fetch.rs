@@ -8,7 +8,7 @@
 //! Keys stand only before a query whose session the server may not know.
 
 use sordino_pir::hintless::{self, Keys};
-use sordino_pir::{Params, simple};
+use sordino_pir::simple::{self, Params};
 
 use super::Message;
 use crate::Error;

@@ -6,8 +6,9 @@ use sordino_index::look::SecondLook;
 use sordino_index::payload::{Class, SlotForm};
 use sordino_index::wire::{message_len, request_len};
 use sordino_index::{Error, TAG_LEN};
+use sordino_pir::hintless;
 use sordino_pir::plan::Candidate;
-use sordino_pir::{Params, hintless};
+use sordino_pir::simple::Params;
 use sordino_vault::numbers::{self, Numbers};
 use sordino_vectors::u32_of;
 

@@ -1,13 +1,11 @@
 //! The server: one pass over the database for a query, or for many.
 
-use std::marker::PhantomData;
-
 use sordino_lattice::matrix::{Backend, Panels, Vector};
 
-use super::{Answer, Hint, Query, RawAnswer};
+use super::{Answer, Database, Hint, Params, Query, RawAnswer};
 use crate::lwe::{self, Domain, for_row_chunks, round};
-use crate::wire::{self, check_params, check_scheme, check_version};
-use crate::{Database, Error, Params, Scheme, Seed};
+use crate::wire::{self, check_params, check_version};
+use crate::{Error, Seed};
 
 /// A database and what is needed to answer queries on it. Nothing in it is secret.
 pub struct Server {
@@ -47,7 +45,6 @@ impl Server {
         params: &Params,
         seed: &Seed,
     ) -> Result<Self, Error> {
-        check_scheme(params, Scheme::Simple)?;
         check_params(database.params(), params)?;
         Ok(Self {
             params: *params,
@@ -104,7 +101,6 @@ impl Server {
             params: self.params,
             version: self.version,
             words,
-            protocol: PhantomData,
         })
     }
 

@@ -29,7 +29,7 @@ struct Servers {
 }
 
 impl Servers {
-    fn new(params: &Params, seed: &Seed, records: &[[u8; LEN]]) -> Self {
+    fn new(params: &simple::Params, seed: &Seed, records: &[[u8; LEN]]) -> Self {
         let server = |records: &[[u8; LEN]]| {
             let database = Database::from_records(params, records).unwrap();
             simple::Server::new(database, params, seed).unwrap()

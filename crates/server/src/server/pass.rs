@@ -4,7 +4,7 @@ use rayon::prelude::*;
 use sordino_ckks::{column, dot};
 use sordino_index::Error;
 use sordino_index::wire::{Message, fetch, score};
-use sordino_pir::{Params, simple};
+use sordino_pir::simple::{self, Params};
 
 use super::malformed;
 

@@ -8,7 +8,8 @@ use sordino_index::manifest::{self, Manifest, Mode, PartKind, Routing};
 use sordino_index::shard::Shard;
 use sordino_index::wire::Message;
 use sordino_index::{Bytes, Error, code};
-use sordino_pir::{Params, Seed, hintless, simple};
+use sordino_pir::simple::{self, Params};
+use sordino_pir::{Seed, hintless};
 
 use super::read::{Read, all};
 use super::retrieval::{Retrieval, Way};
