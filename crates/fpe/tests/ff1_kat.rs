@@ -12,6 +12,8 @@ use sordino_fpe::{AesKey, AesSize, Error, Ff1, LEGACY_MIN_DOMAIN, MIN_DOMAIN, Nu
 use std::io::Write as _;
 use std::{fs, path::PathBuf};
 
+#[path = "given/cipher.rs"]
+mod cipher;
 #[path = "given/key.rs"]
 mod key;
 use key::aes;
@@ -30,7 +32,7 @@ fn numerals(value: &Value) -> Vec<u32> {
 }
 
 /// Encrypts and decrypts; numerals above 65535 are refused as `Ff1` would refuse them.
-fn both(ff1: &Ff1, tweak: &[u8], plain: &[u32], cipher: &[u32]) -> Result<(), Error> {
+fn both(ff1: &dyn NumeralCipher, tweak: &[u8], plain: &[u32], cipher: &[u32]) -> Result<(), Error> {
     let to_u16 = |x: &[u32]| {
         let bad = x.iter().position(|&x| x >= ff1.radix());
         match bad {
@@ -59,12 +61,16 @@ fn nist_samples() {
             continue;
         }
         let radix = u32::try_from(vector["radix"].as_u64().unwrap()).unwrap();
-        let ff1 = Ff1::new(&aes(&bytes(&vector["key"])), radix).unwrap();
+        let key = bytes(&vector["key"]);
+        let ff1 = Ff1::new(&aes(&key), radix).unwrap();
+        let other = cipher::ff1(&key, radix, false).unwrap();
         let (plain, cipher) = (
             numerals(&vector["pt_numerals"]),
             numerals(&vector["ct_numerals"]),
         );
-        both(&ff1, &bytes(&vector["tweak"]), &plain, &cipher).unwrap();
+        for ff1 in [&ff1, &*other] {
+            both(ff1, &bytes(&vector["tweak"]), &plain, &cipher).unwrap();
+        }
         count += 1;
     }
     assert!(count >= 9, "{count} FF1 samples");
@@ -115,6 +121,11 @@ fn wycheproof() {
                 let size = AesSize::from_bytes(key.len()).unwrap_or(AesSize::Aes256);
                 let ff1 = AesKey::from_slice(size, &key).and_then(|key| Ff1::new(&key, radix));
                 let run = |ff1: Result<Ff1, Error>| both(&ff1?, &tweak, &plain, &cipher);
+                // The same on the crate `aes`.
+                let other = |small| {
+                    let ff1 = cipher::ff1(&key, radix, small)?;
+                    both(&*ff1, &tweak, &plain, &cipher)
+                };
                 let flags = test["flags"].to_string();
                 if test["result"] == "invalid" {
                     let error = run(ff1).expect_err(&at);
@@ -132,9 +143,11 @@ fn wycheproof() {
                     assert!((100.0..1e6).contains(&domain), "{at}");
                     run(ff1.clone()).expect_err(&at);
                     run(ff1.map(Ff1::allow_small_domain)).expect(&at);
+                    other(true).expect(&at);
                     small += 1;
                 } else {
                     run(ff1).expect(&at);
+                    other(false).expect(&at);
                     valid += 1;
                 }
             }

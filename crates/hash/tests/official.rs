@@ -101,7 +101,7 @@ fn published_lengths_in_every_mode() {
     assert_eq!(hasher.hash(&messages), expected.map(Hash::from));
     #[cfg(feature = "rayon")]
     assert_eq!(hasher.par_hash(&messages), expected.map(Hash::from));
-    // As keys of 32 bytes, and by one hasher for several lists.
+    // Keys of 32 bytes, and one hasher for several lists.
     let mut keys = [[0; 32]; PUBLISHED_LENGTHS.len()];
     hasher.hash_into(&messages, &mut keys).unwrap();
     assert_eq!(keys, expected);
