@@ -85,7 +85,7 @@ impl Ff1 {
 
 impl<C: BlockCipher> Ff1<C> {
     /// FF1 with a block cipher of 128 bits that has its key already; `radix` from 2 to 65536. SP 800-38G asks for
-    /// AES, for which [`Ff1::new`] is several times as fast.
+    /// AES, for which [`Ff1::new`] has kernels of its own.
     ///
     /// ```
     /// use aes::{Aes128, cipher::KeyInit};
