@@ -1,7 +1,5 @@
 //! Changed databases: clients follow by deltas, and every version stays apart from the others.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 use chacha20::ChaCha20Rng;
 use rand_core::{Rng, SeedableRng};
 use sordino_pir::simple::{Change, Client, Server, Update};

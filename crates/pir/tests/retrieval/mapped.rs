@@ -1,6 +1,5 @@
 //! Databases that are scanned where they lie in a file.
 
-#![cfg(feature = "mmap")]
 #![expect(unsafe_code, reason = "maps files that this test alone writes")]
 
 use chacha20::ChaCha20Rng;

@@ -5,7 +5,7 @@ use sordino_pir::{Error, Params, Scheme, Security, Set};
 
 /// Layouts, the set and the bits that serve them, and their failure bound: written and checked by
 /// `scripts/param_check.py`, which derives them from the scheme's definition.
-const FAILURE: &str = include_str!("failure.csv");
+const FAILURE: &str = include_str!("../failure.csv");
 
 #[test]
 fn failure_bounds_are_those_derived_from_the_definition() {

@@ -1,7 +1,5 @@
 //! DoublePIR recovers records at its real noise, where both levels' errors are those of the set.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 use chacha20::ChaCha20Rng;
 use rand_core::{Rng, SeedableRng};
 use sordino_lattice::matrix::Backend;

@@ -1,7 +1,5 @@
 //! SimplePIR recovers every record at its real noise, on every backend and for every layout.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 use chacha20::ChaCha20Rng;
 use rand_core::{Rng, SeedableRng};
 use sordino_lattice::matrix::Backend;

@@ -1,8 +1,6 @@
 //! Whatever crossed a wire or came from a file gives an error, never a panic, never an allocation
 //! that its own length does not justify.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 use std::io::Write as _;
 use std::path::Path;
 
