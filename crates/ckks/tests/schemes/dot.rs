@@ -1,4 +1,5 @@
 //! Row packing: scores against plain arithmetic, shapes, messages, refusals.
+
 #![expect(
     clippy::unwrap_used,
     clippy::cast_possible_truncation,

@@ -1,4 +1,5 @@
 //! Slot mode against plain arithmetic, and its refusals.
+
 use chacha20::ChaCha12Rng;
 use proptest::prelude::*;
 use rand_core::{Rng, SeedableRng};

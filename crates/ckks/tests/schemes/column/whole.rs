@@ -5,7 +5,7 @@ use rand_core::{Rng, SeedableRng};
 use sordino_ckks::Error;
 use sordino_ckks::column::{Client, Combination, Database, Params, Query, Reply, Segments};
 
-use crate::parties::{SEED, client_of, dots, integer_query, residues, rms, unit_vectors};
+use super::parties::{SEED, client_of, dots, integer_query, residues, rms, unit_vectors};
 
 const WHOLE: [Params; 4] = [
     Params::real_t4().whole(),
@@ -181,7 +181,7 @@ fn whole_answers_decrypt_with_less_error() {
         let mut error = |params: &Params| {
             let (database, hint) = Database::encode(params, SEED, &base, dim).unwrap();
             let client = client_of(&database, &hint);
-            let scores = crate::parties::score_real(&mut rng, &database, &client, &query);
+            let scores = super::parties::score_real(&mut rng, &database, &client, &query);
             let errors = scores.iter().zip(&exact).map(|(&a, b)| f64::from(a) - b);
             rms(&errors.collect::<Vec<_>>())
         };

@@ -7,7 +7,7 @@ use rand_core::SeedableRng;
 use sordino_ckks::Error;
 use sordino_ckks::column::{Client, Database, Hint, HintDelta, Params, Reply, Segments};
 
-use crate::parties::{SEED, client_of, dots, integer_query, residues};
+use super::parties::{SEED, client_of, dots, integer_query, residues};
 
 #[test]
 fn updates_equal_encoding_anew() {

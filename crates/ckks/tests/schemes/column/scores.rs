@@ -8,7 +8,7 @@ use rand_core::SeedableRng;
 use sordino_ckks::Error;
 use sordino_ckks::column::{Database, Params, Query, Reply, Segments};
 
-use crate::parties::{
+use super::parties::{
     SEED, client_of, dots, integer_query, residues, rms, score_modular, score_real, unit_vectors,
 };
 

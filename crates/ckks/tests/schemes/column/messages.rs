@@ -6,7 +6,7 @@ use rand_core::SeedableRng;
 use sordino_ckks::Error;
 use sordino_ckks::column::{Client, Database, Hint, HintDelta, Params, Query, Reply};
 
-use crate::parties::{SEED, client_of, unit_vectors};
+use super::parties::{SEED, client_of, unit_vectors};
 
 #[test]
 fn sizes_of_the_default_set() {

@@ -1,7 +1,5 @@
 //! The precision that the documentation states for the sets of slot mode, against the worst errors measured.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 use chacha20::ChaCha12Rng;
 use rand_core::{Rng, SeedableRng};
 use sordino_ckks::slot::{Encoder, Evaluator, Params, SecretKey};

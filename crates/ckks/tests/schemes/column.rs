@@ -1,4 +1,5 @@
 //! Column packing.
+
 #![expect(
     clippy::unwrap_used,
     clippy::cast_possible_truncation,

@@ -6,7 +6,7 @@ use rand_core::SeedableRng;
 use sordino_ckks::Error;
 use sordino_ckks::column::{Database, Params};
 
-use crate::parties::{SEED, client_of, unit_vectors};
+use super::parties::{SEED, client_of, unit_vectors};
 
 #[test]
 fn a_database_survives_its_file() {
