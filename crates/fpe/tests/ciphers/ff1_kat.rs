@@ -12,9 +12,7 @@ use sordino_fpe::{AesKey, AesSize, Error, Ff1, LEGACY_MIN_DOMAIN, MIN_DOMAIN, Nu
 use std::io::Write as _;
 use std::{fs, path::PathBuf};
 
-#[path = "given/key.rs"]
-mod key;
-use key::aes;
+use crate::key::aes;
 
 fn bytes(value: &Value) -> Vec<u8> {
     hex::decode(value.as_str().unwrap()).unwrap()
@@ -52,7 +50,7 @@ fn both(ff1: &Ff1, tweak: &[u8], plain: &[u32], cipher: &[u32]) -> Result<(), Er
 
 #[test]
 fn nist_samples() {
-    let file: Value = serde_json::from_str(include_str!("vectors/nist_samples.json")).unwrap();
+    let file: Value = serde_json::from_str(include_str!("../vectors/nist_samples.json")).unwrap();
     let mut count = 0;
     for vector in file["vectors"].as_array().unwrap() {
         if vector["alg"] != "FF1" {

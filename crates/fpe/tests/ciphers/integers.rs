@@ -1,13 +1,9 @@
 //! Integer ranges: bijections that equal FF1 on numerals.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on is to fail")]
-
 use proptest::prelude::*;
 use sordino_fpe::{Error, Ff1, NumeralCipher};
 
-#[path = "given/key.rs"]
-mod key;
-use key::aes;
+use crate::key::aes;
 
 /// The wire format by its definition: numerals, encrypted until they are in the range.
 fn definition(ff1: &Ff1, tweak: &[u8], start: u128, last: u128, x: u128) -> u128 {

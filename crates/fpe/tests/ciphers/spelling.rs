@@ -1,12 +1,9 @@
 //! One value has one ciphertext, however it is written; and data of the time when the spelling counted can be read.
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on is to fail")]
 
 use proptest::{prelude::*, sample::Index};
 use sordino_fpe::{Alphabet, Check, Error, Format, FormatCipher, Segment};
 
-#[path = "given/key.rs"]
-mod key;
-use key::aes;
+use crate::key::aes;
 
 /// A format by its name, or one of these tests.
 fn format(name: &str) -> Format {

@@ -1,6 +1,5 @@
 //! Formats made at random and small ones in full: a format either is refused, or encryption
 //! permutes its texts and decryption inverts it.
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on is to fail")]
 
 use proptest::{
     prelude::*,
@@ -10,9 +9,7 @@ use proptest::{
 use sordino_fpe::{Alphabet, Check, Error, Format, FormatCipher, Segment, SymbolSet};
 use std::{cell::Cell, collections::BTreeSet};
 
-#[path = "given/key.rs"]
-mod key;
-use key::aes;
+use crate::key::aes;
 
 const CHECKS: [Check; 7] = [
     Check::Luhn,

@@ -1,12 +1,9 @@
 //! Formats: what they keep, what they recompute, what they bind, and what they refuse.
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on is to fail")]
 
 use proptest::prelude::*;
 use sordino_fpe::{Alphabet, Check, Error, Format, Segment};
 
-#[path = "given/key.rs"]
-mod key;
-use key::aes;
+use crate::key::aes;
 
 fn plates() -> Format {
     Format::pattern(
