@@ -1,5 +1,4 @@
 //! Each compiled shape, over arbitrary values, beside Cedar's own evaluator.
-#![expect(clippy::unwrap_used, reason = "tests may panic, their helpers too")]
 
 use core::str::FromStr;
 

@@ -1,5 +1,4 @@
 //! Policies of similar meaning: recall against the comparison of all.
-#![expect(clippy::unwrap_used, reason = "tests may panic, their helpers too")]
 
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 use sordino_authz::{Error, Similar};

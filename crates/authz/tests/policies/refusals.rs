@@ -1,5 +1,4 @@
 //! Schemas, policies and entities that are refused, by name.
-#![expect(clippy::unwrap_used, reason = "tests may panic, their helpers too")]
 
 use sordino_authz::{
     Authorizer, Context, Engine, EntityUid, Error, Extension, Refusal, Request, Schema, Uid, Value,

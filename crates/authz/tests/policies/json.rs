@@ -1,5 +1,4 @@
 //! Entities as JSON that two readers could read differently: each text is read as Cedar reads it, or refused.
-#![expect(clippy::unwrap_used, reason = "tests may panic, their helpers too")]
 
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 use sordino_authz::{Authorizer, Engine, Error, Request, Schema, Uid};

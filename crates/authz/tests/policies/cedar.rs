@@ -2,7 +2,6 @@
 //!
 //! Policies, entities and requests are generated, with values that no schema would admit: other kinds than an operator takes,
 //! missing attributes and entities, integers at the border, sets in sets.
-#![expect(clippy::unwrap_used, reason = "tests may panic, their helpers too")]
 
 mod generate;
 

@@ -1,5 +1,4 @@
 //! An audit log that was changed is refused, by the name of the change.
-#![expect(clippy::unwrap_used, reason = "tests may panic, their helpers too")]
 
 use proptest::prelude::*;
 use sordino_authz::{
