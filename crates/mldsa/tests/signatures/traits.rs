@@ -1,13 +1,7 @@
 //! RustCrypto's traits, on a key and signatures of RustCrypto's own crate.
 
-#![cfg(feature = "signature")]
-#![expect(clippy::unwrap_used, reason = "a test may panic")]
-
-#[path = "support/signer.rs"]
-mod signer;
-
+use crate::signer::Signs;
 use ml_dsa::signature::{MultipartVerifier, SignatureEncoding, Verifier};
-use signer::Signs;
 use sordino_mldsa::{Error, ExpandedKey, MlDsa44, MlDsa65, MlDsa87, Params, Signature};
 
 /// The calls of a generic user of a key.

@@ -1,7 +1,5 @@
 //! Keys of certificates (RFC 9881), against RustCrypto's encoder and decoder.
 
-#![cfg(feature = "spki")]
-
 use ml_dsa::signature::Keypair;
 use sordino_mldsa::{ExpandedKey, MlDsa44, MlDsa65, MlDsa87};
 use spki::{DecodePublicKey, EncodePublicKey};

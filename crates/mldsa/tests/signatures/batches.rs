@@ -1,12 +1,7 @@
 //! Batches: every size from 1 to 33 with one bad item at each position, on every backend, by
 //! every method.
 
-#![expect(clippy::unwrap_used, reason = "a test may panic")]
-
-#[path = "support/signer.rs"]
-mod signer;
-
-use signer::{Signer, Signs};
+use crate::signer::{Signer, Signs};
 use sordino_mldsa::{
     Backend, BatchError, BatchVerifier, Error, ExpandedKey, Item, Key, Message, MlDsa44, MlDsa65,
     MlDsa87,

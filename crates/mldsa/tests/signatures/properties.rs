@@ -1,13 +1,8 @@
 //! Properties of any input: the verdicts of two independent implementations.
 
-#![expect(clippy::unwrap_used, reason = "a test may panic")]
-
-#[path = "support/signer.rs"]
-mod signer;
-
+use crate::signer::Signs;
 use proptest::collection::vec;
 use proptest::prelude::*;
-use signer::Signs;
 use sordino_mldsa::{
     Backend, BatchVerifier, ExpandedKey, Item, Message, MlDsa44, MlDsa65, MlDsa87, Mu,
 };

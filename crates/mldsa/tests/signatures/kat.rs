@@ -3,8 +3,6 @@
 //! They lie in `mldsa/` under the folder that `SORDINO_VECTORS` names. Every vector runs on every
 //! backend, and in every position of a tile.
 
-#![expect(clippy::unwrap_used, reason = "a test may panic")]
-
 use serde_json::Value;
 use sha2::Digest as _;
 use sha3::digest::{ExtendableOutput, Update, XofReader};
