@@ -1,6 +1,4 @@
 //! Parquet and Arrow IPC files, made here.
-#![cfg(feature = "arrow")]
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on is to fail")]
 
 use std::sync::Arc;
 

@@ -1,7 +1,5 @@
 //! Every backend returns the words of the definition.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 use proptest::prelude::*;
 use sordino_lattice::matrix::{Backend, Digits, Panels, STRIP, Small, Vector, Words, stride};
 

@@ -1,7 +1,5 @@
 //! Every way through the crate gives what the official crate gives, on every backend.
 
-#![expect(clippy::unwrap_used, reason = "a test may panic")]
-
 use proptest::prelude::*;
 use sordino_hash::{
     Backend, Error, Hash, derive_key_each, derive_key_each_into, hash, hash_each, hash_each_into,

@@ -1,6 +1,4 @@
 //! Ids and other columns of tables: Parquet with its compressions, lines of JSON, CSV.
-#![cfg(all(feature = "arrow", feature = "text"))]
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on is to fail")]
 
 use std::sync::Arc;
 

@@ -1,7 +1,5 @@
 //! Queries on the wire: what comes back, what is refused, what a repeating generator shows.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 use chacha20::ChaCha20Rng;
 use proptest::prelude::*;
 use rand_core::SeedableRng;

@@ -1,5 +1,5 @@
 //! Tables find exactly the vectors whose keys are probed; saved forms survive hostile bytes.
-#![expect(clippy::unwrap_used, reason = "a test may panic")]
+
 #![expect(clippy::cast_possible_truncation, reason = "small numbers")]
 
 use proptest::prelude::*;

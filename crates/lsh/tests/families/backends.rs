@@ -1,5 +1,5 @@
 //! Every backend gives the portable definition's bits.
-#![expect(clippy::unwrap_used, reason = "a test may panic")]
+
 #![expect(
     clippy::cast_possible_truncation,
     reason = "halves of a word are wanted"

@@ -1,4 +1,5 @@
 //! Check rows at the real noise: sums of honest scores are as far off as derived, and no farther.
+
 use rand::prelude::*;
 use rand::rngs::StdRng;
 use sordino_ckks::column::{Client, Database, Segments};
@@ -210,7 +211,7 @@ fn honest_clusters_are_as_far_off_as_derived() {
 #[test]
 fn tolerances_of_clusters_are_those_whose_failure_is_derived_elsewhere() {
     // scripts/clusters_failure.py derives from docs/security/routed.md how often an honest reply is refused with these.
-    for line in include_str!("clusters.csv").lines().skip(1) {
+    for line in include_str!("../clusters.csv").lines().skip(1) {
         let fields: Result<Vec<u64>, _> = line.split(',').map(str::parse).collect();
         let fields = fields.expect("numbers");
         let &[width, t, groups, clusters, slots, expected] = &fields[..] else {

@@ -1,4 +1,5 @@
 //! Sums of open rows at the real noise: honest scores are as far off as derived, and no farther, also for rows that are all alike.
+
 use rand::prelude::*;
 use rand::rngs::StdRng;
 use sordino_ckks::column::{Client, Database, Params};

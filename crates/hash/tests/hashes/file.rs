@@ -1,7 +1,5 @@
 //! Whole files.
 
-#![cfg(all(feature = "mmap", feature = "rayon"))]
-
 use sordino_hash::{Error, hash, hash_file, par_hash_file};
 
 #[test]

@@ -1,6 +1,5 @@
 //! The families' collision probabilities are those of their papers.
 
-#![expect(clippy::unwrap_used, reason = "a test may panic")]
 #![expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,

@@ -1,0 +1,8 @@
+//! Tables of vectors, ids and other columns, made here.
+
+#![expect(clippy::unwrap_used, reason = "helpers fail as their tests do")]
+
+#[cfg(all(feature = "arrow", feature = "text"))]
+mod columns;
+#[cfg(feature = "arrow")]
+mod files;
