@@ -1,14 +1,11 @@
 //! DoublePIR recovers records at its real noise, where both levels' errors are those of the set.
 
-use chacha20::ChaCha20Rng;
-use rand_core::{Rng, SeedableRng};
+use rand_core::Rng;
 use sordino_lattice::matrix::Backend;
 use sordino_pir::double::{Answer, Client, Hint, Query, Server};
 use sordino_pir::{Database, Error, Params, Scheme, Security, Seed, Set, simple};
 
-fn rng(seed: u8) -> ChaCha20Rng {
-    ChaCha20Rng::from_seed([seed; 32])
-}
+use crate::rng;
 
 fn deploy(params: &Params, seed: u8, backend: Backend) -> (Vec<u8>, Server, Hint, Client) {
     let mut bytes = vec![0; params.database_bytes()];

@@ -1,12 +1,8 @@
 //! A generator that repeats itself: different queries share no secret, the same query is the same message.
 
-use chacha20::ChaCha20Rng;
-use rand_core::SeedableRng;
 use sordino_pir::{Database, Params, Security, Seed, double, simple};
 
-fn rng() -> ChaCha20Rng {
-    ChaCha20Rng::from_seed([5; 32])
-}
+use crate::rng;
 
 /// The part of the bytes behind the header in which two messages are equal: 1 in 256 by chance. Under one
 /// secret two queries would differ in a byte or two alone.
@@ -33,11 +29,11 @@ fn simple_queries_for_other_records_share_no_secret() {
             simple::Client::new(&params, &seed, &hint).unwrap()
         };
         let client = client(Seed([1; 32]));
-        let query = |index| client.query(&mut rng(), index).unwrap().1.to_bytes();
+        let query = |index| client.query(&mut rng(5), index).unwrap().1.to_bytes();
         assert!(agreement(&query(3), &query(4)) < 0.05);
         assert_eq!(query(3), query(3));
         let batch = |indices: &[usize]| {
-            let (_, queries) = client.query_batch(&mut rng(), indices).unwrap();
+            let (_, queries) = client.query_batch(&mut rng(5), indices).unwrap();
             let messages = queries.iter().map(simple::Query::to_bytes);
             messages.collect::<Vec<_>>()
         };
@@ -57,7 +53,7 @@ fn double_queries_for_other_records_share_no_secret() {
         let seed = Seed([1; 32]);
         let (_, hint) = double::Server::setup(database, &params, &seed).unwrap();
         let client = double::Client::new(&params, &seed, &hint).unwrap();
-        let query = |index| client.query(&mut rng(), index).unwrap().1.to_bytes();
+        let query = |index| client.query(&mut rng(5), index).unwrap().1.to_bytes();
         // Two records of one column, then two of one slot.
         assert!(agreement(&query(300), &query(301)) < 0.05);
         assert!(agreement(&query(300), &query(400)) < 0.05);
@@ -74,7 +70,7 @@ fn prepared_queries_rest_on_the_generator_alone() {
     let (_, hint) = simple::Server::setup(database, &params, &seed).unwrap();
     let client = simple::Client::new(&params, &seed, &hint).unwrap();
     let query = |index| {
-        let prepared = client.prepare(&mut rng(), 1).pop().unwrap();
+        let prepared = client.prepare(&mut rng(5), 1).pop().unwrap();
         let (_, query) = client.query_prepared(prepared, index).unwrap();
         query.to_bytes()
     };

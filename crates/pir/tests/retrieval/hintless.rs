@@ -1,17 +1,13 @@
 //! Requests from end to end, at the sizes that layouts differ in.
 
-use chacha20::ChaCha20Rng;
-use rand_core::SeedableRng;
 use sordino_pir::hintless::{
     Answer, Client, Database, Evaluation, Keys, Params, Query, Server, Session,
 };
 use sordino_pir::{Error, Seed};
 
-const SEED: Seed = Seed([9; 32]);
+use crate::rng;
 
-fn rng(seed: u8) -> ChaCha20Rng {
-    ChaCha20Rng::from_seed([seed; 32])
-}
+const SEED: Seed = Seed([9; 32]);
 
 fn record(i: usize, len: usize) -> Vec<u8> {
     (0..len)

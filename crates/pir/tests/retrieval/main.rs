@@ -12,3 +12,11 @@ mod simple;
 mod update;
 mod verified;
 mod worst_rows;
+
+use chacha20::ChaCha20Rng;
+use rand_core::SeedableRng;
+
+/// A generator that gives the same numbers in every run.
+fn rng(seed: u8) -> ChaCha20Rng {
+    ChaCha20Rng::from_seed([seed; 32])
+}

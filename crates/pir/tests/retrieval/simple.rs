@@ -1,14 +1,11 @@
 //! SimplePIR recovers every record at its real noise, on every backend and for every layout.
 
-use chacha20::ChaCha20Rng;
-use rand_core::{Rng, SeedableRng};
+use rand_core::Rng;
 use sordino_lattice::matrix::Backend;
 use sordino_pir::simple::{Answer, Client, Hint, Query, Server};
 use sordino_pir::{Database, Error, Params, Security, Seed};
 
-fn rng(seed: u8) -> ChaCha20Rng {
-    ChaCha20Rng::from_seed([seed; 32])
-}
+use crate::rng;
 
 fn random_bytes(seed: u8, len: usize) -> Vec<u8> {
     let mut bytes = vec![0; len];

@@ -1,14 +1,11 @@
 //! Changed databases: clients follow by deltas, and every version stays apart from the others.
 
-use chacha20::ChaCha20Rng;
-use rand_core::{Rng, SeedableRng};
+use rand_core::Rng;
 use sordino_pir::simple::{Change, Client, Server, Update};
 use sordino_pir::verified::Checker;
 use sordino_pir::{Database, Error, Params, Security, Seed, Set, double};
 
-fn rng(seed: u8) -> ChaCha20Rng {
-    ChaCha20Rng::from_seed([seed; 32])
-}
+use crate::rng;
 
 fn recover(server: &Server, client: &Client, index: usize) -> Vec<u8> {
     let (secret, query) = client.query(&mut rng(1), index).unwrap();
