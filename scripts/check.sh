@@ -221,7 +221,7 @@ for crate in crates/*/Cargo.toml; do
         echo "check.sh: no licence beside $crate" >&2 && exit 1
     fi
 done
-cargo package --workspace --exclude sordino --exclude sordino-benches --exclude network_search --exclude key_service --exclude sordino-fuzz --exclude sordino-memcheck --exclude sordino-python --no-verify --allow-dirty --quiet
+cargo package --workspace --exclude sordino --exclude sordino-benches --exclude network_search --exclude key_service --exclude sordino-fuzz --exclude sordino-memcheck --exclude sordino-python --exclude sordino-testkit --no-verify --allow-dirty --quiet
 
 step "examples"
 # The tests' build has made them all. `cargo run` would build what they need once more, with the features

@@ -1,44 +1,18 @@
 //! Whole searches on a small clustered set: what is found, and what an observer sees.
 
-use rand::SeedableRng;
-use rand::rngs::StdRng;
 use sordino_index::wire::Request;
 use sordino_search::Exchange;
 use sordino_search::manifest::{Mode, Packing};
-use sordino_search::recall::{self, Truth};
+use sordino_search::recall;
 use sordino_search::{
-    Client, Error, InProcess, Index, OwnerKeys, Plan, Routing, Server, Transport, Vectors, Wish,
-    synthetic, vectors,
+    Client, Error, InProcess, Index, Plan, Routing, Server, Vectors, Wish, synthetic, vectors,
 };
 use sordino_search::{Step, build};
+use sordino_testkit::{Hostile, Set, keys, rng};
 
 const N: usize = 3000;
 const DIM: usize = 32;
 const K: usize = 10;
-
-struct Set {
-    base: Vectors,
-    queries: Vectors,
-    truth: Truth,
-}
-
-fn set() -> Set {
-    let (base, queries) = synthetic::clustered(N, 30, DIM, 11);
-    let truth = recall::exact(&base, &queries, K);
-    Set {
-        base,
-        queries,
-        truth,
-    }
-}
-
-fn keys() -> OwnerKeys {
-    OwnerKeys::from_master([5; 32])
-}
-
-fn rng(seed: u64) -> StdRng {
-    StdRng::seed_from_u64(seed)
-}
 
 fn sealed(set: &Set, routing: Routing) -> Index {
     let wish = Wish::default()
@@ -92,7 +66,7 @@ fn all(set: &Set) -> [Index; 8] {
 
 #[test]
 fn every_mode_finds_what_exact_search_finds() {
-    let set = set();
+    let set = Set::clustered(N, 30, DIM, K);
     for index in all(&set) {
         let name = index.manifest().mode.kind().name();
         // Recall, and how far a score may be from the cosine.
@@ -158,7 +132,7 @@ fn local_mode_in_two_stages_finds_what_scoring_everything_finds() {
 
 #[test]
 fn an_observer_sees_the_same_for_every_query() {
-    let set = set();
+    let set = Set::clustered(N, 30, DIM, K);
     for index in all(&set) {
         let messages = match &index.manifest().mode {
             Mode::Sealed(mode) if mode.routing == Routing::Encrypted => 2,
@@ -189,33 +163,12 @@ fn an_observer_sees_the_same_for_every_query() {
     }
 }
 
-/// Records requests as bytes.
-struct Recorder<'a> {
-    server: &'a Server,
-    requests: Vec<Vec<u8>>,
-}
-
-impl Transport for Recorder<'_> {
-    fn call(&mut self, request: &[u8], limit: usize) -> Result<Vec<u8>, Error> {
-        self.requests.push(request.to_vec());
-        let reply = self.server.handle(request)?;
-        assert!(
-            reply.len() <= limit,
-            "the limit is the honest length or more"
-        );
-        Ok(reply)
-    }
-}
-
 #[test]
 fn the_same_query_twice_shares_nothing_on_the_wire() {
-    let set = set();
+    let set = Set::clustered(N, 30, DIM, K);
     for index in all(&set) {
         let server = Server::new(index).unwrap();
-        let mut transport = Recorder {
-            server: &server,
-            requests: Vec::new(),
-        };
+        let mut transport = Hostile::new(&server, |_, _| ());
         let client = Client::connect(&mut transport, &keys().reader(), None).unwrap();
         transport.requests.clear();
         let mut rng = rng(3);
@@ -248,13 +201,10 @@ fn the_same_query_twice_shares_nothing_on_the_wire() {
 /// A reply in a batch, whatever else is in it, is that of the request alone.
 #[test]
 fn a_batch_answers_as_its_requests_alone_would_be_answered() {
-    let set = set();
+    let set = Set::clustered(N, 30, DIM, K);
     for index in all(&set) {
         let server = Server::new(index).unwrap();
-        let mut transport = Recorder {
-            server: &server,
-            requests: Vec::new(),
-        };
+        let mut transport = Hostile::new(&server, |_, _| ());
         let client = Client::connect(&mut transport, &keys().reader(), None).unwrap();
         for query in set.queries.rows().take(5) {
             client.search(&mut rng(5), &mut transport, query).unwrap();
@@ -301,7 +251,7 @@ fn a_batch_answers_as_its_requests_alone_would_be_answered() {
 
 #[test]
 fn an_index_survives_its_file() {
-    let set = set();
+    let set = Set::clustered(N, 30, DIM, K);
     for index in all(&set) {
         let bytes = index.to_bytes();
         let read = Index::from_bytes(&bytes, &keys().public()).unwrap();
@@ -321,7 +271,7 @@ fn an_index_survives_its_file() {
 
 #[test]
 fn builds_repeat_only_in_what_they_should() {
-    let set = set();
+    let set = Set::clustered(N, 30, DIM, K);
     let build = |seed| build::local(&mut rng(seed), &keys(), &set.base, K, &mut |_| ()).unwrap();
     let (a, b, c) = (
         build(1).to_bytes(),
@@ -336,7 +286,7 @@ fn builds_repeat_only_in_what_they_should() {
 
 #[test]
 fn a_generator_that_repeats_itself_does_not_repeat_an_index() {
-    let set = set();
+    let set = Set::clustered(N, 30, DIM, K);
     let mut changed = set.base.as_slice().to_vec();
     changed[17] += 0.25;
     let changed = Vectors::new(DIM, changed).unwrap();
@@ -350,7 +300,7 @@ fn a_generator_that_repeats_itself_does_not_repeat_an_index() {
 
 #[test]
 fn callers_mistakes_are_named_and_send_nothing() {
-    let set = set();
+    let set = Set::clustered(N, 30, DIM, K);
     let server = Server::new(sealed(&set, Routing::Downloaded)).unwrap();
     let mut transport = InProcess::new(&server);
     let client = Client::connect(&mut transport, &keys().reader(), None).unwrap();
@@ -415,7 +365,7 @@ fn a_tiny_set_works_too() {
 /// Even from a generator that repeats itself, which makes equal ids only for equal content.
 #[test]
 fn one_generator_and_two_forms_make_two_ids() {
-    let set = set();
+    let set = Set::clustered(N, 30, DIM, K);
     let mut ids: Vec<[u8; 16]> = [
         sealed(&set, Routing::Downloaded),
         sealed(&set, Routing::Encrypted),

@@ -3,64 +3,23 @@
 use std::fs;
 use std::path::Path;
 
-use rand::SeedableRng;
-use rand::rngs::StdRng;
 use sordino_search::manifest::{Packing, Part, PartKind};
-use sordino_search::{
-    Batch, Client, Form, Id, InProcess, OwnerKeys, Routing, Server, Spec, Store, synthetic,
-};
+use sordino_search::{Batch, Client, Form, Id, InProcess, Server, Spec, Store, synthetic};
+use sordino_testkit::{create, forms, keys, rng, strange_keys};
 use tempfile::TempDir;
 
 const DIM: usize = 16;
 const N: usize = 600;
 
-fn forms() -> [Form; 6] {
-    let sealed = |routing| Form::Sealed {
-        recall: 0.9,
-        queries: 20,
-        routing: Some(routing),
-    };
-    [
-        Form::Masked(Packing::T4),
-        Form::Open(Packing::T8),
-        Form::Routed {
-            recall: 0.9,
-            queries: 20,
-        },
-        Form::Local,
-        sealed(Routing::Downloaded),
-        sealed(Routing::Encrypted),
-    ]
-}
-
-fn keys() -> OwnerKeys {
-    OwnerKeys::from_master([5; 32])
-}
-
-fn rng() -> StdRng {
-    StdRng::seed_from_u64(6)
-}
-
 /// An index whose records carry payloads that are fetched.
 fn build(form: Form) -> (TempDir, Store) {
-    let dir = tempfile::tempdir().expect("a folder");
     let batch = Batch::from(synthetic::uniform(N, DIM, 1));
     let payloads = (0..N).map(|at| vec![at.to_le_bytes()[0]; 900]).collect();
-    let batch = batch.with_payloads(payloads).expect("as many payloads");
-    let spec = Spec::new(form).k(3);
-    let store = Store::create(
-        dir.path(),
-        &mut rng(),
-        &keys(),
-        &spec,
-        [Ok(batch)],
-        &mut |_| (),
-    );
-    (dir, store.expect("an index"))
+    create(&Spec::new(form).k(3), batch.with_payloads(payloads))
 }
 
 fn found(server: &Server, row: u64) -> Vec<(Id, Vec<u8>)> {
-    let rng = &mut rng();
+    let rng = &mut rng(6);
     let mut transport = InProcess::new(server);
     let client = Client::connect(&mut transport, &keys().reader(), None).expect("a client");
     let query = synthetic::uniform(1, DIM, 100 + row);
@@ -89,7 +48,7 @@ fn file(dir: &Path, part: &Part) -> std::path::PathBuf {
 fn a_server_that_follows_answers_as_one_that_is_started_anew() {
     for form in forms() {
         let (dir, mut store) = build(form);
-        let rng = &mut rng();
+        let rng = &mut rng(6);
         let owner = keys().public();
         let mut server = Server::open_dir(dir.path(), &owner).expect("a server");
         assert_alike(&server, dir.path());
@@ -118,7 +77,7 @@ fn a_part_that_did_not_change_is_not_read_again() {
         let server = Server::open_dir(dir.path(), &owner).expect("a server");
         let old = server.manifest().parts().expect("parts");
         store
-            .upsert(&mut rng(), &[9000u32], &synthetic::uniform(1, DIM, 202))
+            .upsert(&mut rng(6), &[9000u32], &synthetic::uniform(1, DIM, 202))
             .expect("a change");
         // Gone, or something else: whoever reads one of them fails.
         let changes = [
@@ -150,7 +109,7 @@ fn an_index_that_was_built_anew_shares_nothing() {
     let server = Server::open_dir(first.path(), &owner).expect("a server");
     let other = server.follow_dir(second.path(), &owner).expect("another");
     assert_alike(&other, second.path());
-    let stranger = OwnerKeys::from_master([6; 32]).public();
+    let stranger = strange_keys().public();
     assert!(server.follow_dir(first.path(), &stranger).is_err());
     assert!(
         server
@@ -164,7 +123,7 @@ fn an_index_that_was_built_anew_shares_nothing() {
 #[test]
 fn a_server_that_follows_shows_how_it_came_there() {
     let (dir, mut store) = build(Form::Local);
-    let (rng, owner) = (&mut rng(), keys().public());
+    let (rng, owner) = (&mut rng(6), keys().public());
     let first = Server::open_dir(dir.path(), &owner).expect("a server");
     let pin = |server: &Server| sordino_search::Pin::of(server.manifest());
     let mut pins = vec![pin(&first)];

@@ -1,70 +1,41 @@
 //! Damaged files, a hostile server, a hostile client: typed errors, no panic, the same messages.
 
 use proptest::prelude::*;
-use rand::SeedableRng;
-use rand::rngs::StdRng;
 use sordino_index::wire::Message;
 use sordino_search::Exchange;
 use sordino_search::manifest::Packing;
 use sordino_search::{
-    Client, Error, Form, Hit, InProcess, Index, Memory, OwnerKeys, Pin, Plan, Routing, Server,
-    Spec, Store, Transport, Vectors, Wish, build, synthetic,
+    Client, Error, Form, Hit, InProcess, Index, Memory, Pin, Routing, Server, Spec, Store, Vectors,
+    synthetic,
+};
+use sordino_testkit::{
+    FETCH, GET_MANIFEST, GET_PARTS, Hostile, ROUTED, SCORE, connect, index, keys, kind, rng,
+    sealed, strange_keys,
 };
 
 const DIM: usize = 16;
-
-fn keys() -> OwnerKeys {
-    OwnerKeys::from_master([6; 32])
-}
-
-fn rng(seed: u64) -> StdRng {
-    StdRng::seed_from_u64(seed)
-}
 
 fn base() -> Vectors {
     synthetic::clustered(600, 1, DIM, 4).0
 }
 
-fn sealed(routing: Routing) -> Index {
-    let wish = Wish::default()
-        .k(5)
-        .recall(0.9)
-        .queries(10)
-        .routing(Some(routing));
-    let plan = Plan::new(600, DIM, wish).expect("a plan");
-    build::sealed(&mut rng(1), &keys(), &base(), &plan, &mut |_| ())
-        .expect("an index")
-        .index
-}
+const OPEN: Form = Form::Open(Packing::T4);
+const MASKED: Form = Form::Masked(Packing::T4);
 
-fn local() -> Index {
-    build::local(&mut rng(1), &keys(), &base(), 5, &mut |_| ()).expect("an index")
-}
-
-fn open() -> Index {
-    build::open(&mut rng(1), &keys(), &base(), 5, Packing::T4, &mut |_| ()).expect("an index")
-}
-
-fn masked() -> Index {
-    build::masked(&mut rng(1), &keys(), &base(), 5, Packing::T4, &mut |_| ()).expect("an index")
-}
-
-fn routed() -> Index {
-    let wish = Wish::default().k(5).recall(0.9).queries(10).routing(None);
-    build::routed(&mut rng(1), &keys(), &base(), wish, &mut |_| ())
-        .expect("an index")
-        .index
+fn of(form: Form) -> Index {
+    index(form, 5, &base())
 }
 
 fn all() -> [Index; 6] {
     [
         sealed(Routing::Downloaded),
         sealed(Routing::Encrypted),
-        local(),
-        open(),
-        masked(),
-        routed(),
+        Form::Local,
+        OPEN,
+        MASKED,
+        ROUTED,
     ]
+    .map(of)
 }
 
 #[test]
@@ -93,7 +64,7 @@ fn a_damaged_index_file_is_refused() {
             );
         }
         assert!(read(&[&bytes[..], &[0]].concat()).is_err());
-        let other = OwnerKeys::from_master([7; 32]).public();
+        let other = strange_keys().public();
         assert!(matches!(
             Index::from_bytes(&bytes, &other),
             Err(Error::Signature)
@@ -101,31 +72,21 @@ fn a_damaged_index_file_is_refused() {
     }
 }
 
-/// A server that changes the replies to one kind of message.
-struct Tampering<'a, F> {
-    inner: InProcess<'a>,
-    kind: u16,
-    change: F,
-}
-
-impl<F: FnMut(&mut Vec<u8>)> Transport for Tampering<'_, F> {
-    fn call(&mut self, request: &[u8], limit: usize) -> Result<Vec<u8>, Error> {
-        let mut reply = self.inner.call(request, limit)?;
-        if u16::from_le_bytes([request[6], request[7]]) == self.kind {
-            (self.change)(&mut reply);
-        }
-        Ok(reply)
-    }
-}
-
-/// Kinds of requests, as on the wire.
-const GET_MANIFEST: u16 = 101;
-const GET_PARTS: u16 = 103;
-const SCORE: u16 = 105;
-const FETCH: u16 = 107;
-
 /// A change to a reply.
 type Change = Box<dyn Fn(&mut Vec<u8>)>;
+
+/// A server that changes the replies to one kind of message.
+fn tampering(
+    server: &Server,
+    of: u16,
+    mut change: impl FnMut(&mut Vec<u8>),
+) -> Hostile<'_, impl FnMut(&[u8], &mut Vec<u8>)> {
+    Hostile::new(server, move |request, reply| {
+        if kind(request) == of {
+            change(reply);
+        }
+    })
+}
 
 /// One search against a server whose replies to `kind` are changed, and the messages it took.
 fn tampered(
@@ -134,11 +95,7 @@ fn tampered(
     kind: u16,
     change: impl FnMut(&mut Vec<u8>),
 ) -> (Result<Vec<Hit>, Error>, Vec<Exchange>) {
-    let mut transport = Tampering {
-        inner: InProcess::new(server),
-        kind,
-        change,
-    };
+    let mut transport = tampering(server, kind, change);
     let found = client.search(&mut rng(9), &mut transport, base().row(17));
     (
         found.map(|found| found.hits),
@@ -149,8 +106,8 @@ fn tampered(
 #[test]
 fn whatever_the_server_answers_the_messages_are_the_same_and_the_error_says_nothing() {
     for routing in Routing::ALL {
-        let server = Server::new(sealed(routing)).unwrap();
-        let client = Client::connect(&mut InProcess::new(&server), &keys().reader(), None).unwrap();
+        let server = Server::new(of(sealed(routing))).unwrap();
+        let client = connect(&server);
         let (honest, messages) = tampered(&server, &client, 0, |_| ());
         let honest = honest.unwrap();
         let kinds = match routing {
@@ -196,9 +153,9 @@ type Tamper = fn(&mut Vec<u8>);
 /// never possible: another message flow, a panic, a row that the index does not have.
 #[test]
 fn a_changed_scored_reply_is_refused_by_its_form_or_moves_scores() {
-    for index in [open(), masked()] {
+    for index in [OPEN, MASKED].map(of) {
         let server = Server::new(index).unwrap();
-        let client = Client::connect(&mut InProcess::new(&server), &keys().reader(), None).unwrap();
+        let client = connect(&server);
         let (honest, messages) = tampered(&server, &client, 0, |_| ());
         let honest = honest.unwrap();
         let refused: [(&str, Tamper); 9] = [
@@ -269,7 +226,7 @@ fn a_changed_routed_reply_is_refused_by_its_form_or_moves_scores() {
         }
         let index = Index::open_on(disk.clone(), "", &keys().public()).unwrap();
         let server = Server::new(index).unwrap();
-        let client = Client::connect(&mut InProcess::new(&server), &keys().reader(), None).unwrap();
+        let client = connect(&server);
         let (honest, messages) = tampered(&server, &client, 0, |_| ());
         assert_eq!(messages.len(), 1);
         assert_eq!(honest.unwrap()[0].id, 17u32);
@@ -302,37 +259,22 @@ fn a_changed_routed_reply_is_refused_by_its_form_or_moves_scores() {
             }
         }
         // A query of another shape, and one cut short, are refused by the server.
-        let mut wire = Recorded {
-            inner: InProcess::new(&server),
-            last: Vec::new(),
-        };
+        let mut wire = Hostile::new(&server, |_, _| ());
         client
             .search(&mut rng(3), &mut wire, base().row(1))
             .unwrap();
+        let last = wire.requests.pop().unwrap();
         for (what, at) in [("groups", 48), ("columns", 52), ("seed", 56), ("set", 45)] {
-            let mut bad = wire.last.clone();
+            let mut bad = last.clone();
             bad[at] ^= 1;
             assert!(server.handle(&bad).is_err(), "{what}");
         }
-        let whole = &wire.last[16..];
+        let whole = &last[16..];
         for len in [24, 30, whole.len() - 1] {
             let cut = Message::Score.with(&whole[..len]);
             assert!(server.handle(&cut).is_err(), "{len} bytes");
         }
-        assert!(server.handle(&wire.last).is_ok());
-    }
-}
-
-/// Keeps the last request.
-struct Recorded<'a> {
-    inner: InProcess<'a>,
-    last: Vec<u8>,
-}
-
-impl Transport for Recorded<'_> {
-    fn call(&mut self, request: &[u8], limit: usize) -> Result<Vec<u8>, Error> {
-        self.last = request.to_vec();
-        self.inner.call(request, limit)
+        assert!(server.handle(&last).is_ok());
     }
 }
 
@@ -348,21 +290,13 @@ fn a_changed_manifest_or_setup_is_refused_before_any_query() {
                     let at = at % reply.len();
                     reply[at] ^= 4;
                 };
-                let mut transport = Tampering {
-                    inner: InProcess::new(&server),
-                    kind,
-                    change,
-                };
+                let mut transport = tampering(&server, kind, change);
                 let connected = Client::connect(&mut transport, &keys().reader(), None);
                 assert!(connected.is_err(), "kind {kind}, byte {at}");
             }
             for len in [0, 3, 15, 16, 17, 1000] {
                 let change = |reply: &mut Vec<u8>| reply.truncate(len);
-                let mut transport = Tampering {
-                    inner: InProcess::new(&server),
-                    kind,
-                    change,
-                };
+                let mut transport = tampering(&server, kind, change);
                 assert!(Client::connect(&mut transport, &keys().reader(), None).is_err());
             }
         }
@@ -371,7 +305,7 @@ fn a_changed_manifest_or_setup_is_refused_before_any_query() {
 
 #[test]
 fn an_older_version_and_another_owner_are_refused() {
-    let server = Server::new(local()).unwrap();
+    let server = Server::new(of(Form::Local)).unwrap();
     let mut transport = InProcess::new(&server);
     let offered = Client::connect(&mut transport, &keys().reader(), None).unwrap();
     let newer = Pin {
@@ -386,7 +320,7 @@ fn an_older_version_and_another_owner_are_refused() {
             pinned: 2
         })
     ));
-    let stranger = OwnerKeys::from_master([8; 32]).reader();
+    let stranger = strange_keys().reader();
     assert!(matches!(
         Client::connect(&mut transport, &stranger, None),
         Err(Error::Signature)

@@ -1,19 +1,11 @@
 //! The recall that is promised of every metric, measured with queries that the builder has not seen.
 
-use rand::SeedableRng;
-use rand::rngs::StdRng;
 use sordino_search::code::Codec;
 use sordino_search::manifest::Mode;
-use sordino_search::{
-    Client, Form, InProcess, Index, Metric, OwnerKeys, Routing, Server, Spec, Store, Vectors,
-    synthetic,
-};
+use sordino_search::{Form, InProcess, Metric, Routing, Spec, Store, Vectors, synthetic};
+use sordino_testkit::{connect, create, rng, serve};
 
 const K: usize = 10;
-
-fn keys() -> OwnerKeys {
-    OwnerKeys::from_master([5; 32])
-}
 
 /// Vectors of many lengths.
 fn scaled(unit: &Vectors) -> Vectors {
@@ -56,17 +48,11 @@ fn measured(
 
 /// A store of these vectors, and the recall of these queries.
 fn recall_of(metric: Metric, form: Form, base: &Vectors, queries: &Vectors) -> (Store, f64) {
-    let dir = tempfile::tempdir().expect("a directory");
-    let (rng, spec) = (
-        &mut StdRng::seed_from_u64(1),
-        Spec::new(form).k(K).metric(metric),
-    );
-    let batches = [Ok(base.clone().into())];
-    let store = Store::create(dir.path(), rng, &keys(), &spec, batches, &mut |_| ());
-    let index = Index::open_dir(dir.path(), &keys().public()).expect("an index");
-    let server = Server::new(index).expect("a server");
-    let mut transport = InProcess::new(&server);
-    let client = Client::connect(&mut transport, &keys().reader(), None).expect("a client");
+    let spec = Spec::new(form).k(K).metric(metric);
+    let (dir, store) = create(&spec, Ok(base.clone().into()));
+    let server = serve(dir.path());
+    let client = connect(&server);
+    let (rng, mut transport) = (&mut rng(1), InProcess::new(&server));
     let mut found = 0;
     for query in queries.rows() {
         let truth = nearest(metric, base, query);
@@ -80,7 +66,7 @@ fn recall_of(metric: Metric, form: Form, base: &Vectors, queries: &Vectors) -> (
             .count();
     }
     let recall = found as f64 / (K * queries.len()) as f64;
-    (store.expect("a store"), recall)
+    (store, recall)
 }
 
 /// Vectors as image descriptors are: whole numbers of 0 to 218 in 128 dimensions, about 512 long, in

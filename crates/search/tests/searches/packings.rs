@@ -2,24 +2,17 @@
 
 use std::collections::HashSet;
 
-use rand::SeedableRng;
-use rand::rngs::StdRng;
 use sordino_search::manifest::{Grid, Mode, SecretPacking};
 use sordino_search::recall;
-use sordino_search::{
-    Client, InProcess, Index, OwnerKeys, Server, Vectors, Wish, build, synthetic,
-};
+use sordino_search::{Client, InProcess, Index, Server, Vectors, Wish, build, synthetic};
+use sordino_testkit::{keys, rng};
 
 const K: usize = 10;
-
-fn keys() -> OwnerKeys {
-    OwnerKeys::from_master([5; 32])
-}
 
 /// An index for clients of so many searches, its cut, and the recall that its builder measured.
 fn built(base: &Vectors, recall: f64, queries: u64) -> (Index, Grid, f64) {
     let wish = Wish::default().k(K).recall(recall).queries(queries);
-    let mut rng = StdRng::seed_from_u64(1);
+    let mut rng = rng(1);
     let built = build::routed(&mut rng, &keys(), base, wish, &mut |_| ());
     let built = built.expect("an index");
     let (index, measured) = (built.index, built.measured.expected_recall);
@@ -49,7 +42,7 @@ fn every_packing_is_read_whatever_the_number_of_check_rows() {
         let server = Server::new(index).expect("a server");
         let mut transport = InProcess::new(&server);
         let client = Client::connect(&mut transport, &keys().reader(), None).expect("a client");
-        let mut rng = StdRng::seed_from_u64(2);
+        let mut rng = rng(2);
         let mut share = 0.0;
         for (at, question) in questions.rows().enumerate() {
             let found = client.search(&mut rng, &mut transport, question);
@@ -85,7 +78,7 @@ fn of_vectors_with_many_copies_some_are_found_and_counted() {
     let server = Server::new(index).expect("a server");
     let mut transport = InProcess::new(&server);
     let client = Client::connect(&mut transport, &keys().reader(), None).expect("a client");
-    let mut rng = StdRng::seed_from_u64(2);
+    let mut rng = rng(2);
     let mut lost = 0;
     for (at, point) in points.rows().enumerate() {
         let found = client.search(&mut rng, &mut transport, point);

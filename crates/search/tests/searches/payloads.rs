@@ -6,8 +6,6 @@ mod second_look;
 
 use std::time::Duration;
 
-use rand::SeedableRng;
-use rand::rngs::StdRng;
 use sordino_search::Exchange;
 use sordino_search::manifest::Packing;
 use sordino_search::manifest::PartKind;
@@ -16,8 +14,10 @@ use sordino_search::plan::{Bytes, Cost, Speed, Terms};
 use sordino_search::vectors::u32_of;
 use sordino_search::{Batch, Form, Hit, Id, Spec};
 use sordino_search::{
-    Client, Error, InProcess, Index, OwnerKeys, Plan, Routing, Server, Store, Transport, Vectors,
-    Wish, synthetic,
+    Client, Error, InProcess, Plan, Routing, Server, Store, Vectors, Wish, synthetic,
+};
+use sordino_testkit::{
+    FETCH_PAYLOADS, Hostile, ROUTED, connect, forms, keys, kind, rng, sealed, serve,
 };
 
 /// Enough payloads of enough bytes that fetching them by PIR moves fewer bytes than downloading all.
@@ -25,44 +25,11 @@ const N: usize = 5000;
 const LONGEST: usize = 2000;
 const DIM: usize = 16;
 const K: usize = 2;
-const FETCH_PAYLOADS: u16 = 109;
-
-fn keys() -> OwnerKeys {
-    OwnerKeys::from_master([6; 32])
-}
-
-fn rng(seed: u64) -> StdRng {
-    StdRng::seed_from_u64(seed)
-}
 
 /// A record's payload: its length varies, its content says whose it is.
 fn payload(id: usize, most: usize) -> Vec<u8> {
     let len = 1 + id * 7919 % most;
     (0..len).map(|at| (id * 31 + at).to_le_bytes()[0]).collect()
-}
-
-const ROUTED: Form = Form::Routed {
-    recall: 0.9,
-    queries: 20,
-};
-
-fn sealed(routing: Routing) -> Form {
-    Form::Sealed {
-        recall: 0.9,
-        queries: 10,
-        routing: Some(routing),
-    }
-}
-
-fn forms() -> [Form; 6] {
-    [
-        Form::Masked(Packing::T4),
-        Form::Open(Packing::T8),
-        ROUTED,
-        Form::Local,
-        sealed(Routing::Downloaded),
-        sealed(Routing::Encrypted),
-    ]
 }
 
 fn store(dir: &std::path::Path, base: &Vectors, k: usize, form: Form, most: usize) -> Store {
@@ -85,11 +52,6 @@ fn store_for(
         .expect("a batch");
     let spec = Spec::new(form).k(k).searches(searches);
     Store::create(dir, &mut rng(1), &keys(), &spec, [Ok(batch)], &mut |_| ()).expect("a store")
-}
-
-fn serve(dir: &std::path::Path) -> Server {
-    let index = Index::open_dir(dir, &keys().public()).expect("an index");
-    Server::new(index).expect("a server")
 }
 
 #[test]
@@ -236,7 +198,7 @@ fn payloads_follow_their_records_through_changes() {
     let dir = tempfile::tempdir().unwrap();
     let mut store = store(dir.path(), &base, 1, Form::Masked(Packing::T4), 20);
     let server = serve(dir.path());
-    let mut client = Client::connect(&mut InProcess::new(&server), &keys().reader(), None).unwrap();
+    let mut client = connect(&server);
     let first = store.manifest().payloads.clone().unwrap();
 
     let new = synthetic::uniform(2, DIM, 8);
@@ -327,11 +289,7 @@ fn payloads_by_id_are_fetched_like_those_of_a_search() {
     let ids: Vec<Id> = (0..=3 * K as u64).map(Id::Number).collect();
     let mut refused = 0;
     for at in (0..6000).step_by(977) {
-        let mut transport = Tampering {
-            inner: InProcess::new(&server),
-            kind: FETCH_PAYLOADS,
-            at,
-        };
+        let mut transport = tampering(&server, FETCH_PAYLOADS, at);
         let found = client.payloads(&mut rng(4), &mut transport, &ids);
         assert_eq!(transport.inner.take_exchanges(), vec![fetch; 4]);
         refused += usize::from(matches!(found, Err(Error::BadReply)));
@@ -509,21 +467,13 @@ fn senseless_payloads_are_refused_before_anything_is_changed() {
 }
 
 /// A server whose replies to one kind of request are changed.
-struct Tampering<'a> {
-    inner: InProcess<'a>,
-    kind: u16,
-    at: usize,
-}
-
-impl Transport for Tampering<'_> {
-    fn call(&mut self, request: &[u8], limit: usize) -> Result<Vec<u8>, Error> {
-        let mut reply = self.inner.call(request, limit)?;
-        if u16::from_le_bytes([request[6], request[7]]) == self.kind {
-            let at = reply.len() - 1 - self.at % (reply.len() - 100);
+fn tampering(server: &Server, of: u16, at: usize) -> Hostile<'_, impl FnMut(&[u8], &mut Vec<u8>)> {
+    Hostile::new(server, move |request, reply| {
+        if kind(request) == of {
+            let at = reply.len() - 1 - at % (reply.len() - 100);
             reply[at] ^= 0x80;
         }
-        Ok(reply)
-    }
+    })
 }
 
 #[test]
@@ -539,13 +489,9 @@ fn a_wrong_answer_ends_in_one_error_after_the_same_messages() {
         let dir = tempfile::tempdir().unwrap();
         drop(store_for(searches, dir.path(), &base, K, form, LONGEST));
         let server = serve(dir.path());
-        let client = Client::connect(&mut InProcess::new(&server), &keys().reader(), None).unwrap();
+        let client = connect(&server);
         let search = |kind, at| {
-            let mut transport = Tampering {
-                inner: InProcess::new(&server),
-                kind,
-                at,
-            };
+            let mut transport = tampering(&server, kind, at);
             let found = client.search(&mut rng(8), &mut transport, queries.row(0));
             (found, transport.inner.take_exchanges())
         };

@@ -1,12 +1,9 @@
 //! Sealed mode, against scoring of the same buckets in the clear.
 
-use rand::SeedableRng;
-use rand::rngs::StdRng;
 use sordino_index::code;
 use sordino_index::manifest::{Mode, PartKind};
-use sordino_search::{
-    Client, Id, InProcess, OwnerKeys, Plan, Routing, Server, Wish, build, synthetic,
-};
+use sordino_search::{Client, Id, InProcess, Plan, Routing, Server, Wish, build, synthetic};
+use sordino_testkit::{keys, rng};
 use sordino_vault::bucket_codec::BucketCodec;
 use sordino_vault::decoded_rows::DecodedRows;
 use sordino_vault::purpose::Purpose;
@@ -19,14 +16,14 @@ use sordino_vectors::u32_of;
 #[test]
 fn a_private_search_ranks_as_plain_scoring_of_its_buckets_does() {
     let (base, queries) = synthetic::clustered(2000, 12, 40, 21);
-    let keys = OwnerKeys::from_master([1; 32]);
+    let keys = keys();
     let wish = Wish::default()
         .k(7)
         .recall(0.9)
         .queries(10)
         .routing(Some(Routing::Downloaded));
     let plan = Plan::new(2000, 40, wish).unwrap();
-    let rng = &mut StdRng::seed_from_u64(1);
+    let rng = &mut rng(1);
     let index = build::sealed(rng, &keys, &base, &plan, &mut |_| ())
         .unwrap()
         .index;

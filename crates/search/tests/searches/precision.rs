@@ -1,12 +1,11 @@
 //! The recall that is printed is the recall that is got, and it is high on data as people have them: with an offset that all rows share,
 //! with rows far longer than the others, with few dimensions.
 
-use rand::SeedableRng;
-use rand::rngs::StdRng;
 use sordino_search::manifest::Packing;
 use sordino_search::{
-    Client, Error, Form, InProcess, Index, Memory, Metric, OwnerKeys, Server, Spec, Store, Vectors,
+    Client, Error, Form, InProcess, Index, Memory, Metric, Server, Spec, Store, Vectors,
 };
+use sordino_testkit::{keys, rng};
 
 const K: usize = 10;
 
@@ -49,8 +48,8 @@ fn near(metric: Metric, x: &[f32], q: &[f32]) -> f64 {
 
 /// The recall of searches, and the one that the build measured.
 fn recalls(spec: &Spec, base: &Vectors, queries: &Vectors) -> (f64, f64) {
-    let keys = OwnerKeys::from_master([3; 32]);
-    let rng = &mut StdRng::seed_from_u64(1);
+    let keys = keys();
+    let rng = &mut rng(1);
     let disk = Memory::default();
     let batches = [Ok(base.clone().into())];
     let store = Store::create_on(disk.clone(), "", rng, &keys, spec, batches, &mut |_| ());
@@ -331,8 +330,8 @@ fn rows_whose_scores_would_not_be_numbers_are_refused_by_their_row() {
     for metric in [Metric::InnerProduct, Metric::Euclidean] {
         for form in whole() {
             let spec = Spec::new(form).metric(metric);
-            let keys = OwnerKeys::from_master([3; 32]);
-            let rng = &mut StdRng::seed_from_u64(1);
+            let keys = keys();
+            let rng = &mut rng(1);
             let batches = [Ok(base.clone().into())];
             let made = Store::create_on(
                 Memory::default(),

@@ -1,40 +1,17 @@
 //! Records by ids of every kind, their payloads and attributes, and questions about them.
 
-use rand::SeedableRng;
-use rand::rngs::StdRng;
-use sordino_search::manifest::Packing;
 use sordino_search::{
-    Attributes, Batch, Client, Column, Contents, Error, Filter, Form, Id, IdKind, InProcess, Index,
-    Metric, OwnerKeys, Question, Routing, Server, Spec, Store, Vectors, synthetic,
+    Attributes, Batch, Client, Column, Contents, Error, Filter, Form, Id, IdKind, InProcess,
+    Metric, Question, Server, Spec, Store, Vectors, synthetic,
 };
+use sordino_testkit::{keys, rng, serve};
 
 const DIM: usize = 12;
 const N: usize = 400;
 
-fn keys() -> OwnerKeys {
-    OwnerKeys::from_master([5; 32])
-}
-
-fn rng() -> StdRng {
-    StdRng::seed_from_u64(1)
-}
-
-fn forms() -> [Form; 5] {
-    let sealed = Form::Sealed {
-        recall: 0.9,
-        queries: 20,
-        routing: Some(Routing::Downloaded),
-    };
-    [
-        Form::Masked(Packing::T4),
-        Form::Open(Packing::T8),
-        Form::Routed {
-            recall: 0.9,
-            queries: 20,
-        },
-        Form::Local,
-        sealed,
-    ]
+/// Every mode, in one form.
+fn forms() -> impl Iterator<Item = Form> {
+    sordino_testkit::forms().into_iter().take(5)
 }
 
 /// The id of record `at`: in no order of their numbers.
@@ -80,9 +57,9 @@ fn batch(kind: IdKind, base: &Vectors, rows: std::ops::Range<usize>) -> Result<B
     .with_attributes(attributes(rows))
 }
 
-fn serve(store: &Store, dir: &std::path::Path) -> Server {
+fn verified(store: &Store, dir: &std::path::Path) -> Server {
     assert!(store.verify().is_ok());
-    Server::new(Index::open_dir(dir, &keys().public()).unwrap()).unwrap()
+    serve(dir)
 }
 
 #[test]
@@ -95,20 +72,20 @@ fn records_of_every_kind_of_id_are_found_changed_and_read_back() {
         let dir = tempfile::tempdir().unwrap();
         let spec = Spec::new(form).ids(kind);
         let first = [batch(kind, &base, 0..150), batch(kind, &base, 150..250)];
-        let store = Store::create(dir.path(), &mut rng(), &keys(), &spec, first, &mut |_| ());
+        let store = Store::create(dir.path(), &mut rng(1), &keys(), &spec, first, &mut |_| ());
         let mut store = store.unwrap();
         // Some that are there, and some that are not.
-        let added = store.add(&mut rng(), [batch(kind, &base, 200..N)], &mut |_| ());
+        let added = store.add(&mut rng(1), [batch(kind, &base, 200..N)], &mut |_| ());
         let added = added.unwrap();
         assert_eq!((added.records, added.replaced), (N - 200, 50));
         let gone: Vec<Id> = (0..30).map(|at| id(kind, at * 13)).collect();
-        store.delete(&mut rng(), &gone).unwrap();
-        let again = store.delete(&mut rng(), &gone);
+        store.delete(&mut rng(1), &gone).unwrap();
+        let again = store.delete(&mut rng(1), &gone);
         assert!(matches!(again, Err(Error::UnknownId { .. })));
         assert!(!store.contains(gone[3].clone()) && store.contains(id(kind, 1)));
         let mut client = None;
         for _ in 0..2 {
-            let server = serve(&store, dir.path());
+            let server = verified(&store, dir.path());
             let mut transport = InProcess::new(&server);
             let client = client.get_or_insert_with(|| {
                 Client::connect(&mut transport, &keys().reader(), None).unwrap()
@@ -117,7 +94,7 @@ fn records_of_every_kind_of_id_are_found_changed_and_read_back() {
             let mut found_itself = 0;
             for at in (0..N).step_by(17) {
                 let query = base.row(at);
-                let found = client.search(&mut rng(), &mut transport, query).unwrap();
+                let found = client.search(&mut rng(1), &mut transport, query).unwrap();
                 let hit = found.hits.iter().position(|hit| hit.id == id(kind, at));
                 assert!(found.hits.iter().all(|hit| !gone.contains(&hit.id)));
                 if let Some(place) = hit {
@@ -128,11 +105,11 @@ fn records_of_every_kind_of_id_are_found_changed_and_read_back() {
             assert!(found_itself >= 19, "{kind:?} {form:?}: {found_itself}");
             let wanted = [id(kind, 2), gone[1].clone(), id(kind, 399)];
             let named = client
-                .payloads(&mut rng(), &mut transport, &wanted)
+                .payloads(&mut rng(1), &mut transport, &wanted)
                 .unwrap();
             assert_eq!(named, [Some(payload(2)), None, Some(payload(399))]);
             check_contents(dir.path(), kind, &base, &gone);
-            store.compact(&mut rng(), &mut |_| ()).unwrap();
+            store.compact(&mut rng(1), &mut |_| ()).unwrap();
         }
     }
 }
@@ -176,13 +153,13 @@ fn questions_are_answered_by_the_client_alone() {
         let spec = Spec::new(form).k(20).metric(metric);
         let kind = IdKind::Number;
         let first = [batch(kind, &base, 0..300)];
-        let store = Store::create(dir.path(), &mut rng(), &keys(), &spec, first, &mut |_| ());
+        let store = Store::create(dir.path(), &mut rng(1), &keys(), &spec, first, &mut |_| ());
         let mut store = store.unwrap();
         store
-            .add(&mut rng(), [batch(kind, &base, 300..N)], &mut |_| ())
+            .add(&mut rng(1), [batch(kind, &base, 300..N)], &mut |_| ())
             .unwrap();
-        store.delete(&mut rng(), &[id(kind, 4)]).unwrap();
-        let server = serve(&store, dir.path());
+        store.delete(&mut rng(1), &[id(kind, 4)]).unwrap();
+        let server = verified(&store, dir.path());
         let mut transport = InProcess::new(&server);
         let client = Client::connect(&mut transport, &keys().reader(), None).unwrap();
         transport.take_exchanges();
@@ -194,21 +171,21 @@ fn questions_are_answered_by_the_client_alone() {
         let mut transcripts = Vec::new();
         for query in queries.rows() {
             let mut question = Question::new(query);
-            let plain = client.ask(&mut rng(), &mut transport, &question).unwrap();
+            let plain = client.ask(&mut rng(1), &mut transport, &question).unwrap();
             assert_eq!(plain.hits.len(), 20);
             transcripts.push(transport.take_exchanges());
             question.k = Some(3);
-            let few = client.ask(&mut rng(), &mut transport, &question).unwrap();
+            let few = client.ask(&mut rng(1), &mut transport, &question).unwrap();
             assert_eq!((&few.hits[..], few.payloads.len()), (&plain.hits[..3], 3));
             transcripts.push(transport.take_exchanges());
             question.k = None;
             question.threshold = Some(plain.hits[4].score);
-            let near = client.ask(&mut rng(), &mut transport, &question).unwrap();
+            let near = client.ask(&mut rng(1), &mut transport, &question).unwrap();
             assert!(near.hits.len() >= 5 && near.hits == plain.hits[..near.hits.len()]);
             transcripts.push(transport.take_exchanges());
             question.threshold = None;
             question.filter = Some(&filter);
-            let chosen = client.ask(&mut rng(), &mut transport, &question).unwrap();
+            let chosen = client.ask(&mut rng(1), &mut transport, &question).unwrap();
             let rows: Vec<usize> = chosen.hits.iter().map(|hit| number(&hit.id)).collect();
             assert!(rows.iter().all(|&at| passes(at)), "{form:?}: {rows:?}");
             transcripts.push(transport.take_exchanges());
@@ -221,7 +198,7 @@ fn questions_are_answered_by_the_client_alone() {
                 );
             }
             question.filter = Some(&none);
-            let nothing = client.ask(&mut rng(), &mut transport, &question).unwrap();
+            let nothing = client.ask(&mut rng(1), &mut transport, &question).unwrap();
             assert!(nothing.hits.is_empty() && nothing.payloads.is_empty());
             transcripts.push(transport.take_exchanges());
         }
@@ -258,7 +235,7 @@ fn refused(client: &Client, transport: &mut InProcess<'_>, query: &[f32]) {
     let mut question = Question::new(query);
     for k in [0, 21] {
         question.k = Some(k);
-        let error = client.ask(&mut rng(), transport, &question).unwrap_err();
+        let error = client.ask(&mut rng(1), transport, &question).unwrap_err();
         assert!(matches!(error, Error::Results { most: 20, .. }));
     }
     question.k = None;
@@ -275,7 +252,7 @@ fn refused(client: &Client, transport: &mut InProcess<'_>, query: &[f32]) {
         let filter = Filter::parse(text).unwrap();
         let mut question = question;
         question.filter = Some(&filter);
-        let error = client.ask(&mut rng(), transport, &question).unwrap_err();
+        let error = client.ask(&mut rng(1), transport, &question).unwrap_err();
         assert_eq!(error.to_string(), expected);
     }
     assert!(transport.take_exchanges().is_empty());
@@ -291,7 +268,7 @@ fn an_id_that_comes_twice_in_one_change_is_refused_wherever_it_is() {
     };
     let store = Store::create(
         dir.path(),
-        &mut rng(),
+        &mut rng(1),
         &keys(),
         &spec,
         [some(0..5)],
@@ -301,11 +278,11 @@ fn an_id_that_comes_twice_in_one_change_is_refused_wherever_it_is() {
     let version = store.version();
     // More records than a segment has.
     let twice = [some(0..140_000), some(3..4)];
-    let error = store.add(&mut rng(), twice, &mut |_| ()).unwrap_err();
+    let error = store.add(&mut rng(1), twice, &mut |_| ()).unwrap_err();
     assert!(matches!(error, Error::RepeatedId { id: Id::Number(3) }));
     assert_eq!(store.version(), version);
     let added = store
-        .add(&mut rng(), [some(0..140_000)], &mut |_| ())
+        .add(&mut rng(1), [some(0..140_000)], &mut |_| ())
         .unwrap();
     assert!(added.version > version && added.replaced == 5);
     assert_eq!((store.len(), store.next_number()), (140_000, Some(140_000)));
@@ -314,16 +291,16 @@ fn an_id_that_comes_twice_in_one_change_is_refused_wherever_it_is() {
         [IdKind::Text.parse("x").unwrap()],
         synthetic::uniform(1, 2, 1),
     );
-    let error = store.add(&mut rng(), [wrong], &mut |_| ()).unwrap_err();
+    let error = store.add(&mut rng(1), [wrong], &mut |_| ()).unwrap_err();
     assert_eq!(
         error.to_string(),
         "record x is named by a text: this index names records by a number"
     );
     store
-        .upsert(&mut rng(), &[u64::MAX], &synthetic::uniform(1, 2, 1))
+        .upsert(&mut rng(1), &[u64::MAX], &synthetic::uniform(1, 2, 1))
         .unwrap();
     let next = store.add(
-        &mut rng(),
+        &mut rng(1),
         [Ok(synthetic::uniform(1, 2, 1).into())],
         &mut |_| (),
     );
@@ -337,18 +314,18 @@ fn columns_are_known_from_the_newest_segments_that_have_them() {
     let dir = tempfile::tempdir().unwrap();
     let spec = Spec::default().ids(kind);
     let first = [batch(kind, &base, 0..200)];
-    let store = Store::create(dir.path(), &mut rng(), &keys(), &spec, first, &mut |_| ());
+    let store = Store::create(dir.path(), &mut rng(1), &keys(), &spec, first, &mut |_| ());
     let mut store = store.unwrap();
     let attributes_of_the_first = store
         .manifest()
         .part(sordino_search::manifest::PartKind::Attributes, Some(0))
         .unwrap();
     let rows = |rows| [batch(kind, &base, rows)];
-    store.add(&mut rng(), rows(200..210), &mut |_| ()).unwrap();
+    store.add(&mut rng(1), rows(200..210), &mut |_| ()).unwrap();
     // The old segment's attributes are many; they are not needed.
     let hex = attributes_of_the_first.digest.map(|b| format!("{b:02x}"));
     std::fs::remove_file(dir.path().join("parts").join(hex.concat())).unwrap();
-    let added = store.add(&mut rng(), rows(210..220), &mut |_| ()).unwrap();
+    let added = store.add(&mut rng(1), rows(210..220), &mut |_| ()).unwrap();
 
     let one = |name: &str, column| {
         let attributes = Attributes::new(1, [(name.to_owned(), column)]).unwrap();
@@ -358,15 +335,15 @@ fn columns_are_known_from_the_newest_segments_that_have_them() {
             .with_attributes(attributes)]
     };
     let text = Column::Text(vec![Some("x".into())]);
-    let refused = store.add(&mut rng(), one("year", text.clone()), &mut |_| ());
+    let refused = store.add(&mut rng(1), one("year", text.clone()), &mut |_| ());
     assert!(
         matches!(refused, Err(Error::Attribute { .. })),
         "{refused:?}"
     );
     // A column that is new may have been there before.
-    let refused = store.add(&mut rng(), one("month", text), &mut |_| ());
+    let refused = store.add(&mut rng(1), one("month", text), &mut |_| ());
     assert!(matches!(refused, Err(Error::File { .. })), "{refused:?}");
     // Refused changes have used up no number.
-    let next = store.add(&mut rng(), rows(220..230), &mut |_| ()).unwrap();
+    let next = store.add(&mut rng(1), rows(220..230), &mut |_| ()).unwrap();
     assert_eq!(next.version, added.version + 1);
 }

@@ -4,13 +4,12 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use rand::SeedableRng;
-use rand::rngs::StdRng;
 use sordino_search::manifest::{Packing, Routing};
 use sordino_search::{
     Batch, Error, Form, InProcess, Index, Kind, OwnerKeys, Question, Retry, Server, Session,
     SessionOptions, Spec, Store, Transport, Vectors, synthetic,
 };
+use sordino_testkit::{keys, kind, rng};
 
 const N: usize = 3000;
 const DIM: usize = 16;
@@ -41,7 +40,7 @@ impl Transport for Scripted<'_> {
     fn call(&mut self, request: &[u8], limit: usize) -> Result<Vec<u8>, Error> {
         let mut script = self.script.lock().expect("no thread panics");
         let at = script.sent.len();
-        let kind = u16::from_le_bytes([request[6], request[7]]);
+        let kind = kind(request);
         script.sent.push((kind, request.len()));
         if let Some((from, refusal, count)) = script.refused
             && (from..from + count).contains(&at)
@@ -92,14 +91,14 @@ fn forms() -> [(&'static str, Form, Option<u32>); 3] {
 }
 
 fn served(form: Form, second_look: Option<u32>) -> (Server, OwnerKeys, Vectors) {
-    let keys = OwnerKeys::from_master([8; 32]);
+    let keys = keys();
     let (vectors, _) = synthetic::clustered(N, 1, DIM, 4);
     // Clients that come once fetch what others download.
     let spec = Spec::new(form).k(5).second_look(second_look).searches(1);
     let dir = tempfile::tempdir().expect("a folder");
     let payloads = (0..N).map(|row| vec![row.to_le_bytes()[0]; 400]).collect();
     let batch = Batch::from(vectors.clone()).with_payloads(payloads);
-    let rng = &mut StdRng::seed_from_u64(1);
+    let rng = &mut rng(1);
     let store = Store::create(dir.path(), rng, &keys, &spec, [batch], &mut |_| ());
     drop(store.expect("an index"));
     let index = Index::open_dir(dir.path(), &keys.public()).expect("an index");

@@ -1,17 +1,15 @@
 //! Sessions of retrieval without a hint: keys go up once, a server forgets them and says so, and whoever sends nonsense
 //! or fills its memory changes nothing for others.
 
-use rand::SeedableRng;
-use rand::rngs::StdRng;
 use sordino_index::wire::{Message, message_len};
 use sordino_pir::hintless::{Client as Pir, Keys, Query, Session};
 use sordino_pir::{Error as PirError, Seed};
 use sordino_search::manifest::{Mode, Packing, Routing};
 use sordino_search::payload::Fetch;
 use sordino_search::{
-    Batch, Client, Error, Exchange, Form, InProcess, OwnerKeys, Server, Spec, Store, Vectors,
-    synthetic,
+    Batch, Client, Error, Exchange, Form, InProcess, Server, Spec, Vectors, synthetic,
 };
+use sordino_testkit::{FETCH, FETCH_PAYLOADS, create, keys, rng, serve};
 
 /// Enough records that nothing is cheaper than to fetch them without a hint; and enough for buckets.
 const N: usize = 700;
@@ -22,17 +20,6 @@ const K: usize = 3;
 const REQUESTS: usize = 64;
 /// Sessions whose keys a server holds.
 const HELD: u64 = 128;
-const FETCH: u16 = 107;
-const FETCH_PAYLOADS: u16 = 109;
-
-fn keys() -> OwnerKeys {
-    OwnerKeys::from_master([8; 32])
-}
-
-fn rng(seed: u64) -> StdRng {
-    StdRng::seed_from_u64(seed)
-}
-
 /// The payload of one of `n` records: shorter ones of many.
 fn payload(row: usize, n: usize) -> Vec<u8> {
     vec![row.to_le_bytes()[0]; if n == N { 900 } else { 400 }]
@@ -41,24 +28,11 @@ fn payload(row: usize, n: usize) -> Vec<u8> {
 /// Records with payloads in a folder, for clients that come once.
 fn store(form: Form, n: usize) -> (tempfile::TempDir, Vectors) {
     let (base, _) = synthetic::clustered(n, 1, DIM, 3);
-    let dir = tempfile::tempdir().expect("a folder");
     let payloads = (0..n).map(|row| payload(row, n)).collect();
     let batch = Batch::from(base.clone()).with_payloads(payloads);
     let spec = Spec::new(form).k(K).searches(1);
-    Store::create(
-        dir.path(),
-        &mut rng(1),
-        &keys(),
-        &spec,
-        [batch],
-        &mut |_| (),
-    )
-    .expect("a store");
+    let (dir, _) = create(&spec, batch);
     (dir, base)
-}
-
-fn serve(dir: &tempfile::TempDir) -> Server {
-    Server::open_dir(dir.path(), &keys().public()).expect("a server")
 }
 
 const MASKED: Form = Form::Masked(Packing::T4);
@@ -87,7 +61,7 @@ fn search(
 #[test]
 fn keys_go_up_once_a_session_and_again_when_they_are_forgotten() {
     let (dir, base) = store(MASKED, N);
-    let first = serve(&dir);
+    let first = serve(dir.path());
     let mut transport = InProcess::new(&first);
     let client = Client::connect(&mut transport, &keys().reader(), None).unwrap();
     let with = search(&client, &mut transport, &base, 5);
@@ -103,7 +77,7 @@ fn keys_go_up_once_a_session_and_again_when_they_are_forgotten() {
     assert_eq!(search(&client, &mut transport, &base, 65), without);
 
     // Another server of the same version has not the keys: one message is refused, and the next one brings them.
-    let second = serve(&dir);
+    let second = serve(dir.path());
     let mut transport = InProcess::new(&second);
     let refused = Exchange {
         down: 0,
@@ -122,7 +96,7 @@ fn buckets_and_payloads_of_a_search_share_a_session() {
         routing: Some(Routing::Downloaded),
     };
     let (dir, base) = store(form, MANY);
-    let server = serve(&dir);
+    let server = serve(dir.path());
     let Mode::Sealed(mode) = &server.manifest().mode else {
         panic!("sealed");
     };

@@ -3,26 +3,16 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::thread;
 
-use rand::SeedableRng;
-use rand::rngs::StdRng;
 use sordino_search::manifest::Packing;
 use sordino_search::{
-    Client, Error, Form, InProcess, Index, OwnerKeys, Routing, Server, Spec, Store, Together,
-    Transport, Vectors, synthetic,
+    Client, Error, Form, InProcess, Routing, Server, Spec, Together, Transport, Vectors, synthetic,
 };
+use sordino_testkit::{connect, create, rng, serve};
 
 const N: usize = 2500;
 const DIM: usize = 16;
 const K: usize = 3;
 const THREADS: usize = 5;
-
-fn keys() -> OwnerKeys {
-    OwnerKeys::from_master([8; 32])
-}
-
-fn rng(seed: usize) -> StdRng {
-    StdRng::seed_from_u64(seed as u64)
-}
 
 fn forms() -> [Form; 5] {
     let sealed = Form::Sealed {
@@ -43,19 +33,12 @@ fn forms() -> [Form; 5] {
 }
 
 fn with_server(form: Form, work: impl FnOnce(&Server, &Client, &Vectors)) {
-    let dir = tempfile::tempdir().expect("a folder");
     let (base, queries) = synthetic::clustered(N, 23, DIM, 7);
     let payloads = (0..N).map(|id| format!("record {id}").repeat(50).into_bytes());
     let batch = sordino_search::Batch::from(base).with_payloads(payloads.collect());
-    let batch = batch.expect("a payload for each");
-    let spec = Spec::new(form).k(K);
-    let path = dir.path().join("index");
-    let batches = std::iter::once(Ok(batch));
-    Store::create(&path, &mut rng(1), &keys(), &spec, batches, &mut |_| ()).expect("an index");
-    let index = Index::open_dir(&path, &keys().public()).expect("an index");
-    let server = Server::new(index).expect("an index");
-    let client = Client::connect(&mut InProcess::new(&server), &keys().reader(), None);
-    work(&server, &client.expect("a client"), &queries);
+    let (dir, _) = create(&Spec::new(form).k(K), batch);
+    let server = serve(dir.path());
+    work(&server, &connect(&server), &queries);
 }
 
 #[test]

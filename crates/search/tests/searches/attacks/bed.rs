@@ -1,28 +1,11 @@
 //! The owner of what is attacked, and a server that keeps what it is sent and changes what it answers.
 
-use rand::SeedableRng;
-use rand::rngs::StdRng;
 use sordino_search::manifest::{Checking, Packing};
-use sordino_search::{
-    Batch, Client, Error, Form, InProcess, Index, Memory, OwnerKeys, Server, Spec, Store,
-    Transport, Vectors, build, synthetic,
-};
+use sordino_search::{Batch, Form, Index, Memory, Server, Spec, Store, Vectors, build, synthetic};
+use sordino_testkit::{keys, rng};
 
 pub(crate) const DIM: usize = 16;
 pub(crate) const K: usize = 5;
-
-/// Kinds of requests, as on the wire.
-pub(crate) const SCORE: u16 = 105;
-pub(crate) const FETCH: u16 = 107;
-pub(crate) const FETCH_PAYLOADS: u16 = 109;
-
-pub(crate) fn keys() -> OwnerKeys {
-    OwnerKeys::from_master([8; 32])
-}
-
-pub(crate) fn rng(seed: u64) -> StdRng {
-    StdRng::seed_from_u64(seed)
-}
 
 pub(crate) fn vectors(n: usize) -> Vectors {
     synthetic::clustered(n, 1, DIM, 4).0
@@ -54,41 +37,6 @@ pub(crate) fn with_payloads(spec: &Spec, payloads: Vec<Vec<u8>>) -> Index {
     let (disk, rng, keys) = (Memory::default(), &mut rng(1), keys());
     Store::create_on(disk.clone(), "", rng, &keys, spec, [batch], &mut |_| ()).unwrap();
     Index::open_on(disk, "", &keys.public()).unwrap()
-}
-
-pub(crate) fn connect(server: &Server) -> Client {
-    Client::connect(&mut InProcess::new(server), &keys().reader(), None).unwrap()
-}
-
-/// The kind of a request.
-pub(crate) fn kind(request: &[u8]) -> u16 {
-    u16::from_le_bytes([request[6], request[7]])
-}
-
-/// A server that keeps all requests, and whose replies are changed: `change` has the request and its reply.
-pub(crate) struct Hostile<'a, F> {
-    pub(crate) inner: InProcess<'a>,
-    pub(crate) requests: Vec<Vec<u8>>,
-    change: F,
-}
-
-impl<'a, F: FnMut(&[u8], &mut Vec<u8>)> Hostile<'a, F> {
-    pub(crate) fn new(server: &'a Server, change: F) -> Self {
-        Self {
-            inner: InProcess::new(server),
-            requests: Vec::new(),
-            change,
-        }
-    }
-}
-
-impl<F: FnMut(&[u8], &mut Vec<u8>)> Transport for Hostile<'_, F> {
-    fn call(&mut self, request: &[u8], limit: usize) -> Result<Vec<u8>, Error> {
-        self.requests.push(request.to_vec());
-        let mut reply = self.inner.call(request, limit)?;
-        (self.change)(request, &mut reply);
-        Ok(reply)
-    }
 }
 
 /// A server of so many records with payloads of these lengths, for clients that come once: payloads are fetched without a hint.

@@ -4,10 +4,10 @@
 use sordino_index::checks;
 use sordino_search::manifest::Packing;
 use sordino_search::vectors::dot;
-use sordino_search::{Client, Id, InProcess, Server, Vectors, build, synthetic};
+use sordino_search::{Client, Id, Server, Vectors, build, synthetic};
+use sordino_testkit::{Hostile, SCORE, connect, keys, kind, rng};
 
 use super::answers::Answers;
-use super::bed::{Hostile, SCORE, keys, kind, rng};
 
 const PACKING: Packing = Packing::T8;
 const FOUND: usize = 10;
@@ -40,7 +40,7 @@ impl Bed {
             places[order.row(place) as usize] = place as usize;
         }
         let server = Server::new(index).unwrap();
-        let client = Client::connect(&mut InProcess::new(&server), &keys().reader(), None).unwrap();
+        let client = connect(&server);
         Self {
             server,
             client,

@@ -8,9 +8,10 @@ use rand::rngs::StdRng;
 use sordino_index::checks::balance::{COUNT, PLACES};
 use sordino_search::manifest::{Grid, Mode};
 use sordino_search::{Client, Error, Exchange, Hit, Server, Vectors, Wish, build};
+use sordino_testkit::{Hostile, SCORE, connect, keys, kind, rng};
 
 use super::answers::{Answers, ROUTED_BITS};
-use super::bed::{DIM, Hostile, K, SCORE, connect, keys, kind, rng, vectors};
+use super::bed::{DIM, K, vectors};
 
 const N: usize = 2000;
 

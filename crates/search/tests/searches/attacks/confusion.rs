@@ -2,10 +2,9 @@
 //! puts the one's in the place of the other's.
 
 use sordino_search::{Client, Error, Found, InProcess, Index, Server, Vectors};
+use sordino_testkit::{Hostile, SCORE, connect, keys, kind, rng};
 
-use super::bed::{
-    DIM, Hostile, SCORE, connect, keys, kind, masked, open, open_with_sums, rng, vectors,
-};
+use super::bed::{DIM, masked, open, open_with_sums, vectors};
 
 const N: usize = 2000;
 /// Records of which nearly all scores are possible by chance.

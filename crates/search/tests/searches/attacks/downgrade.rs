@@ -2,9 +2,10 @@
 
 use sordino_search::manifest::Packing;
 use sordino_search::{Client, Error, Index, Server, build};
+use sordino_testkit::{Hostile, SCORE, keys, kind, rng};
 
 use super::answers::Answers;
-use super::bed::{Hostile, K, SCORE, keys, kind, masked, open, open_with_sums, rng, vectors};
+use super::bed::{K, masked, open, open_with_sums, vectors};
 
 const N: usize = 2000;
 

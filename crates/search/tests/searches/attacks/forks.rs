@@ -7,9 +7,10 @@ use sordino_index::wire::Message;
 use sordino_search::{
     Client, ConnectOptions, Error, Form, InProcess, Pin, Server, Spec, Store, Transport, synthetic,
 };
+use sordino_testkit::{keys, rng};
 use tempfile::TempDir;
 
-use super::bed::{K, keys, rng};
+use super::bed::K;
 
 const DIM: usize = 4;
 /// Versions that the histories have in common, and all of each.

@@ -6,8 +6,8 @@ use std::convert::Infallible;
 
 use ml_kem::kem::Encapsulate;
 use ml_kem::{EncapsulationKey, MlKem768};
+use rand::Rng;
 use rand::rngs::StdRng;
-use rand::{Rng, SeedableRng};
 use rand_core::{TryCryptoRng, TryRng};
 use sordino_search::manifest::{Packing, PartKind};
 use sordino_search::{
@@ -15,6 +15,7 @@ use sordino_search::{
     Plan, ReaderPublicKey, ReaderSecret, Routing, Server, Spec, Store, Transport, Wish, build,
     synthetic,
 };
+use sordino_testkit::keys;
 
 const DIM: usize = 16;
 
@@ -53,7 +54,7 @@ impl Transport for Wire<'_> {
 
 #[test]
 fn neither_an_index_nor_a_search_shows_bytes_of_the_generator() {
-    let keys = OwnerKeys::from_master([6; 32]);
+    let keys = keys();
     let (base, queries) = synthetic::clustered(600, 1, DIM, 4);
     let sealed = |routing| {
         let wish = Wish::default()
@@ -90,7 +91,7 @@ fn neither_an_index_nor_a_search_shows_bytes_of_the_generator() {
 /// Facts for tasks are sent to machines of their own, and what these return comes back.
 #[test]
 fn neither_blueprints_nor_pieces_nor_centroids_show_bytes_of_the_generator() {
-    let keys = OwnerKeys::from_master([6; 32]);
+    let keys = keys();
     let stream = stream();
     let vectors = || synthetic::clustered(600, 1, DIM, 4).0;
     let batches = || [Ok(vectors().into())];
@@ -169,7 +170,7 @@ fn learned(ring: &[u8], reader: &ReaderPublicKey, stream: &[u8]) -> Vec<usize> {
 /// Decapsulation gives a reader the bytes that its entry was made with.
 #[test]
 fn a_ring_shows_its_readers_no_bytes_of_the_generator() {
-    let keys = OwnerKeys::from_master([6; 32]);
+    let keys = keys();
     let disk = Memory::default();
     let spec = Spec::new(Form::Local).k(5).own_readers(true);
     let batches = [Ok(synthetic::uniform(20, DIM, 1).into())];

@@ -6,9 +6,10 @@ use rand::rngs::StdRng;
 use sordino_index::checks;
 use sordino_search::manifest::Packing;
 use sordino_search::{Client, Error, Exchange, Hit, Server, Vectors};
+use sordino_testkit::{Hostile, SCORE, connect, kind, rng};
 
 use super::answers::{Answers, BITS};
-use super::bed::{DIM, Hostile, K, SCORE, connect, kind, masked, open, rng, vectors};
+use super::bed::{DIM, K, masked, open, vectors};
 
 /// Two groups of rows, of which the second is not whole.
 pub(crate) const N: usize = 2000;

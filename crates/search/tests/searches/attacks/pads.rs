@@ -3,8 +3,9 @@
 
 use sordino_search::manifest::Packing;
 use sordino_search::{Form, Index, Memory, Spec, Store, Vectors, synthetic};
+use sordino_testkit::{keys, rng};
 
-use super::bed::{DIM, K, keys, rng, vectors};
+use super::bed::{DIM, K, vectors};
 
 /// Records of the change.
 const CHANGED: u32 = 40;
@@ -43,9 +44,7 @@ fn a_restored_owner_with_the_same_randomness_shows_no_difference() {
         let made = Store::create_on(disk.clone(), "", rng, &keys, &spec, batches, &mut |_| ());
         let mut store = made.unwrap();
         let ids: Vec<u32> = (100..100 + CHANGED).collect();
-        store
-            .upsert(&mut super::bed::rng(2), &ids, &changed(content))
-            .unwrap();
+        store.upsert(&mut rng(2), &ids, &changed(content)).unwrap();
         assert_eq!(store.version(), 2);
         newest_rows(&disk)
     };

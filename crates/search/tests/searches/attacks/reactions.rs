@@ -6,9 +6,10 @@
 
 use sordino_index::checks::COUNT;
 use sordino_search::{Error, Server};
+use sordino_testkit::{Hostile, SCORE, connect, kind, rng};
 
 use super::answers::{Answers, BITS};
-use super::bed::{DIM, Hostile, SCORE, connect, kind, masked, open, open_with_sums, rng, vectors};
+use super::bed::{DIM, masked, open, open_with_sums, vectors};
 use super::lies::{self, Bed, first_check, tolerance};
 
 /// The row that the server wants to forge.

@@ -6,11 +6,9 @@ use sordino_pir::{Database, Params, Seed, simple};
 use sordino_search::manifest::{Mode, Packing, Routing};
 use sordino_search::payload::Fetch;
 use sordino_search::{Client, Form, Id, Index, KEYS_LEN, Server, Spec, Wish, build};
+use sordino_testkit::{FETCH, FETCH_PAYLOADS, Hostile, connect, keys, kind, rng};
 
-use super::bed::{
-    FETCH, FETCH_PAYLOADS, Hostile, K, agreement, connect, keys, kind, masked, open, rng, vectors,
-    with_payloads,
-};
+use super::bed::{K, agreement, masked, open, vectors, with_payloads};
 
 /// Records; enough of them that payloads are fetched with a hint where there are many searches; enough that buckets are fetched without one where
 /// there are few.

@@ -8,9 +8,10 @@ use sordino_search::{
     Batch, Change, Error, Files, Form, Index, OwnerFault, Pins, ReaderKeys, ReaderSecret, Spec,
     Store, synthetic,
 };
+use sordino_testkit::{keys, rng};
 use tempfile::TempDir;
 
-use super::bed::{DIM, K, keys, rng};
+use super::bed::{DIM, K};
 use super::forks::copy;
 
 const NONE: [String; 0] = [];

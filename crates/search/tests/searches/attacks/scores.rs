@@ -6,9 +6,9 @@
 
 use rand::RngExt;
 use sordino_ckks::column::{Client, Database, Params};
+use sordino_testkit::rng;
 
 use super::answers::{Answers, BITS};
-use super::bed::rng;
 
 /// The ring's degree, entries of a secret; coordinates that share a polynomial; vectors of a block.
 const N: usize = 2048;

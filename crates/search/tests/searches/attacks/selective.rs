@@ -9,8 +9,9 @@ use sordino_pir::hintless::{self, Database, Keys, Params, Query, Sessions};
 use sordino_search::manifest::{Packing, PartKind, SignedManifest};
 use sordino_search::payload::Fetch;
 use sordino_search::{Bytes, Client, Error, Form, Id, Server, Spec};
+use sordino_testkit::{FETCH_PAYLOADS, Hostile, connect, kind, rng};
 
-use super::bed::{FETCH_PAYLOADS, Hostile, connect, kind, rng, with_payloads};
+use super::bed::with_payloads;
 
 const N: usize = 700;
 /// Records of a request.

@@ -3,8 +3,9 @@
 
 use sordino_pir::hintless::{Keys, Query};
 use sordino_search::{Client, Error, Id, KEYS_LEN, Server};
+use sordino_testkit::{FETCH_PAYLOADS, Hostile, connect, kind, rng};
 
-use super::bed::{FETCH_PAYLOADS, Hostile, K, agreement, connect, kind, rng, without_hint};
+use super::bed::{K, agreement, without_hint};
 
 const N: usize = 700;
 /// Requests of a session.

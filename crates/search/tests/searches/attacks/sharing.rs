@@ -6,8 +6,9 @@ use std::fs::{self, File};
 use std::time::{Duration, SystemTime};
 
 use sordino_search::{Cache, Client, ConnectOptions, Server};
+use sordino_testkit::{Hostile, SCORE, keys, kind, rng};
 
-use super::bed::{Hostile, SCORE, agreement, keys, kind, rng, vectors, without_hint};
+use super::bed::{agreement, vectors, without_hint};
 
 const N: usize = 700;
 const CLIENTS: usize = 6;

@@ -5,8 +5,7 @@ use std::collections::BTreeSet;
 
 use rand::RngExt;
 use sordino_pir::{Database, Params, Seed, simple};
-
-use super::bed::rng;
+use sordino_testkit::rng;
 
 /// Records, and bytes of one.
 const RECORDS: usize = 48;

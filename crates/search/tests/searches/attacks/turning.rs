@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use sordino_search::{Bytes, Change, Disk, Error, Files, OwnerFault, Pins, Store};
+use sordino_testkit::{keys, rng};
 
-use super::bed::{keys, rng};
 use super::forks::copy;
 use super::rollback::{Kept, add};
 

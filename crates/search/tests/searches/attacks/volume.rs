@@ -4,8 +4,9 @@
 use std::collections::BTreeSet;
 
 use sordino_search::{Exchange, Hit, InProcess, Question, Server};
+use sordino_testkit::{FETCH_PAYLOADS, connect, rng};
 
-use super::bed::{FETCH_PAYLOADS, K, connect, rng, vectors, without_hint};
+use super::bed::{K, vectors, without_hint};
 
 const N: usize = 700;
 

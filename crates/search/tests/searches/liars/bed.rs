@@ -12,6 +12,7 @@ use sordino_search::{
     Client, Error, Form, Hit, InProcess, Index, OwnerKeys, Server, Spec, Transport, Vectors, Wish,
     build, synthetic,
 };
+use sordino_testkit::{SCORE, keys, kind, rng};
 
 use super::promise::Promise;
 use super::words::Words;
@@ -21,18 +22,8 @@ const N: usize = 2000;
 const DIM: usize = 16;
 pub(crate) const K: usize = 5;
 
-/// The request of scores, as on the wire, and where its body begins: behind its head and the edition.
-const SCORE: u16 = 105;
 const HEAD: usize = 16;
 const EDITION: usize = 24;
-
-fn keys() -> OwnerKeys {
-    OwnerKeys::from_master([8; 32])
-}
-
-fn rng(seed: u64) -> StdRng {
-    StdRng::seed_from_u64(seed)
-}
 
 /// A reply's answers, and all that a liar needs to change them.
 pub(crate) struct Liar<'a> {
@@ -360,7 +351,7 @@ impl<F: FnMut(&[u8], &mut Vec<u8>)> Transport for Changing<'_, F> {
             *self.answered = (request.to_vec(), self.inner.call(request, limit)?);
         }
         let mut reply = self.answered.1.clone();
-        let kind = u16::from_le_bytes([request[6], request[7]]);
+        let kind = kind(request);
         self.exchanges.push((kind, request.len(), reply.len()));
         if kind == SCORE {
             (self.change)(request, &mut reply);

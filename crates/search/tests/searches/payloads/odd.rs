@@ -2,7 +2,7 @@
 
 use super::*;
 use sordino_index::folder::Folder;
-use sordino_search::{Files, SignedManifest};
+use sordino_search::{Files, SignedManifest, Transport};
 
 /// A server whose scores are cut short, or not, and that fails where payloads are fetched.
 struct Failing<'a> {
@@ -14,7 +14,7 @@ struct Failing<'a> {
 impl Transport for Failing<'_> {
     fn call(&mut self, request: &[u8], limit: usize) -> Result<Vec<u8>, Error> {
         self.asked += 1;
-        if u16::from_le_bytes([request[6], request[7]]) == FETCH_PAYLOADS {
+        if kind(request) == FETCH_PAYLOADS {
             return Err(Error::transport(sordino_search::Kind::Busy, "busy"));
         }
         let mut reply = self.inner.call(request, limit)?;
@@ -36,7 +36,7 @@ fn a_wrong_reply_is_told_also_where_the_message_after_it_fails() {
         let dir = tempfile::tempdir().unwrap();
         drop(store(dir.path(), &base, K, form, LONGEST));
         let server = serve(dir.path());
-        let client = Client::connect(&mut InProcess::new(&server), &keys().reader(), None).unwrap();
+        let client = connect(&server);
         let search = |cut| {
             let mut transport = Failing {
                 inner: InProcess::new(&server),
@@ -78,8 +78,7 @@ fn a_version_with_more_results_is_served_and_searched_with_payloads_as_they_were
         manifest.k = 7;
         drop(store);
         let server = serve(dir.path());
-        let mut client =
-            Client::connect(&mut InProcess::new(&server), &keys().reader(), None).unwrap();
+        let mut client = connect(&server);
         let search = |client: &Client, server: &Server| {
             client.search(&mut rng(8), &mut InProcess::new(server), queries.row(0))
         };

@@ -9,7 +9,9 @@ use sordino_search::{
     Wish, synthetic,
 };
 
-use super::{DIM, FETCH_PAYLOADS, K, ROUTED, Tampering, keys, payload, rng, row, sealed, serve};
+use super::{
+    DIM, FETCH_PAYLOADS, K, ROUTED, connect, keys, payload, rng, row, sealed, serve, tampering,
+};
 
 /// Enough slots, with payloads, that they are fetched.
 const N: usize = 2000;
@@ -267,13 +269,9 @@ fn a_wrong_answer_ends_in_one_error_after_the_same_messages() {
         let dir = tempfile::tempdir().unwrap();
         drop(store(dir.path(), form, &base, Some(LONGEST)));
         let server = serve(dir.path());
-        let client = Client::connect(&mut InProcess::new(&server), &keys().reader(), None).unwrap();
+        let client = connect(&server);
         let search = |kind, at| {
-            let mut transport = Tampering {
-                inner: InProcess::new(&server),
-                kind,
-                at,
-            };
+            let mut transport = tampering(&server, kind, at);
             let found = client.search(&mut rng(8), &mut transport, queries.row(0));
             (found, transport.inner.take_exchanges())
         };

@@ -1,25 +1,17 @@
 //! An owner with readers of their own, and what each of them finds.
 
-use rand::SeedableRng;
 use rand::rngs::StdRng;
 use sordino_search::manifest::{Packing, PartKind, SignedManifest};
 use sordino_search::{
     Added, Attributes, Batch, Bytes, Change, Client, Column, Error, Form, Id, InProcess, Index,
-    Memory, OwnerKeys, ReaderKeys, ReaderSecret, Server, Spec, Store, Vectors, synthetic,
+    Memory, ReaderKeys, ReaderSecret, Server, Spec, Store, Vectors, synthetic,
 };
+use sordino_testkit::{keys, rng};
 
 pub(crate) const DIM: usize = 16;
 pub(crate) const K: usize = 8;
 /// Records of each addition.
 pub(crate) const EACH: u64 = 40;
-
-pub(crate) fn owner() -> OwnerKeys {
-    OwnerKeys::from_master([3; 32])
-}
-
-pub(crate) fn rng(seed: u64) -> StdRng {
-    StdRng::seed_from_u64(seed)
-}
 
 /// A reader of its own.
 pub(crate) fn secret(name: &str) -> ReaderSecret {
@@ -27,7 +19,7 @@ pub(crate) fn secret(name: &str) -> ReaderSecret {
 }
 
 pub(crate) fn reader(name: &str) -> ReaderKeys {
-    ReaderKeys::from_secret(secret(name), owner().public())
+    ReaderKeys::from_secret(secret(name), keys().public())
 }
 
 pub(crate) fn words(names: &[&str]) -> Vec<String> {
@@ -76,7 +68,7 @@ impl Bed {
             disk.clone(),
             "",
             &mut rng(1),
-            &owner(),
+            &keys(),
             &spec,
             batches,
             &mut |_| (),
@@ -129,7 +121,7 @@ impl Bed {
     }
 
     pub(crate) fn index(&self) -> Index {
-        Index::open_on(self.disk.clone(), "", &owner().public()).unwrap()
+        Index::open_on(self.disk.clone(), "", &keys().public()).unwrap()
     }
 
     pub(crate) fn server(&self) -> Server {

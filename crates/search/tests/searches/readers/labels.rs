@@ -4,10 +4,9 @@ use sordino_search::manifest::PartKind;
 use sordino_search::{
     AccessFault, Change, Contents, Error, Filter, Form, Id, InProcess, Question, Store,
 };
+use sordino_testkit::{keys, rng};
 
-use super::bed::{
-    Bed, EACH, batch, connect, finds, masked, owner, reader, reads, rng, secret, vectors, words,
-};
+use super::bed::{Bed, EACH, batch, connect, finds, masked, reader, reads, secret, vectors, words};
 
 const ALL: [u64; 3] = [0, 100, 200];
 
@@ -33,11 +32,11 @@ fn a_reader_finds_what_it_may_read_and_nothing_else() {
             for (name, may) in [("alice", &[0][..]), ("bob", &[0, 100]), ("carol", &ALL)] {
                 assert_eq!(reads(&server, &reader(name), &ALL), may, "{name}");
             }
-            assert_eq!(reads(&server, &owner().reader(), &ALL), ALL);
+            assert_eq!(reads(&server, &keys().reader(), &ALL), ALL);
             // Those who were granted nothing, and those who share a key.
-            let shared = owner().shared();
+            let shared = keys().shared();
             let shared =
-                sordino_search::ReaderKeys::from_content(*shared.as_bytes(), owner().public());
+                sordino_search::ReaderKeys::from_content(*shared.as_bytes(), keys().public());
             for stranger in [reader("mallory"), shared] {
                 let refused = connect(&server, &stranger);
                 assert!(matches!(refused, Err(Error::NoReader)), "{refused:?}");
@@ -179,7 +178,7 @@ fn changes_that_cannot_be_made_change_nothing() {
 fn a_folder_gives_a_reader_what_it_may_read() {
     let dir = tempfile::tempdir().unwrap();
     let spec = sordino_search::Spec::new(masked()).own_readers(true);
-    let (rng, owner) = (&mut rng(1), owner());
+    let (rng, owner) = (&mut rng(1), keys());
     let made = Store::create(dir.path(), rng, &owner, &spec, [Ok(batch(0))], &mut |_| ());
     let mut store = made.unwrap();
     let (alice, none) = (secret("alice").public(), words(&[]));

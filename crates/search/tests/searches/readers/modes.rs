@@ -2,8 +2,9 @@
 
 use sordino_search::manifest::Packing;
 use sordino_search::{Error, Form, InProcess, Routing};
+use sordino_testkit::{keys, rng};
 
-use super::bed::{Bed, EACH, connect, finds, masked, owner, reader};
+use super::bed::{Bed, EACH, connect, finds, masked, reader};
 
 fn forms() -> [Form; 6] {
     [
@@ -33,9 +34,7 @@ fn share(client: &sordino_search::Client, bed: &Bed, first: u64) -> u64 {
     let mut transport = InProcess::new(&server);
     let vectors = super::bed::vectors(first);
     let found = (0..).zip(vectors.rows()).filter(|(at, query)| {
-        let found = client
-            .search(&mut super::bed::rng(3), &mut transport, query)
-            .unwrap();
+        let found = client.search(&mut rng(3), &mut transport, query).unwrap();
         found.hits.first().and_then(|hit| hit.id.number()) == Some(first + at)
     });
     found.count() as u64
@@ -80,7 +79,7 @@ fn every_mode_has_readers_and_closes_to_who_is_revoked() {
             let exact = matches!(form, Form::Masked(_) | Form::Open(_) | Form::Local);
             if exact {
                 let server = bed.server();
-                let owner = connect(&server, &owner().reader()).unwrap();
+                let owner = connect(&server, &keys().reader()).unwrap();
                 assert_eq!(finds(&owner, &server, &[0, 100]), [0, 100]);
             }
         }

@@ -3,9 +3,10 @@
 
 use sordino_search::manifest::{Manifest, PartKind};
 use sordino_search::{Change, Contents, Error, Form, InProcess, Store};
+use sordino_testkit::{keys, rng};
 use sordino_vault::contents::ContentKeys;
 
-use super::bed::{Bed, EACH, connect, masked, owner, reader, reads, words};
+use super::bed::{Bed, EACH, connect, masked, reader, reads, words};
 
 const ALL: [u64; 3] = [0, 100, 200];
 
@@ -218,7 +219,7 @@ fn losing_a_label_or_a_group_is_being_revoked_from_it() {
 fn folders_are_read_before_they_are_compacted() {
     let dir = tempfile::tempdir().unwrap();
     let spec = sordino_search::Spec::new(masked());
-    let (rng, owner) = (&mut super::bed::rng(1), owner());
+    let (rng, owner) = (&mut rng(1), keys());
     let batches = [Ok(super::bed::batch(0))];
     let made = Store::create(dir.path(), rng, &owner, &spec, batches, &mut |_| ());
     let mut store = made.unwrap();
@@ -262,7 +263,7 @@ fn who_comes_back_reads_again() {
 fn an_index_without_readers_of_its_own_gets_them() {
     let mut bed = Bed::made(masked(), false);
     let shared =
-        sordino_search::ReaderKeys::from_content(*owner().shared().as_bytes(), owner().public());
+        sordino_search::ReaderKeys::from_content(*keys().shared().as_bytes(), keys().public());
     assert_eq!(reads(&bed.server(), &shared, &ALL), [0]);
     assert!(bed.manifest().readers.is_none() && bed.store.access().is_none());
     let none = connect(&bed.server(), &reader("alice"));
@@ -274,10 +275,10 @@ fn an_index_without_readers_of_its_own_gets_them() {
     assert_eq!(reads(&server, &reader("alice"), &ALL), [100]);
     assert_eq!(bed.store.access().unwrap().shared, EACH);
     assert!(matches!(connect(&server, &shared), Err(Error::NoReader)));
-    assert_eq!(reads(&server, &owner().reader(), &ALL), [0, 100]);
+    assert_eq!(reads(&server, &keys().reader(), &ALL), [0, 100]);
     bed.compact();
     assert_eq!(reads(&bed.server(), &reader("alice"), &ALL), [0, 100]);
     assert_eq!(bed.store.access().unwrap().shared, 0);
-    let old = ContentKeys::shared(owner().shared());
+    let old = ContentKeys::shared(keys().shared());
     assert_eq!(opened(&bed, &old), (vec![], false, false));
 }

@@ -1,7 +1,8 @@
 //! Rings that are not what the owner wrote, and entries for others.
 
 use sordino_search::manifest::PartKind;
-use sordino_search::{Client, Error, InProcess, Transport};
+use sordino_search::{Client, Error, InProcess};
+use sordino_testkit::Hostile;
 
 use super::bed::{Bed, connect, masked, reader, secret};
 
@@ -110,26 +111,6 @@ fn a_ring_of_another_index_or_version_gives_nothing() {
     assert!(matches!(refused, Err(Error::NoReader)), "{refused:?}");
 }
 
-/// A server that gives the parts of an older version.
-struct Replays<'a> {
-    newest: InProcess<'a>,
-    older: Vec<u8>,
-    newer: Vec<u8>,
-}
-
-impl Transport for Replays<'_> {
-    fn call(&mut self, request: &[u8], limit: usize) -> Result<Vec<u8>, Error> {
-        let mut reply = self.newest.call(request, limit)?;
-        let at = reply
-            .windows(self.newer.len())
-            .position(|it| it == &self.newer[..]);
-        if let Some(at) = at {
-            reply[at..][..self.newer.len()].copy_from_slice(&self.older);
-        }
-        Ok(reply)
-    }
-}
-
 #[test]
 fn an_older_ring_under_a_newer_manifest_is_refused_and_an_older_manifest_is_a_rollback() {
     let mut bed = bed();
@@ -142,11 +123,13 @@ fn an_older_ring_under_a_newer_manifest_is_refused_and_an_older_manifest_is_a_ro
     let server = bed.server();
     let pin = connect(&server, &reader("alice")).unwrap().pin();
     assert_eq!(older.len(), newer.len());
-    let mut replays = Replays {
-        newest: InProcess::new(&server),
-        older,
-        newer,
-    };
+    // A server that gives the parts of an older version.
+    let mut replays = Hostile::new(&server, |_, reply| {
+        let at = reply.windows(newer.len()).position(|it| it == &newer[..]);
+        if let Some(at) = at {
+            reply[at..][..newer.len()].copy_from_slice(&older);
+        }
+    });
     let refused = Client::connect(&mut replays, &reader("bob"), None);
     assert!(
         matches!(refused, Err(Error::Digest { what: "ring" })),

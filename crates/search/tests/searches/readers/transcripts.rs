@@ -1,8 +1,9 @@
 //! Two readers with other rights, to whoever watches them: the same messages.
 
 use sordino_search::{Exchange, Form, InProcess};
+use sordino_testkit::{keys, rng};
 
-use super::bed::{Bed, connect, masked, owner, reader, rng, vectors};
+use super::bed::{Bed, connect, masked, reader, vectors};
 
 #[test]
 fn nothing_on_the_way_says_what_a_reader_may_read() {
@@ -15,7 +16,7 @@ fn nothing_on_the_way_says_what_a_reader_may_read() {
         bed.add(200, Some("health"));
         let names = ["alice", "bob", "carol"];
         let mut readers: Vec<_> = names.iter().map(|name| reader(name)).collect();
-        readers.push(owner().reader());
+        readers.push(keys().reader());
         let server = bed.server();
         let mut clients = Vec::new();
         let mut seen: Vec<Vec<Exchange>> = Vec::new();

@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 
 use sordino_search::{
-    Batch, Client, Hit, InProcess, Index, Metric, Server, Spec, Store, Vectors, synthetic,
+    Batch, Client, Hit, InProcess, Metric, Server, Spec, Store, Vectors, synthetic,
 };
+use sordino_testkit::{keys, rng, serve};
 use tempfile::TempDir;
 
-use super::owner::{DIM, K, N, keys, rng};
+use super::owner::{DIM, K, N};
 
 /// The records that the store should hold, by id.
 #[derive(Clone, Default)]
@@ -111,7 +112,7 @@ impl Bed {
     }
 
     pub(crate) fn server(&self) -> Server {
-        Server::new(Index::open_dir(self.dir.path(), &keys().public()).unwrap()).unwrap()
+        serve(self.dir.path())
     }
 
     /// Recall of all queries; scores are the metric's own, in its order, and no ghosts are found.

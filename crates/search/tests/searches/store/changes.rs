@@ -5,9 +5,10 @@ use sordino_search::{
     Batch, Error, Form, Id, InProcess, Index, Metric, Routing, Server, Spec, Store, Vectors,
     synthetic, vectors,
 };
+use sordino_testkit::{ROUTED, keys, rng, sealed, serve};
 
 use super::bed::bed;
-use super::owner::{DIM, K, N, ROUTED, connect, forms, keys, rng, sealed, spec};
+use super::owner::{DIM, K, N, connect, forms, spec};
 
 #[test]
 fn searches_follow_every_change_in_every_mode() {
@@ -136,7 +137,7 @@ fn many_segments_are_searched_and_compacted() {
         store.upsert(&mut rng(2), &[1000 + id], &one).unwrap();
     }
     assert_eq!(store.manifest().segments().len(), 1 + MANY as usize);
-    let server = Server::new(Index::open_dir(dir.path(), &keys().public()).unwrap()).unwrap();
+    let server = serve(dir.path());
     let (mut client, _) = connect(&server);
     let query = synthetic::uniform(1, DIM, 2);
     let found = client.search(&mut rng(1), &mut InProcess::new(&server), query.row(0));
@@ -151,7 +152,7 @@ fn many_segments_are_searched_and_compacted() {
     store.upsert(&mut rng(2), &[1u32], &one).unwrap();
     assert_eq!(store.manifest().segments().len(), 2);
     assert_eq!(store.verify().unwrap().versions, 3 + MANY as usize);
-    let server = Server::new(Index::open_dir(dir.path(), &keys().public()).unwrap()).unwrap();
+    let server = serve(dir.path());
     assert!(client.refresh(&mut InProcess::new(&server)).unwrap());
     let found = client.search(&mut rng(1), &mut InProcess::new(&server), query.row(0));
     assert!(
@@ -204,8 +205,7 @@ fn an_index_may_begin_with_fewer_records_than_results() {
                 Store::count_dir(dir.path(), &keys().reader()).unwrap(),
                 count
             );
-            let server =
-                Server::new(Index::open_dir(dir.path(), &keys().public()).unwrap()).unwrap();
+            let server = serve(dir.path());
             let mut transport = InProcess::new(&server);
             let (client, _) = connect(&server);
             client

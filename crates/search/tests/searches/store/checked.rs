@@ -2,11 +2,12 @@
 //! and messages are the same for all queries.
 
 use sordino_search::manifest::{Checking, Manifest, Mode, Packing, PartKind};
-use sordino_search::{Client, Error, Files, Folder, Form, InProcess, SignedManifest, Spec, Store};
+use sordino_search::{Error, Files, Folder, Form, InProcess, SignedManifest, Spec, Store};
+use sordino_testkit::{ROUTED, connect, keys, rng};
 use sordino_vault::purpose::Purpose;
 
 use super::bed::bed;
-use super::owner::{DIM, keys, rng, spec};
+use super::owner::{DIM, spec};
 
 const WAYS: [(Form, Checking); 5] = [
     (Form::Masked(Packing::T4), Checking::Exact),
@@ -26,8 +27,7 @@ fn readers_follow_and_find_what_is_there() {
         let mut bed = bed(&with(way), 1.0);
         let exact = way.1 == Checking::Exact;
         let server = bed.server();
-        let mut client =
-            Client::connect(&mut InProcess::new(&server), &keys().reader(), None).unwrap();
+        let mut client = connect(&server);
         assert!(bed.recall(&server, &client) > 0.99, "{way:?}");
         let mut combined = Vec::new();
         for step in 0..5 {
@@ -48,8 +48,7 @@ fn readers_follow_and_find_what_is_there() {
             let received = client.bytes_once() - before;
             assert!(bed.recall(&server, &client) > 0.99, "{way:?}, {step}");
             // Who comes anew has the same.
-            let anew =
-                Client::connect(&mut InProcess::new(&server), &keys().reader(), None).unwrap();
+            let anew = connect(&server);
             assert!(bed.recall(&server, &anew) > 0.99, "{way:?}, {step}");
             if exact {
                 // Deletions alone leave the combinations as they are, and nobody downloads them.
@@ -70,7 +69,7 @@ fn messages_are_the_same_for_all_queries() {
     for way in WAYS {
         let bed = bed(&with(way), 1.0);
         let server = bed.server();
-        let client = Client::connect(&mut InProcess::new(&server), &keys().reader(), None).unwrap();
+        let client = connect(&server);
         let mut seen = Vec::new();
         let axis: Vec<f32> = (0..DIM)
             .map(|at| if at == 0 { 1e20 } else { 0.0 })
@@ -95,8 +94,8 @@ fn checks_that_a_mode_has_not_are_refused_by_name() {
     };
     for way in [
         (Form::Masked(Packing::T4), Checking::None),
-        (super::owner::ROUTED, Checking::None),
-        (super::owner::ROUTED, Checking::Exact),
+        (ROUTED, Checking::None),
+        (ROUTED, Checking::Exact),
         (sealed, Checking::Exact),
         (Form::Local, Checking::Exact),
     ] {

@@ -5,10 +5,11 @@ use std::path::Path;
 use sordino_search::vectors::Error as Wrong;
 use sordino_search::{
     Batch, Centroids, Client, Clustering, Error, Form, Id, IdKind, InProcess, Index, Metric,
-    Nearest, OwnerKeys, Server, Spec, Store, Vectors, synthetic,
+    Nearest, Server, Spec, Store, Vectors, synthetic,
 };
+use sordino_testkit::{ROUTED, keys, rng, strange_keys};
 
-use super::owner::{DIM, ROUTED, keys, rng, spec};
+use super::owner::{DIM, spec};
 
 const N: usize = 1500;
 
@@ -166,7 +167,7 @@ fn lists_that_are_none_of_this_build_are_refused() {
     );
     refused(&mut clustering, &good[..good.len() - 1], "this owner's key");
     refused(&mut clustering, &[], "this owner's key");
-    let stranger = OwnerKeys::from_master([6; 32]);
+    let stranger = strange_keys();
     assert!(Nearest::from_bytes(&good, &stranger).is_err());
     assert!(Centroids::from_bytes(&centroids, &stranger).is_err());
     assert!(Centroids::from_bytes(&good, &keys()).is_err());

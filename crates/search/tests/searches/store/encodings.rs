@@ -12,9 +12,10 @@ use sordino_search::{
     Client, Encodings, Error, Files, Folder, Form, InProcess, OwnerKeys, Server, Shard, Store,
     Transport, synthetic,
 };
+use sordino_testkit::{ROUTED, keys, rng, strange_keys};
 
 use super::bed::{Bed, Model};
-use super::owner::{DIM, ROUTED, keys, rng, spec};
+use super::owner::{DIM, spec};
 
 const FORMS: [Form; 3] = [Form::Masked(Packing::T4), Form::Open(Packing::T4), ROUTED];
 
@@ -318,7 +319,7 @@ fn files_that_the_manifest_contradicts_are_made_anew() {
 
 #[test]
 fn owners_do_not_share_files() {
-    let others = OwnerKeys::from_master([6; 32]);
+    let others = strange_keys();
     let (bed, other) = (bed(FORMS[0], &keys()), bed(FORMS[0], &others));
     let dir = tempfile::tempdir().unwrap();
     let kept = Kept::in_folder(dir.path());

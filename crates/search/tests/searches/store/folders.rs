@@ -7,9 +7,10 @@ use sordino_search::manifest::{Holder, Packing, Part, PartKind};
 use sordino_search::{
     Client, Contents, Error, Files, Form, InProcess, Index, Server, Store, Vectors, synthetic,
 };
+use sordino_testkit::{keys, rng, sealed};
 
 use super::bed::{bed, number};
-use super::owner::{DIM, K, connect, forms, keys, rng, sealed, spec};
+use super::owner::{DIM, K, connect, forms, spec};
 use super::versions::copy;
 
 fn create(dir: &Path, vectors: Vectors) -> Result<Store, Error> {

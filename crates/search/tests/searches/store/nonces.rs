@@ -7,9 +7,10 @@ use std::path::Path;
 use rand::RngExt;
 use sordino_search::manifest::{Mode, Packing, Routing, SignedManifest};
 use sordino_search::{Batch, Digest, Form, Metric, Spec, Store, Vectors, synthetic};
+use sordino_testkit::{keys, rng, sealed};
 use tempfile::TempDir;
 
-use super::owner::{DIM, keys, rng, sealed, spec};
+use super::owner::{DIM, spec};
 
 /// The digests of all that was encrypted under the keys of an id, in a version.
 type Seen = HashMap<(&'static str, [u8; 16], u64), Digest>;

@@ -2,9 +2,10 @@
 
 use sordino_search::Exchange;
 use sordino_search::{Form, InProcess, Routing};
+use sordino_testkit::{ROUTED, rng};
 
 use super::bed::bed;
-use super::owner::{DIM, ROUTED, connect, forms, rng, spec};
+use super::owner::{DIM, connect, forms, spec};
 
 #[test]
 fn an_observer_sees_the_same_of_every_query_after_updates() {

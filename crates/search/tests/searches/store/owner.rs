@@ -1,35 +1,13 @@
 //! The owner, the forms of its indexes, and its clients.
 
-use rand::SeedableRng;
-use rand::rngs::StdRng;
 use sordino_search::Exchange;
 use sordino_search::manifest::Packing;
-use sordino_search::{Client, Form, InProcess, OwnerKeys, Routing, Server, Spec};
+use sordino_search::{Client, Form, InProcess, Routing, Server, Spec};
+use sordino_testkit::{ROUTED, keys, sealed};
 
 pub(crate) const N: u32 = 1500;
 pub(crate) const DIM: usize = 24;
 pub(crate) const K: usize = 10;
-
-pub(crate) fn keys() -> OwnerKeys {
-    OwnerKeys::from_master([5; 32])
-}
-
-pub(crate) fn rng(seed: u64) -> StdRng {
-    StdRng::seed_from_u64(seed)
-}
-
-pub(crate) const ROUTED: Form = Form::Routed {
-    recall: 0.9,
-    queries: 20,
-};
-
-pub(crate) fn sealed(routing: Routing) -> Form {
-    Form::Sealed {
-        recall: 0.9,
-        queries: 10,
-        routing: Some(routing),
-    }
-}
 
 /// Every mode, and every form of it that differs in messages.
 pub(crate) fn forms() -> [Form; 7] {

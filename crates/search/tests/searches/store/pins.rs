@@ -1,12 +1,11 @@
 //! The pin of a client, and the versions that it follows from there.
 
 use sordino_search::manifest::{Mode, Packing};
-use sordino_search::{
-    Client, ConnectOptions, Error, Form, InProcess, Index, Pin, Server, Transport,
-};
+use sordino_search::{Client, ConnectOptions, Error, Form, InProcess, Index, Pin, Server};
+use sordino_testkit::{GET_HISTORY, Hostile, keys, kind, rng};
 
 use super::bed::bed;
-use super::owner::{connect, keys, rng, spec};
+use super::owner::{connect, spec};
 
 fn masked() -> sordino_search::Spec {
     spec(Form::Masked(Packing::T4))
@@ -122,27 +121,6 @@ fn a_gap_is_refused_unless_the_caller_accepts_it() {
     assert!(matches!(refused, Error::Gap { .. }), "{refused}");
 }
 
-/// A server that changes what it shows of the past.
-struct Liar<'a, F> {
-    inner: InProcess<'a>,
-    change: F,
-}
-
-impl<F: FnMut(&mut Vec<u8>)> Transport for Liar<'_, F> {
-    fn call(&mut self, request: &[u8], limit: usize) -> Result<Vec<u8>, Error> {
-        let mut reply = self.inner.call(request, limit)?;
-        assert!(reply.len() <= limit);
-        if request[6..8] == 111u16.to_le_bytes() {
-            (self.change)(&mut reply);
-            let len = (reply.len().max(16) - 16) as u64;
-            if let Some(field) = reply.get_mut(8..16) {
-                field.copy_from_slice(&len.to_le_bytes());
-            }
-        }
-        Ok(reply)
-    }
-}
-
 #[test]
 fn a_changed_chain_is_refused() {
     let mut bed = bed(&masked(), 1.0);
@@ -153,10 +131,16 @@ fn a_changed_chain_is_refused() {
     }
     let server = bed.server();
     let lied = |change: &mut dyn FnMut(&mut Vec<u8>)| {
-        let mut liar = Liar {
-            inner: InProcess::new(&server),
-            change,
-        };
+        // A server that changes what it shows of the past.
+        let mut liar = Hostile::new(&server, |request, reply| {
+            if kind(request) == GET_HISTORY {
+                change(reply);
+                let len = (reply.len().max(16) - 16) as u64;
+                if let Some(field) = reply.get_mut(8..16) {
+                    field.copy_from_slice(&len.to_le_bytes());
+                }
+            }
+        });
         Client::connect(&mut liar, &keys().reader(), Some(&pin)).map(drop)
     };
     let mut len = 0;

@@ -1,12 +1,11 @@
 //! Changes and records that are refused.
 
 use sordino_search::manifest::Packing;
-use sordino_search::{
-    Batch, Error, Form, Id, Index, OwnerKeys, Spec, Store, Vectors, synthetic, vectors,
-};
+use sordino_search::{Batch, Error, Form, Id, Index, Spec, Store, Vectors, synthetic, vectors};
+use sordino_testkit::{keys, rng, strange_keys};
 
 use super::bed::bed;
-use super::owner::{DIM, connect, keys, rng, spec};
+use super::owner::{DIM, connect, spec};
 
 #[test]
 fn what_cannot_be_done_is_named_and_changes_nothing() {
@@ -81,7 +80,7 @@ fn what_cannot_be_done_is_named_and_changes_nothing() {
         &mut |_| (),
     );
     assert!(matches!(again, Err(Error::Exists { .. })));
-    let stranger = Store::open(&path, &OwnerKeys::from_master([6; 32]));
+    let stranger = Store::open(&path, &strange_keys());
     assert!(matches!(stranger, Err(Error::Signature)));
     let nothing = Store::open(path.join("nothing"), &keys());
     assert!(matches!(nothing, Err(Error::NoIndex { .. })));

@@ -4,12 +4,13 @@ use sordino_index::wire::Request;
 use sordino_search::manifest::{Checking, Mode, Packing};
 use sordino_search::payload::Fetch;
 use sordino_search::{
-    Batch, Client, Error, Form, InProcess, OwnerKeys, Routing, Server, Shard, Spec, Store,
-    Transport, synthetic,
+    Batch, Client, Error, Form, InProcess, Routing, Server, Shard, Spec, Store, Transport,
+    synthetic,
 };
+use sordino_testkit::{ROUTED, keys, rng, strange_keys};
 
 use super::bed::{Bed, bed};
-use super::owner::{DIM, K, ROUTED, keys, rng, spec};
+use super::owner::{DIM, K, spec};
 
 fn open(bed: &Bed, of: u16) -> Vec<Server> {
     Shard::all(of)
@@ -340,7 +341,7 @@ fn shards_that_do_not_belong_together_are_refused_by_what_is_wrong() {
     let follow = gather(&others, Some(&front)).unwrap().unwrap();
     assert_eq!(follow.manifest(), others[0].manifest());
     // Another owner's.
-    let stranger = OwnerKeys::from_master([6; 32]);
+    let stranger = strange_keys();
     let mut ask = |shard: Shard, request: &[u8], _: usize| shards[place(shard)].handle(request);
     let foreign = Server::gather(3, &stranger.public(), None, &mut ask).unwrap_err();
     assert!(matches!(foreign, Error::Signature), "{foreign}");

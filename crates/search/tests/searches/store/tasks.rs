@@ -6,11 +6,12 @@ use std::path::Path;
 use sordino_search::manifest::{Packing, SignedManifest};
 use sordino_search::{
     Assembly, Batch, Client, Column, Disk, Error, Files, Folder, Form, IdKind, InProcess, Index,
-    Metric, OwnerKeys, Piece, Pin, Server, Step, Store, Vectors, synthetic,
+    Metric, Piece, Pin, Server, Step, Store, Vectors, synthetic,
 };
 use sordino_search::{Attributes, Blueprint};
+use sordino_testkit::{ROUTED, keys, rng, sealed, strange_keys};
 
-use super::owner::{DIM, ROUTED, keys, rng, sealed, spec};
+use super::owner::{DIM, spec};
 
 const TASKS: u64 = 4;
 const EACH: usize = 60;
@@ -247,7 +248,7 @@ fn what_is_no_segment_of_this_build_is_refused() {
         Err(Error::Malformed { .. })
     ));
     // One of another owner, and bytes that are none.
-    let stranger = OwnerKeys::from_master([6; 32]);
+    let stranger = strange_keys();
     assert!(Piece::from_bytes(&good, &stranger).is_err());
     assert!(Blueprint::from_bytes(&blueprint, &stranger).is_err());
     for at in 0..good.len() {

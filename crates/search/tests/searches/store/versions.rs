@@ -2,9 +2,10 @@
 
 use sordino_search::manifest::Packing;
 use sordino_search::{Client, Error, Form, InProcess, Index, Server, Store, Transport, synthetic};
+use sordino_testkit::{keys, rng};
 
 use super::bed::bed;
-use super::owner::{DIM, connect, forms, keys, rng, spec};
+use super::owner::{DIM, connect, forms, spec};
 
 #[test]
 fn a_query_about_another_version_is_refused_by_name() {

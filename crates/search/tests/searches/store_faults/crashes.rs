@@ -5,10 +5,11 @@ use std::path::{Path, PathBuf};
 use sordino_search::Files;
 use sordino_search::{Digest, manifest::Packing};
 use sordino_search::{Error, Folder, Form, Index, Store};
+use sordino_testkit::keys;
 
 use super::contents::Contents;
 use super::disk::{Fault, Faulty, Op};
-use super::owner::{Change, base, create, forms, keys};
+use super::owner::{Change, base, create, forms};
 use super::power::{Model, Survives, files, write_all};
 
 #[test]

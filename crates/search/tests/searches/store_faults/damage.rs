@@ -4,8 +4,9 @@ use std::path::Path;
 
 use sordino_search::OwnerPublicKey;
 use sordino_search::{Error, Form, Index, Store};
+use sordino_testkit::keys;
 
-use super::owner::{base, forms, keys};
+use super::owner::{base, forms};
 use super::power::{files, write_all};
 
 /// Opens a directory in every way there is.

@@ -2,22 +2,13 @@
 
 use std::path::Path;
 
-use rand::SeedableRng;
-use rand::rngs::StdRng;
 use sordino_search::manifest::Packing;
-use sordino_search::{Batch, Error, Form, OwnerKeys, Spec, Store, synthetic};
+use sordino_search::{Batch, Error, Form, Spec, Store, synthetic};
 use sordino_search::{Disk, Files};
+use sordino_testkit::{keys, rng};
 
 pub(crate) const DIM: usize = 6;
 pub(crate) const N: usize = 30;
-
-pub(crate) fn keys() -> OwnerKeys {
-    OwnerKeys::from_master([8; 32])
-}
-
-pub(crate) fn rng(seed: u64) -> StdRng {
-    StdRng::seed_from_u64(seed)
-}
 
 pub(crate) fn forms() -> [Form; 5] {
     [
