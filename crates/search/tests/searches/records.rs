@@ -67,7 +67,7 @@ fn records_of_every_kind_of_id_are_found_changed_and_read_back() {
     let (base, _) = synthetic::clustered(N, 1, DIM, 3);
     for (kind, form) in IdKind::ALL
         .into_iter()
-        .flat_map(|kind| forms().map(|form| (kind, form)))
+        .flat_map(|kind| forms().map(move |form| (kind, form)))
     {
         let dir = tempfile::tempdir().unwrap();
         let spec = Spec::new(form).ids(kind);

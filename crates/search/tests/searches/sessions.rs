@@ -128,7 +128,7 @@ struct Stranger {
 
 impl Stranger {
     fn new() -> Self {
-        let server = serve(&store(MASKED, N).0);
+        let server = serve(store(MASKED, N).0.path());
         let payloads = server.manifest().payloads.clone().expect("payloads");
         let params = payloads.hintless_params(K).expect("a layout");
         let (Fetch::Hintless { seed }, Some(params)) = (&payloads.fetch, params) else {

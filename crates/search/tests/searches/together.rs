@@ -47,7 +47,7 @@ fn every_mode_finds_the_same_together() {
         with_server(form, |server, client, queries| {
             let mut alone = InProcess::new(server);
             let expected = queries.rows().enumerate().map(|(at, query)| {
-                let found = client.search(&mut rng(at), &mut alone, query);
+                let found = client.search(&mut rng(at as u64), &mut alone, query);
                 let found = found.expect("an answer");
                 (found.hits, found.payloads)
             });
@@ -59,7 +59,8 @@ fn every_mode_finds_the_same_together() {
                 let search = |(first, mut member): (usize, sordino_search::Member<'_>)| {
                     let mine = (first..queries.len()).step_by(THREADS);
                     mine.map(|at| {
-                        let found = client.search(&mut rng(at), &mut member, queries.row(at));
+                        let found =
+                            client.search(&mut rng(at as u64), &mut member, queries.row(at));
                         let found = found.expect("an answer");
                         (at, (found.hits, found.payloads))
                     })

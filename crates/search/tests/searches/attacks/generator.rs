@@ -7,7 +7,6 @@ use std::convert::Infallible;
 use ml_kem::kem::Encapsulate;
 use ml_kem::{EncapsulationKey, MlKem768};
 use rand::Rng;
-use rand::rngs::StdRng;
 use rand_core::{TryCryptoRng, TryRng};
 use sordino_search::manifest::{Packing, PartKind};
 use sordino_search::{
@@ -15,13 +14,9 @@ use sordino_search::{
     Plan, ReaderPublicKey, ReaderSecret, Routing, Server, Spec, Store, Transport, Wish, build,
     synthetic,
 };
-use sordino_testkit::keys;
+use sordino_testkit::{keys, rng};
 
 const DIM: usize = 16;
-
-fn rng() -> StdRng {
-    StdRng::seed_from_u64(8)
-}
 
 /// Keeps all that goes over the wire.
 struct Wire<'a> {
@@ -39,7 +34,7 @@ fn shows(seen: &[Vec<u8>], stream: &[u8]) -> bool {
 /// Bytes that the generator gives: more than the largest of these draws.
 fn stream() -> Vec<u8> {
     let mut stream = vec![0; 1 << 20];
-    rng().fill_bytes(&mut stream);
+    rng(8).fill_bytes(&mut stream);
     stream
 }
 
@@ -63,14 +58,14 @@ fn neither_an_index_nor_a_search_shows_bytes_of_the_generator() {
             .queries(10)
             .routing(Some(routing));
         let plan = Plan::new(600, DIM, wish).unwrap();
-        let built = build::sealed(&mut rng(), &keys, &base, &plan, &mut |_| ());
+        let built = build::sealed(&mut rng(8), &keys, &base, &plan, &mut |_| ());
         built.unwrap().index
     };
-    let masked = build::masked(&mut rng(), &keys, &base, 5, Packing::T4, &mut |_| ());
+    let masked = build::masked(&mut rng(8), &keys, &base, 5, Packing::T4, &mut |_| ());
     let stream = stream();
     let indexes = Routing::ALL.map(sealed);
     let wish = Wish::default().k(5);
-    let routed = build::routed(&mut rng(), &keys, &base, wish, &mut |_| ());
+    let routed = build::routed(&mut rng(8), &keys, &base, wish, &mut |_| ());
     let scored = [masked.unwrap(), routed.unwrap().index];
     for index in indexes.into_iter().chain(scored) {
         let server = Server::new(index).unwrap();
@@ -80,7 +75,7 @@ fn neither_an_index_nor_a_search_shows_bytes_of_the_generator() {
         };
         let client = Client::connect(&mut wire, &keys.reader(), None).unwrap();
         client
-            .search(&mut rng(), &mut wire, queries.row(0))
+            .search(&mut rng(8), &mut wire, queries.row(0))
             .unwrap();
         assert!(!shows(&wire.seen, &stream));
         wire.seen.push(stream[64..80].to_vec());
@@ -97,12 +92,12 @@ fn neither_blueprints_nor_pieces_nor_centroids_show_bytes_of_the_generator() {
     let batches = || [Ok(vectors().into())];
     let spec = |form| Spec::new(form).k(5);
     let (masked, disk) = (spec(Form::Masked(Packing::T4)), Memory::default());
-    let begun = Assembly::begin_on(disk.clone(), "", &mut rng(), &keys, &masked, &vectors());
+    let begun = Assembly::begin_on(disk.clone(), "", &mut rng(8), &keys, &masked, &vectors());
     let begun = begun.unwrap();
     let blueprint = begun.blueprint();
     let folder = Folder::new("".as_ref(), disk);
     let none = &mut |_| ();
-    let piece = blueprint.make(&mut rng(), &keys, &folder, (0, Some(0)), batches(), none);
+    let piece = blueprint.make(&mut rng(8), &keys, &folder, (0, Some(0)), batches(), none);
     let mut seen = vec![blueprint.to_bytes(&keys), piece.unwrap().to_bytes(&keys)];
     let sealed = Form::Sealed {
         recall: 0.9,
@@ -114,7 +109,7 @@ fn neither_blueprints_nor_pieces_nor_centroids_show_bytes_of_the_generator() {
         queries: 10,
     };
     for form in [sealed, routed] {
-        let begun = Clustering::begin(&mut rng(), &keys, &spec(form), 600, vectors(), none);
+        let begun = Clustering::begin(&mut rng(8), &keys, &spec(form), 600, vectors(), none);
         let begun = begun.unwrap();
         seen.push(begun.centroids().to_bytes(&keys));
         let nearest = begun.centroids().nearest((0, 0), batches(), none);
@@ -177,7 +172,7 @@ fn a_ring_shows_its_readers_no_bytes_of_the_generator() {
     let made = Store::create_on(
         disk.clone(),
         "",
-        &mut rng(),
+        &mut rng(8),
         &keys,
         &spec,
         batches,
@@ -186,7 +181,7 @@ fn a_ring_shows_its_readers_no_bytes_of_the_generator() {
     let reader = ReaderSecret::from_bytes([2; 32]).public();
     let none: [String; 0] = [];
     let change = Change::grant("mallory", Some(&reader), &none, &none);
-    made.unwrap().change_access(&mut rng(), change).unwrap();
+    made.unwrap().change_access(&mut rng(8), change).unwrap();
     let (_, parts) = Index::open_on(disk, "", &keys.public())
         .unwrap()
         .into_parts();
@@ -206,9 +201,9 @@ fn a_ring_shows_its_readers_no_bytes_of_the_generator() {
 #[test]
 fn keys_are_no_bytes_of_the_generator() {
     let stream = stream();
-    assert_ne!(OwnerKeys::generate(&mut rng()).master()[..], stream[..32]);
+    assert_ne!(OwnerKeys::generate(&mut rng(8)).master()[..], stream[..32]);
     assert_ne!(
-        ReaderSecret::generate(&mut rng()).as_bytes()[..],
+        ReaderSecret::generate(&mut rng(8)).as_bytes()[..],
         stream[..32]
     );
 }

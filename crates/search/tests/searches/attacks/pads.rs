@@ -39,9 +39,9 @@ fn a_restored_owner_with_the_same_randomness_shows_no_difference() {
     let rows = |content: u64| {
         let disk = Memory::default();
         let spec = Spec::new(Form::Masked(Packing::T4)).k(K);
-        let (rng, keys) = (&mut rng(1), keys());
+        let (first, keys) = (&mut rng(1), keys());
         let batches = [Ok(vectors(50).into())];
-        let made = Store::create_on(disk.clone(), "", rng, &keys, &spec, batches, &mut |_| ());
+        let made = Store::create_on(disk.clone(), "", first, &keys, &spec, batches, &mut |_| ());
         let mut store = made.unwrap();
         let ids: Vec<u32> = (100..100 + CHANGED).collect();
         store.upsert(&mut rng(2), &ids, &changed(content)).unwrap();
