@@ -145,9 +145,8 @@ fn check_contents(dir: &std::path::Path, kind: IdKind, base: &Vectors, gone: &[I
 #[test]
 fn questions_are_answered_by_the_client_alone() {
     let (base, queries) = synthetic::clustered(N, 4, DIM, 3);
-    for (form, metric) in forms()
-        .into_iter()
-        .flat_map(|form| [Metric::Cosine, Metric::Euclidean].map(|metric| (form, metric)))
+    for (form, metric) in
+        forms().flat_map(|form| [Metric::Cosine, Metric::Euclidean].map(|metric| (form, metric)))
     {
         let dir = tempfile::tempdir().unwrap();
         let spec = Spec::new(form).k(20).metric(metric);

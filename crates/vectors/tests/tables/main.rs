@@ -1,6 +1,9 @@
 //! Tables of vectors, ids and other columns, made here.
 
-#![expect(clippy::unwrap_used, reason = "helpers fail as their tests do")]
+#![cfg_attr(
+    feature = "arrow",
+    expect(clippy::unwrap_used, reason = "helpers fail as their tests do")
+)]
 
 #[cfg(all(feature = "arrow", feature = "text"))]
 mod columns;
