@@ -1,4 +1,4 @@
-//! Hashing a list allocates nothing, whatever the lengths.
+//! A process of its own, whose allocations are counted: hashing a list makes none, whatever the lengths.
 #![expect(unsafe_code, reason = "a counting global allocator")]
 
 use std::alloc::{GlobalAlloc, Layout, System};

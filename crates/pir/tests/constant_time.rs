@@ -1,4 +1,4 @@
-//! The client under memcheck: everything secret is marked as undefined memory, and memcheck reports
+//! The client under memcheck, which runs it as a process of its own: everything secret is marked as undefined memory, and memcheck reports
 //! every branch and every address that depends on it.
 //!
 //! Run by `scripts/constant_time.sh`. Outside valgrind the marks do nothing, and this is one more

@@ -9,8 +9,9 @@ use object_store::path::Path as Key;
 use sordino_index::{Disk, Error};
 use sordino_objects::{Address, Objects};
 use sordino_search::{Files, Folder, Server, Shard, Store};
+use sordino_testkit::{keys, rng};
 
-use crate::fixture::{batch, objects, owner, rng, served, spec};
+use crate::fixture::{batch, objects, served, spec};
 use crate::server::{ID, SECRET, serve};
 
 fn store(url: &str, secret: &str) -> Arc<dyn ObjectStore> {
@@ -30,7 +31,7 @@ fn an_index_lives_on_a_server_of_the_protocol() {
     let folder = tempfile::tempdir().unwrap();
     let url = serve(folder.path());
     let disk = objects(store(&url, SECRET));
-    let keys = owner();
+    let keys = keys();
     let create = |seed| {
         Store::create_on(
             disk.clone(),
@@ -115,7 +116,7 @@ fn a_store_is_opened_as_the_environment_says() {
         let disk = Objects::open(&"s3://bucket/a/base.index".parse().unwrap()).unwrap();
         let said = format!("{disk:?}");
         assert!(!said.contains(SECRET), "{said}");
-        assert_eq!(served(&disk, &owner()), vec![1, 50]);
+        assert_eq!(served(&disk, &keys()), vec![1, 50]);
         return;
     }
     let folder = tempfile::tempdir().unwrap();
@@ -126,7 +127,7 @@ fn a_store_is_opened_as_the_environment_says() {
             disk.clone(),
             disk.root(),
             &mut rng(1),
-            &owner(),
+            &keys(),
             &spec(),
             [Ok(batch(0, 50))],
             &mut |_| (),
