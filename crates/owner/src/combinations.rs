@@ -13,7 +13,7 @@ use sordino_vault::purpose::Purpose;
 use zeroize::Zeroizing;
 
 use crate::binding::Content;
-use crate::segment::SegmentWriter;
+use crate::build_context::Build;
 
 /// The segments of an index whose scores are checked exactly, if it is one.
 fn checked(mode: &Mode) -> Option<(Rows, &Columns)> {
@@ -28,12 +28,11 @@ fn checked(mode: &Mode) -> Option<(Rows, &Columns)> {
 /// The combinations of a version's rows, written, if its scores are checked exactly: those of the version before, if segments
 /// were only added to it, and of what is new. Nothing is written if there is nothing new.
 pub(crate) fn combined<D: Disk, R: CryptoRng + ?Sized>(
-    rng: &mut R,
-    folder: &Folder<D>,
-    writer: &SegmentWriter<'_>,
+    build: &mut Build<'_, D, R>,
     manifest: &Manifest,
     before: &Manifest,
 ) -> Result<Option<Combined>, Error> {
+    let (folder, writer) = (build.folder, build.writer);
     let Some((rows, columns)) = checked(&manifest.mode) else {
         return Ok(None);
     };
@@ -56,7 +55,7 @@ pub(crate) fn combined<D: Disk, R: CryptoRng + ?Sized>(
     let len = each.iter().map(|it| it.len()).sum();
     let mut bytes = Zeroizing::new(Vec::with_capacity(len));
     each.iter().for_each(|it| bytes.extend_from_slice(it));
-    let id = writer.id(rng, &Content::Combination, &bytes, std::iter::empty());
+    let id = writer.id(build.rng, &Content::Combination, &bytes, std::iter::empty());
     let seal = key.seal(Purpose::Combination, &id, writer.version());
     let sealed = seal.seal(0, &[], &bytes);
     folder.put(&sealed)?;

@@ -70,7 +70,8 @@ pub(crate) fn gain(lengths: impl IntoIterator<Item = (f64, f64)>) -> f64 {
 pub(crate) fn trained(
     metric: Metric,
     rotation: [u8; 32],
-    (sample, n): (&Vectors, usize),
+    sample: &Vectors,
+    n: usize,
     seed: [u8; 32],
     hidden: bool,
 ) -> Result<Frame, Error> {

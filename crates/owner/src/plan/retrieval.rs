@@ -43,10 +43,11 @@ const FEW: u64 = 64;
 
 impl Way {
     /// The one with the fewest bytes for a client that fetches what `searches` searches of one version need, each with
-    /// `k` results, of so many slots. For a second look a client is taken to come once: whoever downloads all exact
-    /// vectors needs no server to score them.
+    /// `k` results, of this number of slots. For a second look a client is taken to come once: a client that downloads all
+    /// exact vectors needs no server to score them.
     pub(crate) fn cheapest(
-        (slots, form): (usize, SlotForm),
+        slots: usize,
+        form: SlotForm,
         k: usize,
         searches: u64,
     ) -> Result<Self, Error> {
@@ -165,7 +166,7 @@ impl Retrieval {
     /// Plans slots for `n` records, of which a search has `k` results, and a client makes so many searches.
     pub(super) fn new(n: usize, k: usize, form: SlotForm, searches: u64) -> Result<Self, Error> {
         check(n, 1, k)?;
-        let way = Way::cheapest((n, form), k, searches)?;
+        let way = Way::cheapest(n, form, k, searches)?;
         let fetched = form.fetched(k);
         let mut list = Vec::new();
         Numbers::range(u32_of(n)).write(&mut list);

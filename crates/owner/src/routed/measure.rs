@@ -16,7 +16,7 @@ use crate::groups::Demand;
 use crate::measurement::Measurement;
 use crate::plan::{Cost, Grouping, Wish, best_cut, cheapest_scoring, divisors, routed_cost};
 use crate::probe::{GAIN, Sample, first_enough, reaches, target};
-use crate::rows::Rows;
+use crate::rows::{Lifted, Rows};
 use crate::step::Step;
 
 /// Vectors whose orders of clusters say which clusters are wanted together.
@@ -42,7 +42,8 @@ impl Chosen {
         clusters: &Clusters,
         wanted: &Demand,
         sample: &Sample,
-        (planned, wish): (&Grouping, &Wish),
+        planned: &Grouping,
+        wish: &Wish,
         progress: &mut dyn FnMut(Step),
     ) -> Result<Self, Error> {
         let enough = |tried: &Self| reaches(tried.recall, target(wish.recall));
@@ -87,7 +88,7 @@ impl Clusters {
         &self,
         sample: &Sample,
         frame: &Frame,
-        (rows, units): (&Rows, &Vectors),
+        Lifted { rows, units }: Lifted<'_>,
     ) -> Result<Demand, Error> {
         let count = self.members.len();
         let most = RANKS.min(count);
@@ -284,7 +285,7 @@ mod tests {
     }
 
     /// The groups, the recall, and how many numbers of groups were tried, of vectors around as many points as there are
-    /// clusters, of which every so manieth is in the cluster of another point.
+    /// clusters, of which one in `every` is in the cluster of another point.
     fn chosen(recall: f64, every: usize) -> (u32, f64, usize) {
         const EACH: usize = 24;
         let points = synthetic::uniform(CLUSTERS, DIM, 1);
@@ -301,8 +302,9 @@ mod tests {
             _ => at / EACH,
         });
         let (frame, rows) = framed(&units);
-        let sample = Sample::new(&frame, (&rows, &units), (500, 10));
-        let wanted = clusters.wanted(&sample, &frame, (&rows, &units)).unwrap();
+        let lifted = Lifted::new(&rows, &units);
+        let sample = Sample::new(&frame, lifted, 500, 10);
+        let wanted = clusters.wanted(&sample, &frame, lifted).unwrap();
         let (cost, once) = routed_cost(&grid, units.len(), DIM).unwrap();
         let most = Most {
             total: u64::MAX,
@@ -320,8 +322,8 @@ mod tests {
         };
         let mut tried = 0;
         let mut progress = |_| tried += 1;
-        let how = (&planned, &wish);
-        let chosen = Chosen::measured(&clusters, &wanted, &sample, how, &mut progress).unwrap();
+        let chosen =
+            Chosen::measured(&clusters, &wanted, &sample, &planned, &wish, &mut progress).unwrap();
         assert_eq!(chosen.reached, chosen.recall >= recall);
         (chosen.grid.groups, chosen.recall, tried)
     }
@@ -346,7 +348,7 @@ mod tests {
         let point = Vectors::new(DIM, units.row(0).to_vec()).unwrap();
         let clusters = clusters(&units, &one, &point, |_| 0);
         let (frame, rows) = framed(&units);
-        let sample = Sample::new(&frame, (&rows, &units), (500, 10));
+        let sample = Sample::new(&frame, Lifted::new(&rows, &units), 500, 10);
         let narrow = clusters.recall(&sample, &[0], &one);
         let wide = clusters.recall(&sample, &[0; COLUMNS], &grid(1, COLUMNS, units.len()));
         assert!((0.001..0.02).contains(&(narrow - wide)), "{narrow} {wide}");

@@ -31,6 +31,7 @@ use super::owner_tag::malformed;
 use super::records::Records;
 use super::stream::Stream;
 use super::{Blueprint, Piece};
+use crate::build_context::Build;
 use crate::column::measure;
 use crate::frame::{self, SAMPLE};
 use crate::random::{build_name, random};
@@ -122,7 +123,7 @@ impl<D: Disk> Assembly<D> {
         folder.create()?;
         folder.collect(&[])?;
         let (rotation, version) = (random(rng), folder.highest()? + 1);
-        let frame = frame::trained(spec.metric, rotation, (sample, SAMPLE), random(rng), false)?;
+        let frame = frame::trained(spec.metric, rotation, sample, SAMPLE, random(rng), false)?;
         let mut blueprint = Blueprint {
             build: build_name(rng),
             version,
@@ -141,7 +142,7 @@ impl<D: Disk> Assembly<D> {
         stream.take_in(Batch::from(sample.clone()))?;
         let rows = stream.rows(usize::MAX, &mut |_| ())?;
         let mut recall = Recall::new(spec.k, spec.k);
-        measure(&mut recall, (&frame, &rows), blueprint.scheme());
+        measure(&mut recall, &frame, &rows, blueprint.scheme());
         let frame = frame.with_recall(recall.share());
         let (part, sealed) = blueprint.writer(keys).frame(rng, &frame);
         folder.put(&sealed)?;
@@ -301,19 +302,19 @@ impl<D: Disk> Assembly<D> {
         }
         let frame = self.frame(segments);
         let blueprint = &self.blueprint;
+        let origin = Frame::origin(blueprint.metric, blueprint.rotation, blueprint.dim);
         let mut draft = Draft {
-            k: self.k,
-            mode: frame.mode.clone(),
             records,
-            payloads: None,
-            look: None,
-            access: None,
-            frame: Frame::origin(blueprint.metric, blueprint.rotation, blueprint.dim),
             framed: Some(blueprint.frame.clone()),
-            recall: None,
+            ..Draft::new(self.k, frame.mode.clone(), origin)
         };
-        let writer = blueprint.writer(&self.keys);
-        draft.finish(rng, &self.folder, &writer, frame, None)
+        let mut build = Build {
+            rng,
+            folder: &self.folder,
+            writer: &blueprint.writer(&self.keys),
+            progress: &mut |_| (),
+        };
+        draft.finish(&mut build, frame, None)
     }
 }
 

@@ -16,6 +16,7 @@ use sordino_vectors::u32_of;
 use super::owner_tag::{Fields, Kind, number, opened, put_coded, tagged};
 use super::{Piece, stream::Stream};
 use crate::binding::{Binding, Variant};
+use crate::build_context::Build;
 use crate::column::column;
 use crate::segment::SegmentWriter;
 use crate::spec::Batch;
@@ -186,12 +187,13 @@ impl Blueprint {
             stream.take_in(batch)?;
         }
         let rows = stream.rows(usize::MAX, progress)?;
-        let how = (self.scheme(), self.seed);
-        let writer = self.writer(keys);
-        let (column, written) = column(rng, &writer, (&frame, &rows), how, None, progress)?;
-        for part in written.parts() {
-            folder.put(part)?;
-        }
+        let mut build = Build {
+            rng,
+            folder,
+            writer: &self.writer(keys),
+            progress,
+        };
+        let column = column(&mut build, &frame, &rows, self.scheme(), self.seed, None)?;
         folder.keep();
         folder.sync_parts()?;
         Ok(Piece {

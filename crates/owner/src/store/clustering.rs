@@ -74,9 +74,8 @@ impl Clustering {
         spec.metric.check(&sample, 0)?;
         let rotation = random(rng);
         progress(Step::Rotate);
-        let of = (&sample, n);
         let hidden = spec.own_readers;
-        let frame = frame::trained(spec.metric, rotation, of, random(rng), hidden)?;
+        let frame = frame::trained(spec.metric, rotation, &sample, n, random(rng), hidden)?;
         let units = lifted(&frame, &sample)?;
         progress(Step::Cluster);
         let routed = matches!(spec.form, Form::Routed { .. });
@@ -216,8 +215,8 @@ impl Clustering {
             },
         };
         let batches = Reread::new(batches.into_iter(), dim, ranges);
-        let how = (&self.spec, Some(given));
-        Store::create_in(folder, rng, &self.keys, how, batches, progress)
+        let (keys, spec) = (&self.keys, &self.spec);
+        Store::create_in(folder, rng, keys, spec, Some(given), batches, progress)
     }
 }
 

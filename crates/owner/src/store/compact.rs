@@ -16,6 +16,7 @@ use super::draft::Draft;
 use super::payloads::Carried;
 use super::records;
 use super::row_buffer::RowBuffer;
+use crate::build_context::Build;
 use crate::frame;
 use crate::plan::{SEGMENT, Wish};
 use crate::random::random;
@@ -99,17 +100,23 @@ impl<D: Disk> Store<D> {
         }
         for (label, segments) in rest {
             let writer = writer.of_label(draft.access.as_ref(), &label);
+            let mut build = Build {
+                rng: &mut *rng,
+                folder: &self.folder,
+                writer: &writer,
+                progress: &mut *progress,
+            };
             let mut waiting = self.waiting();
             for at in segments {
                 self.read_live(at, &mut waiting)?;
                 while waiting.len() > draft.capacity() {
                     let rows = self.in_frame(&draft, waiting.take(draft.capacity())?)?;
-                    draft.add(rng, &self.folder, &writer, rows, kept, progress)?;
+                    draft.add(&mut build, rows, kept)?;
                 }
             }
             if waiting.len() > 0 {
                 let rows = self.in_frame(&draft, waiting.take(usize::MAX)?)?;
-                draft.add(rng, &self.folder, &writer, rows, kept, progress)?;
+                draft.add(&mut build, rows, kept)?;
             }
         }
         let mut carried = self.anew();
@@ -143,10 +150,15 @@ impl<D: Disk> Store<D> {
             second_look: look.map(|look| look.candidates),
             ..wish(&self.manifest.mode, k, n)
         };
-        let (rows, how) = ((rows, None), (wish, frame));
+        let mut build = Build {
+            rng: &mut *rng,
+            folder: &self.folder,
+            writer,
+            progress,
+        };
         let made = match self.manifest.mode {
-            Mode::Routed(_) => Draft::routed(rng, &self.folder, writer, rows, how, progress)?,
-            _ => Draft::sealed(rng, &self.folder, writer, rows, how, progress)?,
+            Mode::Routed(_) => Draft::routed(&mut build, rows, None, wish, frame)?,
+            _ => Draft::sealed(&mut build, rows, None, wish, frame)?,
         };
         let (mut draft, measured) = made;
         draft.access.clone_from(&self.access);
@@ -203,7 +215,7 @@ impl<D: Disk> Store<D> {
             return Ok(None);
         };
         let (rotation, hidden) = (self.manifest.rotation, self.access.is_some());
-        let new = frame::trained(old.metric(), rotation, (&sample, n), random(rng), hidden)?;
+        let new = frame::trained(old.metric(), rotation, &sample, n, random(rng), hidden)?;
         let lengths = held.into_iter().map(|(rows, row)| {
             let y = new.centred(&old.restored(&of(rows, row)));
             let after = length(&new.residual(new.nearest_base(&y), &y));

@@ -16,6 +16,7 @@ use super::attribute_columns::AttributeColumns;
 use super::draft::Draft;
 use super::payloads::Carried;
 use super::stream::Stream;
+use crate::build_context::Build;
 use crate::recall::Recall;
 use crate::spec::Batch;
 use crate::step::Step;
@@ -190,7 +191,13 @@ impl<D: Disk> Store<D> {
         let stream = Stream::new(frame, ids, self.manifest.second_look());
         let mut stream = stream.numbered_from(self.next_number());
         let before = draft.records.sets.len();
-        let read = stream.segments(rng, &self.folder, &writer, &mut draft, batches, progress)?;
+        let mut build = Build {
+            rng: &mut *rng,
+            folder: &self.folder,
+            writer: &writer,
+            progress,
+        };
+        let read = stream.segments(&mut build, &mut draft, batches)?;
         if read == 0 {
             return Err(sordino_vectors::Error::NoVectors.into());
         }
@@ -290,16 +297,18 @@ impl<D: Disk> Store<D> {
 
     /// The version as it is, to be changed.
     pub(super) fn draft(&self) -> Draft {
+        let manifest = &self.manifest;
         Draft {
-            k: self.manifest.k as usize,
-            mode: self.manifest.mode.clone(),
             records: self.records.clone(),
-            payloads: self.manifest.payloads.clone(),
-            look: self.manifest.second_look(),
-            frame: self.frame.clone(),
-            framed: Some(self.manifest.frame.clone()),
-            recall: None,
+            payloads: manifest.payloads.clone(),
+            look: manifest.second_look(),
+            framed: Some(manifest.frame.clone()),
             access: self.access.clone(),
+            ..Draft::new(
+                manifest.k as usize,
+                manifest.mode.clone(),
+                self.frame.clone(),
+            )
         }
     }
 }
