@@ -64,12 +64,8 @@ impl SegmentWriter<'_> {
         let mut records = vec![0; slots * len];
         let (mut rest, mut first) = (&mut records[..], 0);
         for group in &mut groups {
-            assert_eq!(
-                group.places.len(),
-                group.slots.len(),
-                "a slot for each record"
-            );
             let n = u32_of(group.slots.len());
+            assert_eq!(group.places.len(), n as usize, "a slot for each record");
             let key = &group.key;
             let (order, seal) = (key.payload_order(&written, n), key.payload_seal(&written));
             let (own, after) = rest.split_at_mut(group.slots.len() * len);

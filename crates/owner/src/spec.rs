@@ -51,61 +51,22 @@ impl Spec {
             ..Self::default()
         }
     }
+}
 
-    /// The same, with this number of results of a search.
-    #[must_use]
-    pub fn k(self, k: usize) -> Self {
-        Self { k, ..self }
+sordino_index::setters! {
+    Spec {
+        k: usize,
+        ids: IdKind,
+        metric: Metric,
+        searches: u64,
+        second_look: Option<u32>,
+        checking: Checking,
+        own_readers: bool,
+        form: Form,
     }
+}
 
-    /// The same, with record ids of this kind.
-    #[must_use]
-    pub fn ids(self, ids: IdKind) -> Self {
-        Self { ids, ..self }
-    }
-
-    /// The same, with this measure of nearness.
-    #[must_use]
-    pub fn metric(self, metric: Metric) -> Self {
-        Self { metric, ..self }
-    }
-
-    /// The same, with this number of searches of a typical client.
-    #[must_use]
-    pub fn searches(self, searches: u64) -> Self {
-        Self { searches, ..self }
-    }
-
-    /// The same, with a second look at this number of candidates, or none.
-    #[must_use]
-    pub fn second_look(self, second_look: Option<u32>) -> Self {
-        Self {
-            second_look,
-            ..self
-        }
-    }
-
-    /// The same, with scores that are checked so.
-    #[must_use]
-    pub fn checking(self, checking: Checking) -> Self {
-        Self { checking, ..self }
-    }
-
-    /// The same, with readers that have keys of their own, or share one.
-    #[must_use]
-    pub fn own_readers(self, own_readers: bool) -> Self {
-        Self {
-            own_readers,
-            ..self
-        }
-    }
-
-    /// The same, with this mode.
-    #[must_use]
-    pub fn form(self, form: Form) -> Self {
-        Self { form, ..self }
-    }
-
+impl Spec {
     /// Refuses what no index of so many vectors, as far as they are known, of `dim` coordinates can have; the second look.
     ///
     /// # Errors

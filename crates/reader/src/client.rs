@@ -1,5 +1,6 @@
 //! The client: it verifies, encrypts, decrypts and ranks.
 
+mod connect_options;
 mod pin;
 mod records; // records by their ids // stored, and shared with other clients
 
@@ -27,22 +28,7 @@ use crate::transport::Transport;
 use crate::update::Update;
 use crate::verdict::Wrong;
 use crate::{history, payload};
-
-/// The choices of a client that connects.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct ConnectOptions<'a> {
-    /// The version that was seen last; none at the first time.
-    pub pin: Option<&'a Pin>,
-    /// Connects also where the server does not show that its version follows from that one: it is of the same index and not older.
-    /// Where the server shows the way, all of it is checked.
-    ///
-    /// # Security
-    /// A server that hides another history shows a gap. Ask the owner first, by another way than that server.
-    pub over_gap: bool,
-    /// A folder of parts that were downloaded before: only those that it lacks are asked for, now and at each
-    /// [`refresh`](Client::refresh), and are kept in it.
-    pub cache: Option<&'a Cache>,
-}
+pub use connect_options::ConnectOptions;
 
 /// A client of one version of an index: what it downloaded, verified.
 pub struct Client {
@@ -81,11 +67,7 @@ impl Client {
         keys: &ReaderKeys,
         pin: Option<&Pin>,
     ) -> Result<Self, Error> {
-        let options = ConnectOptions {
-            pin,
-            ..ConnectOptions::default()
-        };
-        Self::connect_with(transport, keys, options)
+        Self::connect_with(transport, keys, ConnectOptions::default().pin(pin))
     }
 
     /// [`connect`](Self::connect), with all that there is to choose.
@@ -189,12 +171,7 @@ impl Client {
         let known = if kept.records { kept.segments } else { 0 };
         let records = Fresh::new(&manifest, keys, known, &mut download)?;
         let anew = match kept.segments {
-            0 => Some(Kind::new(
-                &manifest,
-                (keys, &frame),
-                sessions,
-                &mut download,
-            )?),
+            0 => Some(Kind::new(&manifest, keys, &frame, sessions, &mut download)?),
             _ => None,
         };
         let update = Update {

@@ -30,6 +30,7 @@ pub use encodings::Encodings;
 use gateway::Gateway;
 pub use gateway::PendingRequest;
 pub use gather::Ask;
+pub use open::OpenOptions;
 use pass::Pass;
 use retrieval::{Retrieval, Sessions};
 use routed::Routed;
@@ -262,7 +263,7 @@ impl Server {
                     _ => return Some(self.ready(*request).map(|reply| reply.to_vec())),
                 };
                 match self.edition.strip(request.body()) {
-                    Ok(body) => pass.push((at, *holder), body),
+                    Ok(body) => pass.push(at, *holder, body),
                     Err(error) => return Some(Err(error)),
                 }
                 None

@@ -17,7 +17,7 @@ use sordino_index::history::KEPT;
 use sordino_index::manifest::{Part, SignedManifest};
 use sordino_index::{Error, Files, NotNext, OwnerPublicKey};
 use sordino_mldsa::{MlDsa87, Params as _};
-use sordino_server::Server;
+use sordino_server::{OpenOptions, Server};
 
 use super::rejection::Rejection;
 use super::signed::Signed;
@@ -271,7 +271,8 @@ impl Changes {
         for manifest in &state.coming {
             self.folder.put_manifest(manifest)?;
         }
-        let new = server.follow(&self.folder, &self.owner, newest.clone())?;
+        let options = OpenOptions::new(&self.owner).after(server);
+        let new = options.version(&newest).open(&self.folder)?;
         self.folder.prepare(&newest)?;
         let switched = self.folder.switch();
         // An error may have come before or after it took hold.

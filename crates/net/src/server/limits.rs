@@ -85,41 +85,28 @@ impl Default for Limits {
     }
 }
 
-/// For each field a method of its name that gives the same limits with another value there.
-macro_rules! setters {
-    ($($field:ident: $kind:ty,)*) => {
-        impl Limits {
-            $(
-                #[doc = concat!("The same limits with another `", stringify!($field), "`.")]
-                #[must_use]
-                pub fn $field(self, $field: $kind) -> Self {
-                    Self { $field, ..self }
-                }
-            )*
-        }
-    };
-}
-
-setters! {
-    connections: usize,
-    per_address: usize,
-    connects_per_address: f64,
-    per_connection: u32,
-    receiving: usize,
-    receiving_per_address: usize,
-    in_flight: usize,
-    batch: usize,
-    rate: f64,
-    rate_per_key: f64,
-    rate_per_index: f64,
-    rate_per_address: f64,
-    first_request: Duration,
-    idle: Duration,
-    receive: Duration,
-    request: Duration,
-    slowest: u32,
-    skew: Duration,
-    drain: Duration,
+sordino_index::setters! {
+    Limits {
+        connections: usize,
+        per_address: usize,
+        connects_per_address: f64,
+        per_connection: u32,
+        receiving: usize,
+        receiving_per_address: usize,
+        in_flight: usize,
+        batch: usize,
+        rate: f64,
+        rate_per_key: f64,
+        rate_per_index: f64,
+        rate_per_address: f64,
+        first_request: Duration,
+        idle: Duration,
+        receive: Duration,
+        request: Duration,
+        slowest: u32,
+        skew: Duration,
+        drain: Duration,
+    }
 }
 
 impl Limits {

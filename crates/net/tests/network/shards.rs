@@ -11,7 +11,9 @@ use sordino_net::{
     Access, Connection, Endpoint, Error, Limits, Listen, Refusal, Running, Service, Shards,
 };
 use sordino_search::manifest::Packing;
-use sordino_search::{Client, Form, Server, Shard, Spec, Store, Transport, Vectors, synthetic};
+use sordino_search::{
+    Client, Form, OpenOptions, Server, Shard, Spec, Store, Transport, Vectors, synthetic,
+};
 use tonic::Status;
 
 use crate::hostile_server::{CHUNK, Lying, Replies, parts};
@@ -63,14 +65,22 @@ impl Bed {
         open(self.dir.path(), number, of)
     }
 
+    /// The newest version, after this server.
+    fn after(&self, server: &Server) -> Server {
+        let owner = owner().public();
+        let options = OpenOptions::new(&owner).after(server);
+        options.open_dir(self.dir.path()).unwrap()
+    }
+
     fn one(&self) -> Server {
         Server::open_dir(self.dir.path(), &owner().public()).unwrap()
     }
 }
 
 fn open(dir: &Path, number: u16, of: u16) -> Server {
-    let shard = Shard::new(number, of).unwrap();
-    Server::open_shard(dir, &owner().public(), shard).unwrap()
+    let (owner, shard) = (owner().public(), Shard::new(number, of).unwrap());
+    let options = OpenOptions::new(&owner).shard(Some(shard));
+    options.open_dir(dir).unwrap()
 }
 
 /// Quick to give a shard up, and patient enough for a busy machine.
@@ -508,10 +518,7 @@ fn versions_change_under_load_without_a_gap() {
             bed.add(2000 + 40 * change);
             for shard in &running {
                 let service = shard.service();
-                let next = service
-                    .server()
-                    .follow_dir(bed.dir.path(), &owner().public());
-                service.replace(next.unwrap());
+                service.replace(bed.after(&service.server()));
                 if shard.address() != running[2].address() {
                     // Not all have it, so it is not served yet; and searches go on.
                     let early = front.service().follow_shards().unwrap_err();
@@ -579,8 +586,7 @@ fn where_a_server_of_a_shard_fails_another_is_asked() {
     // A version is served when each shard has a server of it; one that stands still is asked last.
     let turn = |running: &Running, bed: &Bed| {
         let server = running.service().server();
-        let next = server.follow_dir(bed.dir.path(), &owner().public());
-        running.service().replace(next.unwrap());
+        running.service().replace(bed.after(&server));
     };
     for number in [2000, 3000, 4000] {
         bed.add(number);

@@ -16,7 +16,7 @@ use object_store::{
 };
 use sordino_index::{Disk, Error};
 use sordino_objects::RetryPolicy;
-use sordino_search::{Assembly, Server, Shard, Store};
+use sordino_search::{Assembly, OpenOptions, Shard, Store};
 
 use crate::fixture::{
     batch, count, get_raw, names, objects, open, owner, patience, put_raw, rng, served, spec,
@@ -259,7 +259,9 @@ fn what_a_bad_store_answers_is_an_error_and_never_an_index() {
         let name = part.filename().unwrap();
         let read = disk.read(&disk.root().join("parts").join(name), 1 << 30);
         assert!(read.is_err(), "{ways:?}");
-        let shard = Server::open_folder(&disk.folder(), &owner().public(), Shard::new(1, 2), None);
+        let public = owner().public();
+        let options = OpenOptions::new(&public).shard(Shard::new(1, 2));
+        let shard = options.open(&disk.folder());
         assert!(shard.is_err(), "{ways:?}");
         assert!(begun.elapsed() < Duration::from_secs(60), "{ways:?}");
     }
@@ -350,13 +352,13 @@ fn a_store_that_goes_back_shows_one_whole_version() {
     );
     let mut store = create.unwrap();
     let old = get_raw(&memory, &"a/base.index/CURRENT".into());
-    let server = Server::open_folder(&disk.folder(), &owner().public(), None, None).unwrap();
+    let public = owner().public();
+    let server = OpenOptions::new(&public).open(&disk.folder()).unwrap();
     store
         .add(&mut rng(2), [Ok(batch(300, 20))], &mut |_| ())
         .unwrap();
-    let newer = server
-        .follow_folder(&disk.folder(), &owner().public())
-        .unwrap();
+    let options = OpenOptions::new(&public).after(&server);
+    let newer = options.open(&disk.folder()).unwrap();
     assert_eq!(newer.manifest().version, 2);
     put_raw(&memory, "CURRENT", &old);
     assert_eq!(served(&disk, &owner()), vec![1, 300]);

@@ -135,7 +135,8 @@ impl<'a> Shelf<'a> {
     /// The files of an index of this owner: another owner can make one of the same id, whose rows its server never saw.
     pub(super) fn new(
         encodings: Option<&'a Encodings>,
-        (owner, index): (Option<&OwnerPublicKey>, &[u8; 16]),
+        owner: Option<&OwnerPublicKey>,
+        index: &[u8; 16],
         shard: Shard,
     ) -> Self {
         let owner = owner.map_or_else(Vec::new, |owner| owner.to_bytes().to_vec());
@@ -174,7 +175,8 @@ impl<'a> Shelf<'a> {
     /// Those of `encode`, and [`Error::Digest`] if what it encodes has another hint than is expected.
     pub(super) fn database(
         &mut self,
-        (name, expected): (&str, Option<&Digest>),
+        name: &str,
+        expected: Option<&Digest>,
         segments: &Segments,
         encode: impl FnOnce() -> Result<(Database, Hint), Error>,
     ) -> Result<(Database, Vec<u8>), Error> {
