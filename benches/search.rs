@@ -161,7 +161,7 @@ fn checks(c: &mut Criterion) {
     });
 
     let sums = vec![0; held::len(n(), DIM)];
-    let sums = Held::from_bytes(Signs::new(key()), (n(), DIM), &sums).expect("as many sums");
+    let sums = Held::from_bytes(Signs::new(key()), n(), DIM, &sums).expect("as many sums");
     let unit = ((1 << 40) - 36863, 20);
     bench("sums of readers", &mut || {
         sums.off(black_box(&places), &[1234; DIM], unit)[0]

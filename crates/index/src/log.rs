@@ -482,9 +482,11 @@ mod tests {
         let frame = FramePart::new([0; 16], 1, crate::SHARED, Coded::default());
         let mode = Mode::Local(Local::new(crate::code::Codec::Int8));
         let mut manifest = Manifest::new(
-            (dim, 10),
+            dim,
+            10,
             crate::IdKind::Number,
-            (Metric::Cosine, [0; 32]),
+            Metric::Cosine,
+            [0; 32],
             frame,
             mode,
         );

@@ -106,9 +106,11 @@ impl Manifest {
     /// A first version without records, yet to be named and signed, of vectors of `dim` coordinates.
     #[must_use]
     pub fn new(
-        (dim, k): (u32, u32),
+        dim: u32,
+        k: u32,
         ids: IdKind,
-        (metric, rotation): (Metric, [u8; 32]),
+        metric: Metric,
+        rotation: [u8; 32],
         frame: FramePart,
         mode: Mode,
     ) -> Self {

@@ -193,7 +193,8 @@ impl Buckets {
             hint,
             base: self.base,
             measured: Measurement::new(
-                (probes.recall, probes.reached),
+                probes.recall,
+                probes.reached,
                 plan.cost(probes.count),
                 plan.masked().map(|masked| masked.cost),
                 wish.queries,

@@ -62,7 +62,7 @@ pub(crate) fn measure(recall: &mut Recall, frame: &Frame, rows: &Rows, scheme: S
         let mut query = asked.unit().to_vec();
         stored(&mut query);
         let noise = Noise { seed, deviation };
-        keys_of_units((&scaled.units, &scaled.scales), (asked, &query), &noise)
+        keys_of_units(&scaled.units, &scaled.scales, asked, &query, &noise)
     });
 }
 

@@ -37,7 +37,7 @@ pub(crate) fn combined<D: Disk, R: CryptoRng + ?Sized>(
         return Ok(None);
     };
     let (scheme, width) = (Scheme::new(rows, columns), manifest.width() as usize);
-    let of = (&scheme.params(), width);
+    let params = &scheme.params();
     let key = &writer.keys().shared();
     let old = checked(&before.mode).filter(|(_, old)| columns.segments.starts_with(&old.segments));
     let old = old.and_then(|(_, old)| Some((old.combined.as_ref()?, old.segments.len())));
@@ -45,9 +45,9 @@ pub(crate) fn combined<D: Disk, R: CryptoRng + ?Sized>(
         Some((old, held)) if held == columns.segments.len() => return Ok(Some(*old)),
         Some((old, held)) => {
             let part = folder.part(&before.part(PartKind::Combination, None)?)?;
-            (key.open_combined(old, of, &part)?, held)
+            (key.open_combined(old, params, width, &part)?, held)
         }
-        None => (empty(of)?, 0),
+        None => (empty(params, width)?, 0),
     };
     add(folder, key, manifest, held, &mut all)?;
     // In one piece from the start, so that no copy is left where it grew.
@@ -73,13 +73,13 @@ pub(crate) fn check<D: Disk>(
         return Ok(());
     };
     let params = Scheme::new(rows, columns).params();
-    let of = (&params, manifest.width() as usize);
+    let width = manifest.width() as usize;
     let key = keys.get(SHARED).ok_or(Error::NoReader)?;
-    let mut all = empty(of)?;
+    let mut all = empty(&params, width)?;
     add(folder, key, manifest, 0, &mut all)?;
     let combined = manifest.combined().ok_or(Error::BadReply)?;
     let part = folder.part(&manifest.part(PartKind::Combination, None)?)?;
-    let held = key.open_combined(combined, of, &part)?;
+    let held = key.open_combined(combined, &params, width, &part)?;
     let same = all
         .iter()
         .zip(&held)
@@ -91,9 +91,7 @@ pub(crate) fn check<D: Disk>(
 }
 
 /// The combinations of no rows.
-fn empty(
-    (params, width): (&sordino_ckks::column::Params, usize),
-) -> Result<Vec<Combination>, Error> {
+fn empty(params: &sordino_ckks::column::Params, width: usize) -> Result<Vec<Combination>, Error> {
     let empty = (0..exact::copies(params)).map(|_| Ok(Combination::empty(params, width)?));
     empty.collect()
 }

@@ -103,8 +103,8 @@ impl Plan {
             wish,
             chosen,
             candidates,
-            open: scoring::cheapest((n, dim), wish.queries, (Rows::Open, wish.checking)),
-            masked: scoring::cheapest((n, dim), wish.queries, (Rows::Masked, wish.checking)),
+            open: scoring::cheapest(n, dim, wish.queries, Rows::Open, wish.checking),
+            masked: scoring::cheapest(n, dim, wish.queries, Rows::Masked, wish.checking),
             routed: Grouping::cheapest(n, dim, &wish),
             payloads: None,
             look: Retrieval::of_look(n, dim, None, &wish)?,
@@ -251,7 +251,7 @@ impl Plan {
             routing,
             ..
         } = self.chosen;
-        candidates::cost(clusters, &layout, routing, (self.way(probes), probes))
+        candidates::cost(clusters, &layout, routing, self.way(probes), probes)
             .expect("the chosen candidate has a cost")
     }
 }

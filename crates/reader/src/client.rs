@@ -103,7 +103,7 @@ impl Client {
         let frame = download.frame(&manifest, &contents)?;
         let sessions = Arc::new(Sessions::default());
         let mut client = Self {
-            kind: Kind::new(&manifest, (&contents, &frame), &sessions, &mut download)?,
+            kind: Kind::new(&manifest, &contents, &frame, &sessions, &mut download)?,
             records: Records::default(),
             chosen: FilterMatches::default(),
             payloads: payload::Client::new(&manifest, &contents, &sessions, &mut download)?,

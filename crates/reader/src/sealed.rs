@@ -62,7 +62,8 @@ impl Fetcher {
     /// A fetcher of the base; [`update`](Self::update) adds the rest.
     pub(crate) fn new(
         mode: &Sealed,
-        (frame, key): (&Frame, &ContentKey),
+        frame: &Frame,
+        key: &ContentKey,
         sessions: &Arc<Sessions>,
         download: &mut Download,
     ) -> Result<Self, Error> {
@@ -158,8 +159,8 @@ impl Fetcher {
             let digest = digests.get(at);
             let right = digest.is_some_and(|digest| *digest == self.digests[bucket]);
             let open = right && {
-                let bucket = (u32_of(bucket), &fetched[at][..]);
-                let open = BucketCodec(*layout).open(&self.seal, bucket, &self.frame, &mut opened);
+                let (codec, sealed) = (BucketCodec(*layout), &fetched[at][..]);
+                let open = codec.open(&self.seal, u32_of(bucket), sealed, &self.frame, &mut opened);
                 open.is_ok()
             };
             if !open {

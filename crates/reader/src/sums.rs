@@ -55,14 +55,15 @@ impl SumCheck {
     /// If scores are no real numbers, or sums are missing.
     pub(crate) fn follow(
         &mut self,
-        (params, width): (&Params, usize),
+        params: &Params,
+        width: usize,
         kept: usize,
         fresh: FreshSums,
         segments: &[Positions],
     ) -> Result<(), Error> {
         let rows = || segments.iter().map(|it| it.segment.n as usize);
         let groups = rows().map(|n| n.div_ceil(GROUP)).sum();
-        let most = |rows| tolerance(params, width, (rows, groups));
+        let most = |rows| tolerance(params, width, rows, groups);
         let whole = most(GROUP)?;
         let of_segment = |n: usize| {
             let mut all = vec![whole; n / GROUP];

@@ -52,7 +52,8 @@ pub struct Entry<'a> {
 #[must_use]
 pub fn write<R: CryptoRng + ?Sized>(
     rng: &mut R,
-    (id, version): (&[u8; 16], u64),
+    id: &[u8; 16],
+    version: u64,
     list: &[u8],
     readers: &[Entry<'_>],
 ) -> Vec<u8> {

@@ -62,7 +62,8 @@ fn room(params: &Params) -> f64 {
 pub fn tolerance(
     params: &Params,
     width: usize,
-    (rows, groups): (usize, usize),
+    rows: usize,
+    groups: usize,
 ) -> Result<u64, sordino_ckks::Error> {
     let [carried, own] = params.noise_in_steps(width)?;
     let rows = rows.max(LEAST) as f64;
@@ -138,7 +139,7 @@ mod tests {
             };
             let packing = Packing::ALL.into_iter().find(|it| it.open().t() == t);
             let params = packing.expect("a packing").open();
-            let found = tolerance(&params, width, (rows, groups)).unwrap();
+            let found = tolerance(&params, width, rows, groups).unwrap();
             let expected = expected as u64;
             // Logarithms differ in their last bits between machines.
             assert!(

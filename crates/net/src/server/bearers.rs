@@ -83,7 +83,8 @@ impl Bearers {
     /// Accepts tokens of these issuers for this audience from now on. Calls `ended` if logins by other tokens are over.
     pub(crate) fn renew(
         &self,
-        (audience, issuers): (&str, &[PublicKey]),
+        audience: &str,
+        issuers: &[PublicKey],
         limits: &Limits,
         ended: impl FnOnce(),
     ) {
@@ -377,7 +378,7 @@ mod tests {
             rate_per_key: 2.0,
             ..Limits::default()
         };
-        bearers.renew(("", &[]), &limits, || ());
+        bearers.renew("", &[], &limits, || ());
         let mut rate = rates[0].lock().unwrap();
         let now = Instant::now();
         let passed = (0..100).filter(|_| rate.take(now)).count();

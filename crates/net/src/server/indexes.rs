@@ -87,8 +87,8 @@ impl Indexes {
             return Err(Error::Indexes { most: Self::MOST });
         }
         let counts = shared.metrics.by_index.opens(name);
-        let named = (name.clone(), served.number());
-        let terms = Terms::new(named, policy, served.rate(), &served.places, counts);
+        let (number, rate) = (served.number(), served.rate());
+        let terms = Terms::new(name.clone(), number, policy, rate, &served.places, counts);
         let hosted = ServedIndex::new(server, None, Some(terms), &shared.limits, &shared.metrics);
         let hosted = hosted.inspect_err(|_| shared.metrics.by_index.closes(name))?;
         if let Some(Accepting(mut changes)) = accepting {

@@ -66,7 +66,8 @@ pub(crate) struct Hold {
 
 impl Terms {
     pub(crate) fn new(
-        (name, number): (IndexName, u64),
+        name: IndexName,
+        number: u64,
         policy: Option<Policy>,
         rate: f64,
         places: &Arc<Places>,

@@ -47,7 +47,7 @@ impl Most {
     /// routed mode where it does not pay still gets the recall that it is planned for.
     fn of(predicted: &Cost, n: usize, width: usize, queries: u64) -> Self {
         let half_more = |bytes: u64| bytes.saturating_add(bytes >> 1);
-        let masked = scoring::cheapest((n, width), queries, (Rows::Masked, Checking::Sums));
+        let masked = scoring::cheapest(n, width, queries, Rows::Masked, Checking::Sums);
         let total = masked.map_or(u64::MAX, |masked| masked.cost.saving_a_fifth(queries));
         let predicted = half_more(predicted.total(queries));
         Self {
@@ -156,7 +156,8 @@ fn cuts(
         let grid = grid(
             n,
             width,
-            (clusters, packing),
+            clusters,
+            packing,
             predicted_groups(clusters, recall, missed),
         )?;
         let (cost, once) = cost(&grid, n, width)?;
@@ -173,11 +174,12 @@ impl Grouping {
     }
 }
 
-/// So many clusters in at least so many groups, but not so few that a group is too wide.
+/// This number of clusters in `least` groups or more, but not so few that a group is too wide.
 fn grid(
     n: usize,
     width: usize,
-    (clusters, packing): (usize, SecretPacking),
+    clusters: usize,
+    packing: SecretPacking,
     least: usize,
 ) -> Option<Grid> {
     #[expect(
@@ -339,8 +341,8 @@ mod tests {
     fn groups_are_added_up_to_four_fifths_of_masked_mode() {
         let wish = Wish::default();
         let planned = Grouping::cheapest(1_000_000, 128, &wish).unwrap();
-        let scheme = (Rows::Masked, Checking::Sums);
-        let masked = scoring::cheapest((1_000_000, 128), 100, scheme).unwrap();
+        let (rows, checking) = (Rows::Masked, Checking::Sums);
+        let masked = scoring::cheapest(1_000_000, 128, 100, rows, checking).unwrap();
         let Most { total, once } = planned.most;
         assert!(total <= masked.cost.total(100) * 4 / 5 && total > masked.cost.total(100) * 3 / 4);
         assert!((130_000_000..136_000_000).contains(&once), "{once}");

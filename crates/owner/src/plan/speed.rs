@@ -252,7 +252,7 @@ fn local() -> (f64, f64, f64) {
     let sealed = BucketCodec(layout).seal(&seal, 0, &BucketCodec(layout).write(&[], &entries));
     let open = shortest(|| {
         let mut opened = DecodedRows::default();
-        let _ = BucketCodec(layout).open(&seal, (0, &sealed), &frame, &mut opened);
+        let _ = BucketCodec(layout).open(&seal, 0, &sealed, &frame, &mut opened);
         black_box(&opened);
     });
 

@@ -173,7 +173,9 @@ impl Plan {
         let (server, client) = self.column_times(&planned.packing.masked(), speed);
         let pads = speed.pad * self.coordinates();
         Self::row(
-            (ModeKind::Masked, planned.packing.name(), "queries, vectors"),
+            ModeKind::Masked,
+            planned.packing.name(),
+            "queries, vectors",
             planned.cost,
             (server, client + pads),
         )
@@ -193,11 +195,9 @@ impl Plan {
             + speed.pad * rows * dim
             + speed.centroid * clusters * dim;
         Self::row(
-            (
-                ModeKind::Routed,
-                grid.packing.name(),
-                "queries, vectors, clusters",
-            ),
+            ModeKind::Routed,
+            grid.packing.name(),
+            "queries, vectors, clusters",
             planned.cost,
             (server, client),
         )
@@ -206,7 +206,9 @@ impl Plan {
     fn open_row(&self, planned: &Scoring, speed: &Speed) -> Row {
         let hides = "queries; it holds the vectors";
         Self::row(
-            (ModeKind::Open, planned.packing.name(), hides),
+            ModeKind::Open,
+            planned.packing.name(),
+            hides,
             planned.cost,
             self.column_times(&planned.packing.open(), speed),
         )
@@ -238,7 +240,9 @@ impl Plan {
             }
         };
         Self::row(
-            (ModeKind::Sealed, routing.name(), hides),
+            ModeKind::Sealed,
+            routing.name(),
+            hides,
             cost,
             (server, client),
         )
@@ -248,11 +252,13 @@ impl Plan {
         // Where vectors have structure clients compare codes first, which takes about half of it.
         let client = speed.product * self.coordinates();
         let hides = "queries, vectors; readers hold all";
-        Self::row((ModeKind::Local, "", hides), self.download, (0.0, client))
+        Self::row(ModeKind::Local, "", hides, self.download, (0.0, client))
     }
 
     fn row(
-        (mode, form, hides): (ModeKind, &'static str, &'static str),
+        mode: ModeKind,
+        form: &'static str,
+        hides: &'static str,
         cost: Cost,
         (server, client): (f64, f64),
     ) -> Row {

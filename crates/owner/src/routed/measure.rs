@@ -71,10 +71,10 @@ impl Chosen {
 
     /// The recall, and what the clients of so many vectors would be served better by.
     pub(super) fn result(&self, n: usize, dim: usize, queries: u64) -> Measurement {
-        let masked = cheapest_scoring((n, dim), queries, (columns::Rows::Masked, Checking::Sums));
-        let reached = (self.recall, self.reached);
+        let masked = cheapest_scoring(n, dim, queries, columns::Rows::Masked, Checking::Sums);
         Measurement::new(
-            reached,
+            self.recall,
+            self.reached,
             self.cost,
             masked.map(|masked| masked.cost),
             queries,

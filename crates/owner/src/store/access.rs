@@ -247,7 +247,7 @@ impl Draft {
         let publics = access.publics()?;
         let entries = access.entries(&root, &publics);
         let list = seal.seal(0, &[], &code);
-        let ring = ring::write(build.rng, (&id, writer.version()), &list, &entries);
+        let ring = ring::write(build.rng, &id, writer.version(), &list, &entries);
         build.folder.put(&ring)?;
         let keys: Vec<KeyUse> = access.keys();
         Ok(Some(Readers::new(

@@ -241,11 +241,12 @@ impl<D: Disk> Assembly<D> {
         if let Mode::Masked(columns) | Mode::Open(columns) = &mut mode {
             columns.segments = segments;
         }
-        let sizes = (u32_of(blueprint.dim), u32_of(self.k));
         Manifest::new(
-            sizes,
+            u32_of(blueprint.dim),
+            u32_of(self.k),
             blueprint.ids,
-            (blueprint.metric, blueprint.rotation),
+            blueprint.metric,
+            blueprint.rotation,
             blueprint.frame.clone(),
             mode,
         )

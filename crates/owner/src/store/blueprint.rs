@@ -118,9 +118,11 @@ impl Blueprint {
     /// A manifest without a segment.
     pub(super) fn empty_manifest(&self) -> Manifest {
         Manifest::new(
-            (u32_of(self.dim), 1),
+            u32_of(self.dim),
+            1,
             self.ids,
-            (self.metric, self.rotation),
+            self.metric,
+            self.rotation,
             self.frame.clone(),
             self.mode(),
         )

@@ -78,7 +78,7 @@ impl Centroids {
         let (dim, width) = (dim as usize, dim + metric.added());
         let width = width as usize;
         let len = fields.u32()? as usize;
-        let frame = Frame::from_bytes((metric, rotation), dim, fields.bytes(len)?).ok()?;
+        let frame = Frame::from_bytes(metric, rotation, dim, fields.bytes(len)?).ok()?;
         let mean = match fields.flag()? {
             true => Some(Mean::from_bytes(fields.bytes(width * size_of::<f32>())?)?),
             false => None,

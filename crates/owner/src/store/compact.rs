@@ -248,8 +248,8 @@ impl<D: Disk> Store<D> {
     /// Adds the records of a segment that count to those that wait.
     fn read_live(&self, at: usize, waiting: &mut RowBuffer) -> Result<(), Error> {
         let contents = self.contents();
-        let of = (&contents, &self.frame);
-        let (marks, residuals) = records::residuals(&self.folder, &self.manifest, of, at)?;
+        let (folder, manifest, frame) = (&self.folder, &self.manifest, &self.frame);
+        let (marks, residuals) = records::residuals(folder, manifest, &contents, frame, at)?;
         // Rows added to a routed index are stored at scales of another kind than its clusters.
         let anew = at > 0 && matches!(self.manifest.mode, Mode::Routed(_));
         let attributes = records::attributes(&self.folder, &self.manifest, &contents, at)?;
@@ -268,7 +268,7 @@ impl<D: Disk> Store<D> {
             ..marks[row]
         });
         let ids = rows.iter().map(|&row| self.records.sets[at].id(row));
-        waiting.push_residuals(ids, (&coordinates, marks), attributes.select(&live))
+        waiting.push_residuals(ids, &coordinates, marks, attributes.select(&live))
     }
 
     /// The segments behind the first `kept` by the labels of their keys, in order.
@@ -374,8 +374,8 @@ mod tests {
         let contents = store.contents();
         let mut all = BTreeMap::new();
         for at in 0..store.records.sets.len() {
-            let of = (&contents, &store.frame);
-            let read = records::residuals(&store.folder, &store.manifest, of, at);
+            let (folder, manifest) = (&store.folder, &store.manifest);
+            let read = records::residuals(folder, manifest, &contents, &store.frame, at);
             let (marks, residuals) = read.unwrap();
             let id = |row| store.records.sets[at].id(row);
             let live = store.records.rows(at);

@@ -196,7 +196,7 @@ impl<D: Disk> Contents<D> {
         } = self;
         let wanted: Vec<usize> = rows.iter().map(|&row| row as usize).collect();
         let attributes = records::attributes(folder, manifest, keys, at)?.select(&wanted);
-        let (marks, residuals) = records::residuals(folder, manifest, (keys, &self.frame), at)?;
+        let (marks, residuals) = records::residuals(folder, manifest, keys, &self.frame, at)?;
         let dim = manifest.dim as usize;
         let vector = |&row: &usize| {
             let y = self.frame.whole(marks[row].base, residuals.row(row));

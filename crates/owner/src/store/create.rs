@@ -223,10 +223,17 @@ impl First {
         };
         let (mut draft, measured) = stream.write(&mut build, spec, batches)?;
         let (dim, k) = (u32_of(dim), u32_of(spec.k));
-        let kind = (spec.metric, rotation);
         // It is named when it is written.
         let unnamed = FramePart::new([0; 16], 0, SHARED, Coded::default());
-        let frame = Manifest::new((dim, k), spec.ids, kind, unnamed, draft.mode.clone());
+        let frame = Manifest::new(
+            dim,
+            k,
+            spec.ids,
+            spec.metric,
+            rotation,
+            unnamed,
+            draft.mode.clone(),
+        );
         let manifest = draft.finish(&mut build, frame, None)?;
         folder.put_manifest(&manifest)?;
         folder.prepare(&manifest)?;

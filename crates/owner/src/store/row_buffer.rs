@@ -69,7 +69,8 @@ impl RowBuffer {
     pub(super) fn push_residuals(
         &mut self,
         ids: impl IntoIterator<Item = Id>,
-        (residuals, marks): (&[f32], impl IntoIterator<Item = Mark>),
+        residuals: &[f32],
+        marks: impl IntoIterator<Item = Mark>,
         attributes: Attributes,
     ) -> Result<(), Error> {
         self.marks.extend(marks);

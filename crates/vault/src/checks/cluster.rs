@@ -45,7 +45,7 @@ impl ClusterChecks {
             let runs = self.runs(group, part);
             runs.each(codes.chunks(RUN * width), |run, codes| {
                 for (at, codes) in codes.chunks_exact(width).enumerate() {
-                    add(&mut sums, run, (at, codes));
+                    add(&mut sums, run, at, codes);
                 }
             });
             sums.into_iter().map(centred)
@@ -81,7 +81,7 @@ impl ClusterChecks {
 }
 
 /// Adds the codes of a run's position to all check rows.
-fn add(sums: &mut [i32], run: &Run<COUNT>, (at, codes): (usize, &[i16])) {
+fn add(sums: &mut [i32], run: &Run<COUNT>, at: usize, codes: &[i16]) {
     let minus = take(run.signs, at);
     for (sums, bits) in sums.chunks_exact_mut(codes.len()).zip(run.bits) {
         let counts = take(bits, at);

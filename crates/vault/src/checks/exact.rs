@@ -70,7 +70,8 @@ impl Weights {
     fn weighted(
         &self,
         reply: &Reply,
-        (first, n): (usize, usize),
+        first: usize,
+        n: usize,
         copies: usize,
     ) -> Result<Vec<u64>, Error> {
         let q = reply.params().modulus();
@@ -156,7 +157,7 @@ impl Exact {
         let (copies, q) = (self.combinations.len(), query.params().modulus());
         let mut sums = vec![0; copies];
         for (weights, first, n) in segments {
-            sums = add(q, &sums, &weights.weighted(reply, (first, n), copies)?);
+            sums = add(q, &sums, &weights.weighted(reply, first, n, copies)?);
         }
         let apart = sums
             .iter()

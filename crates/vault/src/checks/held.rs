@@ -78,11 +78,7 @@ impl Held {
     ///
     /// # Errors
     /// [`Error::Malformed`] if they have another length.
-    pub fn from_bytes(
-        signs: Signs,
-        (n, width): (usize, usize),
-        bytes: &[u8],
-    ) -> Result<Self, Error> {
+    pub fn from_bytes(signs: Signs, n: usize, width: usize, bytes: &[u8]) -> Result<Self, Error> {
         let expected = len(n, width);
         if bytes.len() != expected {
             return Err(Error::Malformed {

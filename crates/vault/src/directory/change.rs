@@ -187,7 +187,7 @@ impl Directory {
                 public,
                 labels,
                 groups,
-            } => self.grant((reader, public), labels, groups),
+            } => self.grant(reader, public, labels, groups),
             Change::Withdraw {
                 reader,
                 labels,
@@ -220,7 +220,8 @@ impl Directory {
 
     fn grant(
         &mut self,
-        (name, public): (&str, Option<&ReaderPublicKey>),
+        name: &str,
+        public: Option<&ReaderPublicKey>,
         labels: &[String],
         groups: &[String],
     ) -> Result<(), Error> {
