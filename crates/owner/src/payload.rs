@@ -91,7 +91,7 @@ impl SegmentWriter<'_> {
         let mut hint = None;
         match Way::cheapest(slots, form, k, searches)? {
             Way::Download => {}
-            // Drawn behind the records, which are sealed: nobody can fit them to it.
+            // Drawn after the records are sealed: no one can fit them to it.
             Way::Hintless(_) => {
                 let seed = Seed::random(rng).0;
                 written.fetch = Fetch::Hintless { seed };

@@ -99,12 +99,12 @@ impl<'a> Sample<'a> {
         let near = candidates(frame, rows, &asked, k + 1 + SPARE);
         let lifted = asked.iter().flat_map(|(_, asked, _)| asked.lifted());
         let lifted: Vec<f32> = lifted.copied().collect();
-        // Nobody asks for the inner product with zero vectors alone.
+        // A search for the inner product has no query in zero vectors alone.
         let lifted = match lifted.is_empty() {
             true => Vectors::new(units.dim(), units.row(0).to_vec()),
             false => Vectors::new(units.dim(), lifted),
         };
-        let lifted = lifted.expect("as many coordinates as before");
+        let lifted = lifted.expect("the same number of coordinates as before");
         let query = |(near, (itself, asked, near_to)): (Vec<u32>, (u32, FrameQuery, Nearness))| {
             let others = near.iter().filter(|&&id| id != itself);
             let of = |id: u32| {

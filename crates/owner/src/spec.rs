@@ -35,7 +35,7 @@ pub struct Spec {
     /// The way in which clients check scores: in masked and open mode [`Checking::Exact`] or, as in routed mode, [`Checking::Sums`]; in open mode it
     /// may be [`Checking::None`]. The other modes have no scores, and ignore it. Exact checks are not for an index with readers of its own.
     pub checking: Checking,
-    /// True if readers have keys of their own from the first version on: nobody reads it, but for the owner, until
+    /// True if readers have keys of their own from the first version on: only the owner reads it until
     /// somebody is [granted](crate::Store::change_access) to.
     pub own_readers: bool,
     /// The mode.
@@ -67,7 +67,7 @@ sordino_index::setters! {
 }
 
 impl Spec {
-    /// Refuses what no index of so many vectors, as far as they are known, of `dim` coordinates can have; the second look.
+    /// Refuses what no index of `n` vectors, as far as they are known, of `dim` coordinates can have; the second look.
     ///
     /// # Errors
     /// [`Error::TooLarge`], [`Error::K`], [`Error::Candidates`], [`Error::Mode`].
@@ -216,7 +216,7 @@ impl Batch {
     /// Vectors with these record ids.
     ///
     /// # Errors
-    /// [`Error::Ids`] if there are not as many ids as vectors.
+    /// [`Error::Ids`] if the numbers of ids and vectors differ.
     pub fn new(
         ids: impl IntoIterator<Item = impl Into<Id>>,
         vectors: Vectors,
@@ -237,7 +237,7 @@ impl Batch {
     /// The same records with payloads, one for each, of at most [`Class::MAX`](sordino_index::payload::Class::MAX)'s capacity.
     ///
     /// # Errors
-    /// [`Error::PayloadCount`] if there are not as many payloads as vectors.
+    /// [`Error::PayloadCount`] if the numbers of payloads and vectors differ.
     pub fn with_payloads(self, payloads: Vec<Vec<u8>>) -> Result<Self, Error> {
         let (found, expected) = (payloads.len(), self.vectors.len());
         if found != expected {
@@ -252,7 +252,7 @@ impl Batch {
     /// The same records with attributes, a row for each.
     ///
     /// # Errors
-    /// [`Error::AttributeCount`] if there are not as many rows as vectors.
+    /// [`Error::AttributeCount`] if the numbers of rows and vectors differ.
     pub fn with_attributes(self, attributes: Attributes) -> Result<Self, Error> {
         let (found, expected) = (attributes.rows(), self.vectors.len());
         if found != expected {

@@ -170,7 +170,7 @@ impl Client {
             .transpose()?;
         let known = if kept.records { kept.segments } else { 0 };
         let records = Fresh::new(&manifest, keys, known, &mut download)?;
-        let anew = match kept.segments {
+        let replaced = match kept.segments {
             0 => Some(Kind::new(&manifest, keys, &frame, sessions, &mut download)?),
             _ => None,
         };
@@ -182,7 +182,7 @@ impl Client {
             download: &mut download,
         };
         // From here on all is as it was after an error, or nothing fails.
-        match anew {
+        match replaced {
             Some(mut kind) => {
                 kind.update(&manifest, update)?;
                 self.kind = kind;
@@ -219,7 +219,7 @@ impl Client {
         self.bytes_once
     }
 
-    /// Finds the records nearest to `query`, as many as the manifest's `k`.
+    /// Finds the records nearest to `query`, the manifest's `k` of them.
     ///
     /// # Errors
     /// Those of [`ask`](Self::ask).
@@ -242,7 +242,7 @@ impl Client {
     /// If the vector has another dimension than the index, is zero or not finite, more results are wanted than
     /// the manifest's `k`, or the filter does not fit the attributes: before any
     /// message. [`Error::Stale`] if the server has another version by now;
-    /// [`refresh`](Self::refresh) and search anew. [`Error::BadReply`] if what the server sent does not belong to this index: after
+    /// [`refresh`](Self::refresh) and search again. [`Error::BadReply`] if what the server sent does not belong to this index: after
     /// all messages, which are the same in number, order and size as those of any other search; [`Error::AfterBadReply`] if one of them
     /// failed after that.
     pub fn ask<R: CryptoRng + ?Sized>(

@@ -31,7 +31,7 @@ pub(crate) struct ScoredSegments {
 }
 
 /// A segment's place among the scores. Segments begin blocks, so there are positions between them
-/// that are nobody's.
+/// without a row.
 pub(crate) struct Positions {
     pub(crate) segment: Segment,
     pub(crate) first: usize,

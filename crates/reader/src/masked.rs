@@ -41,16 +41,16 @@ struct Mask {
     pad: Pad,
     order: RowOrder,
     checks: Checks,
-    /// False if there is no key of the segment. Then its pad is another one: scores stay what they are to everybody
+    /// False if there is no key of the segment. Then its pad is made of a key that is public: scores stay what they are to everybody
     /// without the key, and are made in the same time.
     visible: bool,
 }
 
 impl Mask {
     fn new(keys: &ContentKeys, segment: &Segment, width: usize) -> Self {
-        let nobody = ContentKey::from_bytes([0; 32]);
+        let public = ContentKey::from_bytes([0; 32]);
         let own = keys.of(segment);
-        let key = own.unwrap_or(&nobody);
+        let key = own.unwrap_or(&public);
         Self {
             pad: key.pad(&segment.id, segment.version),
             order: key.row_order(&segment.id, segment.n),

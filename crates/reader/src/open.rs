@@ -93,7 +93,7 @@ impl Scorer {
         best
     }
 
-    /// True if the sums of the scores are what they should be, or nobody holds sums.
+    /// True if the sums of the scores are what they should be, or there are no sums.
     fn held(&self, query: &[f32], steps: &[i32]) -> Result<bool, Error> {
         let Some(sums) = &self.sums else {
             return Ok(true);

@@ -1,4 +1,4 @@
-//! Private retrieval: always as many items, in one message.
+//! Private retrieval: always the same number of items, in one message.
 
 use std::sync::Arc;
 

@@ -174,7 +174,7 @@ impl Fetcher {
     /// The best of the fetched buckets and of what was added since.
     fn rank(&self, opened: &DecodedRows, query: &FrameQuery, wanted: Wanted<'_>) -> Vec<Scored> {
         let (chosen, added) = wanted.split_base();
-        // A row that is none is of no record, whoever sealed it.
+        // A row that is none is of no record, even if the owner sealed it.
         let counts = |row: u32| {
             let passes = |rows: &[bool]| rows.get(row as usize) == Some(&true);
             (row < self.mode.base.n) & !self.dead.contains(row) & chosen.is_none_or(passes)

@@ -4,7 +4,7 @@ use sordino_ckks::column::{Combination, Params};
 use zeroize::Zeroizing;
 
 use crate::attributes::Attributes;
-use crate::checks::held::Held;
+use crate::checks::held::ReaderSums;
 use crate::content_key::ContentKey;
 use crate::contents::ContentKeys;
 use crate::frame::{Frame, RowScale};
@@ -93,10 +93,15 @@ impl ContentKey {
     ///
     /// # Errors
     /// If the part is not what the owner sealed, or of another shape than the segment's.
-    pub fn open_sums(&self, segment: &Segment, width: usize, sealed: &[u8]) -> Result<Held, Error> {
+    pub fn open_sums(
+        &self,
+        segment: &Segment,
+        width: usize,
+        sealed: &[u8],
+    ) -> Result<ReaderSums, Error> {
         let code = self.open_part(Purpose::Sums, &segment.id, segment.version, sealed)?;
         let code = Zeroizing::new(code);
-        Held::from_bytes(self.signs(&segment.id), segment.n as usize, width, &code)
+        ReaderSums::from_bytes(self.signs(&segment.id), segment.n as usize, width, &code)
     }
 
     /// The combinations that check all rows, from their sealed part.

@@ -4,7 +4,7 @@ use rand::rngs::StdRng;
 use sordino_ckks::column::{Client, Database, Params};
 use sordino_index::checks::held::{COUNT, GROUP, len, tolerance};
 use sordino_index::manifest::Packing;
-use sordino_vault::checks::held::{Held, Signs};
+use sordino_vault::checks::held::{ReaderSums, Signs};
 use zeroize::Zeroizing;
 
 const SEED: [u8; 32] = [5; 32];
@@ -24,7 +24,7 @@ fn signs() -> Signs {
 struct Bed {
     database: Database,
     client: Client,
-    held: Held,
+    held: ReaderSums,
     params: Params,
     rng: StdRng,
 }
@@ -38,7 +38,7 @@ impl Bed {
         let sums = signs().sums(&codes, width);
         assert_eq!(sums.len(), len(n, width));
         Self {
-            held: Held::from_bytes(signs(), n, width, &sums).expect("sums"),
+            held: ReaderSums::from_bytes(signs(), n, width, &sums).expect("sums"),
             database,
             client,
             params,
@@ -191,14 +191,14 @@ fn sums_are_those_of_their_definition() {
 #[test]
 fn sums_of_another_length_are_refused() {
     let sums = signs().sums(&[5; 40], 4);
-    assert!(Held::from_bytes(signs(), 10, 4, &sums).is_ok());
-    assert!(Held::from_bytes(signs(), GROUP, 4, &sums).is_ok());
+    assert!(ReaderSums::from_bytes(signs(), 10, 4, &sums).is_ok());
+    assert!(ReaderSums::from_bytes(signs(), GROUP, 4, &sums).is_ok());
     for (n, width, bytes) in [
         (GROUP + 1, 4, &sums[..]),
         (10, 5, &sums),
         (10, 4, &sums[1..]),
         (10, 4, &[]),
     ] {
-        assert!(Held::from_bytes(signs(), n, width, bytes).is_err());
+        assert!(ReaderSums::from_bytes(signs(), n, width, bytes).is_err());
     }
 }

@@ -169,7 +169,7 @@ impl Manifest {
     }
 
     /// Refuses a version whose stored parts have more than `most` bytes together, in routed mode with the hint that a server computes
-    /// of them: it has ten times as many where clusters are small.
+    /// of them: it has ten times that where clusters are small.
     ///
     /// # Errors
     /// [`Error::Room`], and those of [`parts`](Self::parts).

@@ -210,7 +210,7 @@ impl Connection {
         self.step_of(keys, kind, 0)
     }
 
-    /// One signed step for which the server reads so many bytes more than are sent, and its reply.
+    /// One signed step and its reply; `read` is what the server reads beyond what is sent.
     fn step_of(&mut self, keys: &OwnerKeys, kind: Kind, read: usize) -> Result<StepReply, Error> {
         let step = Step { kind: Some(kind) };
         self.change(keys, step.encode_to_vec().into(), read)

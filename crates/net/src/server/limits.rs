@@ -20,7 +20,7 @@ pub struct Limits {
     /// Requests in flight on one connection; HTTP/2 lets no client start more.
     pub per_connection: u32,
     /// Requests being received or verified, of which nothing is known yet. They are shared between
-    /// addresses and connections: where there are too many, those of whoever has the most are given
+    /// addresses and connections: where there are too many, those of the one with the most are given
     /// up, the oldest first.
     pub receiving: usize,
     /// The same, of one address.
@@ -163,7 +163,7 @@ impl Limits {
         self.receive + self.moving(longest)
     }
 
-    /// For so many bytes at the slowest pace.
+    /// The time for `bytes` at the slowest pace.
     #[expect(clippy::cast_precision_loss, reason = "a time for many bytes")]
     pub(crate) fn moving(&self, bytes: usize) -> Duration {
         Duration::from_secs_f64(bytes as f64 / f64::from(self.slowest))

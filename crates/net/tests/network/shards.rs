@@ -639,7 +639,7 @@ fn what_is_put_into_the_shards_folders_is_served() {
     assert_eq!(found.unwrap().hits.len(), K);
 }
 
-/// One server of a shard stops answering: with hedging nobody waits for it to be given up, and soon it is asked last.
+/// One server of a shard stops answering: with hedging no request waits for it to be given up, and soon it is asked last.
 #[test]
 fn where_a_server_of_a_shard_is_late_another_answers() {
     let bed = bed(Form::Masked(Packing::T4));

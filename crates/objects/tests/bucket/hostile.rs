@@ -30,7 +30,7 @@ enum Ways {
     Good,
     /// Every body lacks its last byte.
     Short,
-    /// So many answers come in part, then they are whole.
+    /// This number of answers come in part, then they are whole.
     ShortAtFirst(usize),
     /// Bodies go on without an end.
     Endless,
@@ -336,7 +336,7 @@ fn unnamed(disk: &sordino_objects::Objects, key: &Key) -> bool {
     })
 }
 
-/// A store that shows an older version is believed by whoever does not remember a newer one; all of what it shows is of that.
+/// A store that shows an older version is believed by an owner who does not remember a newer one; all of what it shows is of that.
 #[test]
 fn a_store_that_goes_back_shows_one_whole_version() {
     let memory = Arc::new(InMemory::new());

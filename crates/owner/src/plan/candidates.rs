@@ -23,7 +23,7 @@ pub struct Candidate {
     pub routing: Routing,
     /// Buckets of a search, predicted from measured curves; the builder measures it.
     pub probes: usize,
-    /// The way in which they are fetched, if as many are.
+    /// The way in which that number of them is fetched.
     pub way: Way,
     /// The bytes that a client transfers.
     pub cost: Cost,

@@ -148,7 +148,7 @@ impl Shortest {
         made
     }
 
-    /// Nanoseconds of one of so many units.
+    /// Nanoseconds of each unit.
     fn each(&self, units: usize) -> f64 {
         self.0 / units as f64
     }

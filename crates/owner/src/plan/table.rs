@@ -35,7 +35,7 @@ impl Row {
         !matches!(self.mode, ModeKind::Sealed | ModeKind::Routed)
     }
 
-    /// The seconds that this many searches of one client take in all, one after the other, on a line of so many
+    /// The seconds that this many searches of one client take in all, one after the other, on a line of this many
     /// bits per second each way: the download, and for each search its bytes and its computing.
     #[must_use]
     pub fn seconds(&self, line: f64, queries: u64) -> f64 {
@@ -123,14 +123,14 @@ impl Plan {
 
     /// The row with what ids, attributes and payloads cost, against downloading them all too.
     fn with_records(&self, row: Row, speed: &Speed) -> Row {
-        let beside = |one| Cost {
-            once: self.beside.bytes(self.n, one),
+        let records = |one| Cost {
+            once: self.record_bytes.bytes(self.n, one),
             up: 0,
             down: 0,
         };
         // A sealed index's base is one segment.
-        let mut cost = row.cost.and(&beside(row.mode == ModeKind::Sealed));
-        let mut download = self.download.and(&beside(false));
+        let mut cost = row.cost.and(&records(row.mode == ModeKind::Sealed));
+        let mut download = self.download.and(&records(false));
         let (mut server, mut client) = (row.server, row.client);
         let fetched = match row.mode {
             ModeKind::Masked | ModeKind::Routed | ModeKind::Open => self.look.or(self.payloads),
@@ -374,11 +374,11 @@ mod tests {
     #[test]
     fn ids_and_attributes_are_downloaded_in_every_mode() {
         let plan = Plan::new(1_000_000, 128, queries(60)).unwrap();
-        let beside = RecordBytes {
+        let records = RecordBytes {
             id: 16,
             attributes: 20,
         };
-        let (with, without) = (plan.clone().with_beside(beside), plan);
+        let (with, without) = (plan.clone().with_record_bytes(records), plan);
         let (with, without) = (
             with.table(Terms::default()),
             without.table(Terms::default()),

@@ -69,7 +69,7 @@ impl Chosen {
         chosen.ok_or(Error::Recall(wish.recall))
     }
 
-    /// The recall, and what the clients of so many vectors would be served better by.
+    /// The recall, and the mode that would serve clients of an index of `n` vectors better.
     pub(super) fn result(&self, n: usize, dim: usize, queries: u64) -> Measurement {
         let masked = cheapest_scoring(n, dim, queries, columns::Rows::Masked, Checking::Sums);
         Measurement::new(
@@ -202,8 +202,8 @@ impl Clusters {
 }
 
 impl Grouping {
-    /// The grids of as many clusters in more and more groups, each with the packing that a plan would take for it, and the bytes that a
-    /// client transfers. A packing of longer blocks takes a few places more, which are nobody's.
+    /// The grids of the same number of clusters in more and more groups, each with the packing that a plan would take for it, and the bytes that a
+    /// client transfers. A packing of longer blocks takes a few places more, which no vector has.
     fn regrouped(&self, n: usize, dim: usize, queries: u64) -> impl Iterator<Item = (Grid, Cost)> {
         let all = self.grid.all_clusters();
         // Far fewer than predicted are not tried.
@@ -284,7 +284,7 @@ mod tests {
         (frame, rows)
     }
 
-    /// The groups, the recall, and how many numbers of groups were tried, of vectors around as many points as there are
+    /// The groups, the recall, and how many numbers of groups were tried, of vectors around one point for each of the
     /// clusters, of which one in `every` is in the cluster of another point.
     fn chosen(recall: f64, every: usize) -> (u32, f64, usize) {
         const EACH: usize = 24;

@@ -30,7 +30,7 @@ pub struct AccessReport {
     pub groups: Vec<(String, Vec<String>)>,
     /// Labels; records without one are those of the label without a name.
     pub labels: Vec<Label>,
-    /// Records under the key that readers share who have none of their own: nobody on the list was given it. They are
+    /// Records under the key that readers share who have none of their own: no one on the list was given it. They are
     /// those that were there before the index had readers of its own, until it is compacted.
     pub shared: u64,
 }
@@ -41,7 +41,7 @@ impl<D: Disk> Store<D> {
     /// version.
     ///
     /// Whatever somebody loses is written under new keys from then on; what was written before stays readable for them
-    /// until [`compact`](Self::compact) writes it anew. What they copied they keep.
+    /// until [`compact`](Self::compact) rewrites it. What they copied they keep.
     ///
     /// # Errors
     /// [`Error::Access`] with the reason, [`Error::Mode`] if scores are checked exactly, and for labels in another mode than masked and local, [`Error::File`] as for [`add`](Self::add). Then nothing is changed.
@@ -77,8 +77,8 @@ impl<D: Disk> Store<D> {
         }
         let writer = self.writer(&keys);
         let changes = Carried {
-            // Whoever lost a key could forge what stays under it.
-            anew: before.is_none_or(|before| before.iter().any(|key| !after.contains(key))),
+            // A reader who lost a key could forge what stays under it.
+            rewrite: before.is_none_or(|before| before.iter().any(|key| !after.contains(key))),
             ..Carried::default()
         };
         self.commit(rng, &writer, draft, changes)

@@ -38,7 +38,7 @@ use crate::random::{build_name, random};
 use crate::recall::Recall;
 use crate::spec::{Batch, Form, Spec};
 
-/// A new index whose segments are made apart. While it lives, nobody else makes an index in its folder; dropped before it is
+/// A new index whose segments are made apart. While it lives, its lock keeps others from making an index in its folder; dropped before it is
 /// [finished](Self::finish), it leaves parts that the next attempt removes.
 pub struct Assembly<D = Files> {
     folder: Folder<D>,
@@ -118,7 +118,7 @@ impl<D: Disk> Assembly<D> {
         folder.check_free()?;
         folder.create_root()?;
         let lock = folder.lock()?;
-        // Only now does nobody else make one. What an attempt before this one has left goes now: none of it is taken.
+        // From here on the lock keeps others from making one. What an attempt before this one has left goes now: none of it is taken.
         folder.check_free()?;
         folder.create()?;
         folder.collect(&[])?;

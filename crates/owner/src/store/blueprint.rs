@@ -25,10 +25,10 @@ use crate::step::Step;
 /// A blueprint, and the number of its form.
 const KIND: Kind = (b"blueprint", 2);
 
-/// The facts that all segments of an index share, fixed before the first of them is made: for whoever makes some.
+/// The facts that all segments of an index share, fixed before the first of them is made, for the processes that make them.
 ///
-/// They are public. Its bytes end with a tag under the owner's key, so that nobody between two of the owner's processes changes
-/// them.
+/// They are public. Its bytes end with a tag under the owner's key, so that no one between two of the owner's processes can
+/// change them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Blueprint {
     /// Random, so that a segment of another build is not taken for one of this.

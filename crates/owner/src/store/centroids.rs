@@ -24,7 +24,7 @@ const KIND: Kind = (b"centroids", 2);
 
 /// The facts by which any process of the owner assigns records to clusters, fixed before the index is made.
 ///
-/// Its bytes end with a tag under the owner's key, so that nobody between two of the owner's processes changes them.
+/// Its bytes end with a tag under the owner's key, so that no one between two of the owner's processes can change them.
 ///
 /// # Security
 /// They say where the vectors lie, as those of [`Nearest`] do, and are not encrypted: they are for the owner's machines alone, and never for

@@ -40,7 +40,7 @@ pub struct Clustering {
 }
 
 impl Clustering {
-    /// The vectors that centroids of an index of `n` vectors of `dim` coordinates are trained on: as many as [`Store::create`] takes. More
+    /// The vectors that centroids of an index of `n` vectors of `dim` coordinates are trained on: the number that [`Store::create`] takes. More
     /// do not make it better.
     ///
     /// # Errors

@@ -29,19 +29,19 @@ use crate::step::Step;
 const CLEARLY: f64 = 0.125;
 
 impl<D: Disk> Store<D> {
-    /// Writes the records anew in as few segments as they fit, without deleted and replaced ones, and
+    /// Writes the records again in as few segments as they fit, without deleted and replaced ones, and
     /// returns the new version; or the old one, if there is nothing to do.
     ///
     /// Open, masked and local mode keep what they store of a vector exactly (open mode but for the last bit of single precision), under new pads and keys.
     /// Where all records are written again and some of them, which are left out of training, lie clearly nearer to a centre and bases that are trained on the
     /// others now, they are stored relative to those, which rounds them once more. Then recall is measured again, for vectors as they may have been before they were rounded.
-    /// All that is under an older content key than its label's newest is written under that: from then on nobody who was
-    /// revoked can read it, and older keys are given to nobody. A label that a record has left for another one gets a new
-    /// key, so that whoever is granted it later has none of what the record was. Segments at the front that are full, under the newest key,
+    /// All that is under an older content key than its label's newest is written under that: from then on no
+    /// revoked reader can read it, and older keys are given to no one. A label that a record has left for another label gets a new
+    /// key, so that a reader who is granted it later has none of what the record was. Segments at the front that are full, under the newest key,
     /// and have lost nothing stay as they are, so clients keep
-    /// their hints. Sealed mode clusters all records anew from their 8-bit codes, which the owner keeps
+    /// their hints. Sealed mode clusters all records again from their 8-bit codes, which the owner keeps
     /// beside the buckets for this (a byte for each coordinate, and a record id): what 8 bits hold is
-    /// kept exactly too. Routed mode clusters anew from 12-bit codes, to which what was added since is rounded once. The exact
+    /// kept exactly too. Routed mode clusters again from 12-bit codes, to which what was added since is rounded once. The exact
     /// vectors of a second look stay as they are where the frame does.
     ///
     /// The files of the version before stay until the next change or opening.
@@ -64,7 +64,7 @@ impl<D: Disk> Store<D> {
         self.settle(made)
     }
 
-    /// Writes all segments but the first `kept` anew, and those of the labels `left` under new keys.
+    /// Rewrites all segments but the first `kept`, and those of the labels `left` under new keys.
     fn compacted<R: CryptoRng + ?Sized>(
         &mut self,
         rng: &mut R,
@@ -90,7 +90,7 @@ impl<D: Disk> Store<D> {
             Mode::Open(mode) | Mode::Masked(mode) => {
                 mode.segments.truncate(kept);
                 if kept == 0 {
-                    // All hints are made anew, so queries need not share their public polynomials with
+                    // All hints are made again, so queries need not share their public polynomials with
                     // those of earlier versions any longer.
                     mode.seed = random(rng);
                 }
@@ -119,12 +119,12 @@ impl<D: Disk> Store<D> {
                 draft.add(&mut build, rows, kept)?;
             }
         }
-        let mut carried = self.anew();
-        carried.anew |= !left.is_empty();
+        let mut carried = self.unchanged();
+        carried.rewrite |= !left.is_empty();
         self.commit(rng, &writer, draft, carried)
     }
 
-    /// Clusters all records anew, in sealed and routed mode.
+    /// Clusters all records again, in sealed and routed mode.
     fn rebuilt<R: CryptoRng + ?Sized>(
         &mut self,
         rng: &mut R,
@@ -162,7 +162,7 @@ impl<D: Disk> Store<D> {
         };
         let (mut draft, measured) = made;
         draft.access.clone_from(&self.access);
-        let version = self.commit(rng, writer, draft, self.anew())?;
+        let version = self.commit(rng, writer, draft, self.unchanged())?;
         self.measured = Some(measured);
         Ok(version)
     }
@@ -233,10 +233,10 @@ impl<D: Disk> Store<D> {
         Ok((longer.longest() > old.longest()).then_some(longer))
     }
 
-    /// No change of what records carry, which is written anew all the same if it is under older keys.
-    fn anew(&self) -> Carried {
+    /// No change of what records carry, which is rewritten all the same if it is under older keys.
+    fn unchanged(&self) -> Carried {
         Carried {
-            anew: self.carries_older(),
+            rewrite: self.carries_older(),
             ..Carried::default()
         }
     }
@@ -251,7 +251,7 @@ impl<D: Disk> Store<D> {
         let (folder, manifest, frame) = (&self.folder, &self.manifest, &self.frame);
         let (marks, residuals) = records::residuals(folder, manifest, &contents, frame, at)?;
         // Rows added to a routed index are stored at scales of another kind than its clusters.
-        let anew = at > 0 && matches!(self.manifest.mode, Mode::Routed(_));
+        let other_scale = at > 0 && matches!(self.manifest.mode, Mode::Routed(_));
         let attributes = records::attributes(&self.folder, &self.manifest, &contents, at)?;
         let rows: Vec<u32> = self.records.rows(at).collect();
         let live: Vec<usize> = rows.iter().map(|&row| row as usize).collect();
@@ -264,7 +264,7 @@ impl<D: Disk> Store<D> {
             }
         };
         let marks = live.iter().map(|&row| Mark {
-            scale: if anew { 0.0 } else { marks[row].scale },
+            scale: if other_scale { 0.0 } else { marks[row].scale },
             ..marks[row]
         });
         let ids = rows.iter().map(|&row| self.records.sets[at].id(row));
@@ -324,7 +324,7 @@ impl<D: Disk> Store<D> {
     }
 }
 
-/// The wish that an index was planned for, of as many records as there are now.
+/// The wish that an index was planned for, with the present number of records.
 fn wish(mode: &Mode, k: usize, n: usize) -> Wish {
     let (k, recall, queries, routing) = match mode {
         Mode::Sealed(Sealed {

@@ -40,7 +40,7 @@ pub struct Stored {
     pub payloads: Option<Vec<Vec<u8>>>,
     /// The attributes.
     pub attributes: Attributes,
-    /// The label of all of these records, if they have one and the key is the owner's: nobody else knows labels' names.
+    /// The label of all of these records, if they have one and the key is the owner's: only the owner knows labels' names.
     pub label: Option<String>,
     /// The vectors as far as they are kept: directions for the cosine, with the precision of the mode's codes.
     pub vectors: Vectors,

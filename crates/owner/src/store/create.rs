@@ -91,7 +91,7 @@ impl<D: Disk> Store<D> {
         folder.check_free()?;
         let fresh = folder.create_root()?;
         let lock = folder.lock()?;
-        // Only now does nobody else make one.
+        // From here on the lock keeps others from making one.
         folder.check_free()?;
         let unwound = Unwound(&folder, fresh);
         let batches = batches.into_iter();
@@ -135,7 +135,7 @@ impl<D: Disk> Drop for Unwound<'_, D> {
     }
 }
 
-/// The first vectors of a stream, as many as a frame is trained on: the batches that they are of are kept.
+/// The first vectors of a stream, on which a frame is trained: the batches that they are of are kept.
 fn sample(
     head: &mut Vec<Batch>,
     batches: &mut impl Iterator<Item = Result<Batch, Error>>,

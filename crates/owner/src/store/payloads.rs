@@ -1,4 +1,4 @@
-//! Payloads of a store's records and, for a second look, their exact vectors: written anew with every version that
+//! Payloads of a store's records and, for a second look, their exact vectors: rewritten with every version that
 //! changes them.
 
 use std::collections::BTreeMap;
@@ -31,8 +31,8 @@ pub(super) struct Carried {
     pub(super) payloads: Option<ById>,
     /// The codes of exact vectors, if searches have a second look.
     pub(super) exact: Option<ById>,
-    /// True if slots are to be written anew though nothing in them changes.
-    pub(super) anew: bool,
+    /// True if slots are to be rewritten though nothing in them changes.
+    pub(super) rewrite: bool,
 }
 
 impl Carried {
@@ -41,7 +41,7 @@ impl Carried {
         Self {
             payloads: None,
             exact: look.map(|_| ById::new()),
-            anew: false,
+            rewrite: false,
         }
     }
 
@@ -220,7 +220,7 @@ impl<D: Disk> Store<D> {
         }
         if all.is_some()
             && !reframed
-            && !changes.anew
+            && !changes.rewrite
             && draft.records.places() == self.records.places()
             && draft.records.ids().eq(self.ids())
             && all.has(&changes)

@@ -51,7 +51,7 @@ impl RowBuffer {
         order(&self.ids)
     }
 
-    /// Adds records: as many coordinates and rows of attributes as there are ids.
+    /// Adds records: coordinates and a row of attributes for each id.
     pub(super) fn push(
         &mut self,
         ids: impl IntoIterator<Item = Id>,

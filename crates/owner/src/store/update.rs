@@ -70,7 +70,7 @@ impl<D: Disk> Store<D> {
     /// Adds records, or replaces those whose ids are there; the new version.
     ///
     /// # Errors
-    /// [`Error::Ids`] if there are not as many ids as vectors, and those of [`add`](Self::add).
+    /// [`Error::Ids`] if the numbers of ids and vectors differ, and those of [`add`](Self::add).
     pub fn upsert<R: CryptoRng + ?Sized, I: Clone + Into<Id>>(
         &mut self,
         rng: &mut R,
@@ -104,7 +104,7 @@ impl<D: Disk> Store<D> {
     }
 
     /// [`add`](Self::add) under a label: only readers who were granted it, or a group that has it, can read these records. A
-    /// label that there is not yet is made; nobody may read it so far. Records without a label are for all readers of the
+    /// label that there is not yet is made; no reader may read it so far. Records without a label are for all readers of the
     /// index. A record that is replaced gets the label that it is added with now.
     ///
     /// # Errors
@@ -212,7 +212,7 @@ impl<D: Disk> Store<D> {
             replaced += draft.records.bury(before, &ids);
             draft.records.sets.push(ids);
         }
-        // Whoever replaces a record replaces all of it.
+        // A record is replaced as a whole.
         let fresh = &draft.records.sets[before..];
         let mut changes = std::mem::take(&mut stream.carried);
         if changes.payloads.is_some() || self.manifest.has_payloads() {

@@ -489,7 +489,7 @@ fn what_cannot_be_cut_is_refused_with_the_reason() {
     let bed = bed(&spec(ROUTED), 1.0);
     let first = Shard::new(1, 1024).unwrap();
     let refused = open_shard(bed.dir.path(), first).unwrap_err();
-    assert!(refused.to_string().contains("as many groups"), "{refused}");
+    assert!(refused.to_string().contains("for each shard"), "{refused}");
     // A shard is no server for clients: they are told so, and take no part for the whole.
     let shards = open(&bed, 2);
     let mut transport = InProcess::new(&shards[0]);

@@ -15,7 +15,7 @@ use super::read::Source;
 pub(super) struct Columns {
     pub(super) segments: Segments,
     encoding: Encoding,
-    held: Vec<Held>,
+    held: Vec<EncodedSegment>,
 }
 
 /// The constants that encoded rows depend on beside their content.
@@ -28,7 +28,7 @@ struct Encoding {
 
 /// One segment. Its memory is shared with the server of another version that has it too.
 #[derive(Clone, Debug)]
-struct Held {
+struct EncodedSegment {
     column: ColumnSegment,
     database: Arc<Database>,
     hint: Bytes,
@@ -90,7 +90,7 @@ impl Columns {
                         }
                         Ok(encoded)
                     })?;
-                    Held {
+                    EncodedSegment {
                         column: column.clone(),
                         database: Arc::new(database),
                         hint: Bytes::from(hint),

@@ -156,7 +156,7 @@ mod tests {
         assert!(replies[0].is_ok() && replies[2].is_ok());
     }
 
-    /// A query that the pass cannot answer, whoever sent it, costs the others nothing but time.
+    /// A query that the pass cannot answer, from any sender, costs the others nothing but time.
     #[test]
     fn who_asks_beside_a_query_that_fails_gets_an_answer() {
         let read = |body: &[u8]| {

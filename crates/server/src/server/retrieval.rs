@@ -42,7 +42,7 @@ impl Sessions {
     }
 }
 
-/// The server of items that clients fetch, always as many at a time.
+/// The server of items that clients fetch, always the same number at a time.
 #[derive(Debug)]
 pub(super) struct Retrieval {
     pub(super) way: Way,

@@ -49,7 +49,7 @@ impl Base {
         if groups.is_empty() {
             return Err(Error::Mode {
                 found: manifest.mode.kind().name(),
-                expected: "one with at least as many groups of clusters as there are shards",
+                expected: "one with at least one group of clusters for each shard",
             });
         }
         let part = manifest.part(PartKind::Table, Some(0))?;

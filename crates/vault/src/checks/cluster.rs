@@ -62,7 +62,7 @@ impl ClusterChecks {
     /// changes, and would learn it from refusals.
     ///
     /// # Panics
-    /// If there are not as many check rows as a cluster has.
+    /// If the number of check rows is not that of a cluster.
     #[must_use]
     pub fn off(&self, group: usize, products: &[i32], checks: &[i32]) -> u64 {
         let expected = count(products.len());
