@@ -31,7 +31,7 @@ impl Demand {
         &self.weights[cluster * self.clusters..][..self.clusters]
     }
 
-    /// The clusters of each of `count` groups of one size, group after group.
+    /// The clusters of each of `groups` groups of one size, group after group.
     ///
     /// # Panics
     /// If the groups cannot be of one size.

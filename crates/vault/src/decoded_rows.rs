@@ -193,7 +193,7 @@ mod tests {
         Seal::new(&[1; 32], Purpose::Bucket, [2; 16], 3)
     }
 
-    /// A frame about the origin, in which keys are inner products, of residuals of `dim` coordinates.
+    /// A frame about the origin, in which keys are inner products, of residuals of `width` coordinates.
     fn frame(width: usize) -> Frame {
         Frame::origin(Metric::InnerProduct, [9; 32], width - 1)
     }

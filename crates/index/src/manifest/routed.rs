@@ -124,7 +124,7 @@ impl Grid {
         lwe::Params::module_1536()
     }
 
-    /// The fewest places of a cluster, at least `places`, that are whole blocks of a packing with their check rows.
+    /// The fewest places of a cluster, no fewer than `least`, that are whole blocks of a packing with their check rows.
     #[must_use]
     pub fn slots_from(least: usize, packing: SecretPacking) -> Option<usize> {
         let block = packing.params().block_vectors();
