@@ -16,7 +16,7 @@ use crate::groups::Demand;
 use crate::measurement::Measurement;
 use crate::plan::{Cost, Grouping, Wish, best_cut, cheapest_scoring, divisors, routed_cost};
 use crate::probe::{GAIN, Sample, first_enough, reaches, target};
-use crate::rows::{Lifted, Rows};
+use crate::rows::Lifted;
 use crate::step::Step;
 
 /// Vectors whose orders of clusters say which clusters are wanted together.
@@ -232,6 +232,7 @@ impl Grouping {
 mod tests {
     use super::*;
     use crate::plan::Most;
+    use crate::rows::Rows;
     use crate::trained_centroids::{Assignment, TrainedCentroids};
     use sordino_index::IdKind;
     use sordino_index::code;
