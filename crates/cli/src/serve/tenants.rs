@@ -5,7 +5,7 @@ use crate::serve::current::Current;
 use crate::serve::policy::{Governed, Groups, Stamp, Written, are_old};
 use crate::{Error, serve::owner};
 use sordino_net::{IndexName, Indexes, Policy};
-use sordino_search::{Encodings, OpenOptions, OwnerPublicKey, Server};
+use sordino_search::{Encodings, OpenOptions, OwnerPublicKey};
 use std::{
     collections::{BTreeSet, HashMap},
     ffi::OsString,
