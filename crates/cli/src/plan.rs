@@ -136,7 +136,7 @@ pub fn run(args: &Args, output: Output) -> Result<(), Error> {
         .queries(args.queries)
         .second_look(args.look.candidates)
         .checking(args.checks.into());
-    let mut plan = Plan::new(n, dim, wish)?.with_beside(RecordBytes {
+    let mut plan = Plan::new(n, dim, wish)?.with_record_bytes(RecordBytes {
         id: args.id_bytes,
         attributes: args.attribute_bytes,
     });

@@ -69,8 +69,8 @@ impl Running {
     }
 }
 
-/// The first half of a digest for people to compare, eight groups of four: to find two contents of one takes 2^64
-/// tries of who makes both, another one for a given content 2^128.
+/// The first half of a digest for people to compare, eight groups of four: someone who makes both contents finds
+/// two of one digest in 2^64 tries, and one for a given content in 2^128.
 #[must_use]
 pub fn short(digest: &Digest) -> String {
     let pairs = digest[..16].chunks_exact(2);

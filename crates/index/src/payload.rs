@@ -1,15 +1,15 @@
 //! Payloads: what a record carries beside its vector, fetched after a search without telling which.
 //!
 //! All payloads of an index are filled up to one class and sealed, one record to a slot. Slots are in a
-//! secret order of the records that are there, and are written anew with every version that changes
-//! them. A client that has ranked its hits asks for exactly as many slots as the manifest's `k`, in
+//! secret order of the records that are there, and are rewritten with every version that changes
+//! them. A client that has ranked its hits asks for exactly the manifest's `k` slots, in
 //! one message, by private information retrieval; slots that it needs not are asked for as well.
 //! Retrieval needs a hint, which is downloaded once, or keys, which go up with every message: a client
 //! that comes once has nothing to download then. Where everything is no more to download than these and a
 //! session's queries, it is downloaded once, and nothing is asked.
 //!
 //! Slots hold the records' exact vectors too where searches have a [second look](crate::look): then a client asks for the
-//! slots of all candidates, as many as the manifest says, and ranks them.
+//! slots of all candidates, whose number the manifest names, and ranks them.
 
 use serde::{Deserialize, Serialize};
 use sordino_pir::hintless;
@@ -185,7 +185,7 @@ impl SlotForm {
 pub enum Fetch {
     /// All slots are downloaded once.
     Download,
-    /// Each slot of a search, by private information retrieval: as many as [`SlotForm::fetched`] says.
+    /// Each slot of a search, by private information retrieval; [`SlotForm::fetched`] has their number.
     Pir {
         /// Slots of a column of the PIR matrix.
         per_column: u32,
@@ -280,7 +280,7 @@ impl Payloads {
     /// The layout of retrieval without a hint, of all slots of a search of `k` results at once, if they are fetched so.
     ///
     /// # Errors
-    /// If no layout serves so many or so long slots.
+    /// If no layout serves slots of this number or length.
     pub fn hintless_params(&self, k: usize) -> Result<Option<hintless::Params>, Error> {
         let Fetch::Hintless { .. } = self.fetch else {
             return Ok(None);
@@ -293,7 +293,7 @@ impl Payloads {
     /// The PIR parameters, if slots are fetched with a hint.
     ///
     /// # Errors
-    /// If no parameter set serves so many or so long slots in this layout.
+    /// If no parameter set serves slots of this number or length in this layout.
     pub fn pir_params(&self) -> Result<Option<Params>, Error> {
         let Fetch::Pir { per_column, .. } = self.fetch else {
             return Ok(None);

@@ -33,17 +33,19 @@ pub(crate) struct Slots {
 }
 
 impl SegmentWriter<'_> {
-    /// Writes slots by content key, of an index with readers of its own or without, in the cheapest way to fetch those of
-    /// a search of `k` results in so many searches.
+    /// Writes slots by content key, in the way that is cheapest to fetch for a client that makes `searches` searches of `k`
+    /// results. `own` is true of an index with readers of its own.
     ///
     /// # Errors
     /// [`Error::Payload`] if a payload is longer than the class, or the PIR's own.
     pub(crate) fn payloads<R: CryptoRng + ?Sized>(
         &self,
         rng: &mut R,
-        (mut groups, own): (Vec<Slots>, bool),
+        mut groups: Vec<Slots>,
+        own: bool,
         form: SlotForm,
-        (k, searches): (usize, u64),
+        k: usize,
+        searches: u64,
     ) -> Result<WrittenPayloads, Error> {
         let most = form.class.map_or(0, Class::capacity);
         let mut all = groups.iter().flat_map(|group| &group.slots);
@@ -54,7 +56,7 @@ impl SegmentWriter<'_> {
             });
         }
         let slots: usize = groups.iter().map(|group| group.slots.len()).sum();
-        let (mut written, codes) = self.named(rng, (&groups, own), form);
+        let (mut written, codes) = self.named(rng, &groups, own, form);
         let shape = form.shape();
         // Slots may be a megabyte each: they are sealed where they stay, and contents are let go of before their copy in a
         // database is made.
@@ -62,12 +64,8 @@ impl SegmentWriter<'_> {
         let mut records = vec![0; slots * len];
         let (mut rest, mut first) = (&mut records[..], 0);
         for group in &mut groups {
-            assert_eq!(
-                group.places.len(),
-                group.slots.len(),
-                "a slot for each record"
-            );
             let n = u32_of(group.slots.len());
+            assert_eq!(group.places.len(), n as usize, "a slot for each record");
             let key = &group.key;
             let (order, seal) = (key.payload_order(&written, n), key.payload_seal(&written));
             let (own, after) = rest.split_at_mut(group.slots.len() * len);
@@ -91,9 +89,9 @@ impl SegmentWriter<'_> {
         written.places = Coded::of(&sealed_places);
 
         let mut hint = None;
-        match Way::cheapest((slots, form), k, searches)? {
+        match Way::cheapest(slots, form, k, searches)? {
             Way::Download => {}
-            // Drawn behind the records, which are sealed: nobody can fit them to it.
+            // Drawn after the records are sealed: no one can fit them to it.
             Way::Hintless(_) => {
                 let seed = Seed::random(rng).0;
                 written.fetch = Fetch::Hintless { seed };
@@ -123,7 +121,8 @@ impl SegmentWriter<'_> {
     fn named<R: CryptoRng + ?Sized>(
         &self,
         rng: &mut R,
-        (groups, own): (&[Slots], bool),
+        groups: &[Slots],
+        own: bool,
         form: SlotForm,
     ) -> (Payloads, Vec<Vec<u8>>) {
         let codes = groups.iter().map(|group| {

@@ -29,6 +29,13 @@ pub(crate) struct Rows {
     pub(crate) attributes: Attributes,
 }
 
+/// Records and the unit vectors that their rows are lifted to.
+#[derive(Clone, Copy)]
+pub(crate) struct Lifted<'a> {
+    pub(crate) rows: &'a Rows,
+    pub(crate) units: &'a Vectors,
+}
+
 /// A residual's place in the frame.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Mark {
@@ -40,6 +47,12 @@ pub(crate) struct Mark {
     pub(crate) constant: f32,
     /// The step to which its coordinates were rounded when it was stored; 0 of a vector that has just come.
     pub(crate) step: f32,
+}
+
+impl<'a> Lifted<'a> {
+    pub(crate) fn new(rows: &'a Rows, units: &'a Vectors) -> Self {
+        Self { rows, units }
+    }
 }
 
 impl Rows {

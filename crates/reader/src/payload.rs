@@ -1,4 +1,4 @@
-//! The slots of what a search found, with payloads and exact vectors: always as many, in one message.
+//! The slots of what a search found, with payloads and exact vectors: always the same number, in one message.
 
 use std::sync::Arc;
 
@@ -69,7 +69,7 @@ impl Client {
         self.form.class.is_some()
     }
 
-    /// The slots of `hits`, in their order. The server sees as many queries whatever was found, also
+    /// The slots of `hits`, in their order. The server sees the same number of queries whatever was found, also
     /// where nothing was because an earlier reply was wrong.
     ///
     /// # Errors
@@ -94,7 +94,8 @@ impl Client {
     pub(crate) fn look<R: CryptoRng + ?Sized>(
         &self,
         round: &mut Round<'_, R, impl Transport>,
-        (frame, asked): (&Frame, &FrameQuery),
+        frame: &Frame,
+        asked: &FrameQuery,
         candidates: &[Scored],
     ) -> Result<Verdict<Vec<(Scored, Slot)>>, Error> {
         let slots = self.fetch(round, candidates)?;
@@ -109,7 +110,7 @@ impl Client {
         }))
     }
 
-    /// The slots of the records in at most as many places as a search fetches, `None` where there is none. The server
+    /// The slots of the records in these places, no more than a search fetches; `None` where there is none. The server
     /// sees what a search sends.
     ///
     /// # Errors
@@ -156,7 +157,7 @@ impl Client {
     }
 }
 
-/// Places filled up to so many.
+/// Places filled up to `count`.
 fn padded(places: &[Option<u32>], count: usize) -> Vec<Option<u32>> {
     let rest = std::iter::repeat(None);
     places.iter().copied().chain(rest).take(count).collect()
@@ -193,7 +194,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn as_many_places_are_looked_up_whatever_was_found() {
+    fn the_number_of_lookups_does_not_depend_on_what_was_found() {
         for found in 0..=8 {
             let places: Vec<Option<u32>> = (0..found).map(Some).collect();
             let padded = padded(&places, 8);

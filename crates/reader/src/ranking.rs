@@ -47,7 +47,7 @@ impl Ranking<'_> {
         if let Some(most) = slots.candidates() {
             let hits = self.ordered(hits, most);
             let looked = time(&mut stages.payloads, || {
-                slots.look(round, (self.frame, self.asked), &hits)
+                slots.look(round, self.frame, self.asked, &hits)
             })?;
             return Ok(looked.map(|looked| {
                 let hits = looked.iter().map(|(hit, _)| *hit);

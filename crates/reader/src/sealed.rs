@@ -63,7 +63,8 @@ impl Fetcher {
     /// A fetcher of the base; [`update`](Self::update) adds the rest.
     pub(crate) fn new(
         mode: &Sealed,
-        (frame, key): (&Frame, &ContentKey),
+        frame: &Frame,
+        key: &ContentKey,
         sessions: &Arc<Sessions>,
         download: &mut Download,
     ) -> Result<Self, Error> {
@@ -159,8 +160,8 @@ impl Fetcher {
             let digest = digests.get(at);
             let right = digest.is_some_and(|digest| *digest == self.digests[bucket]);
             let open = right && {
-                let bucket = (u32_of(bucket), &fetched[at][..]);
-                let open = BucketCodec(*layout).open(&self.seal, bucket, &self.frame, &mut opened);
+                let (codec, sealed) = (BucketCodec(*layout), &fetched[at][..]);
+                let open = codec.open(&self.seal, u32_of(bucket), sealed, &self.frame, &mut opened);
                 open.is_ok()
             };
             if !open {
@@ -174,7 +175,7 @@ impl Fetcher {
     /// The best of the fetched buckets and of what was added since.
     fn rank(&self, opened: &DecodedRows, query: &FrameQuery, wanted: Wanted<'_>) -> Vec<Scored> {
         let (chosen, added) = wanted.split_base();
-        // A row that is none is of no record, whoever sealed it.
+        // A row that is none is of no record, even if the owner sealed it.
         let counts = |row: u32| {
             let passes = |rows: &[bool]| rows.get(row as usize) == Some(&true);
             (row < self.mode.base.n) & !self.dead.contains(row) & chosen.is_none_or(passes)

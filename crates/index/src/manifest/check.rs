@@ -231,7 +231,7 @@ impl Manifest {
         )?;
         require(
             sealed.layout.codec.serves(self.metric),
-            "buckets whose code does not serve the metric: build the index anew",
+            "buckets whose code does not serve the metric: build the index again",
         )?;
         require(
             (1..=n).contains(&sealed.layout.slots),

@@ -151,8 +151,8 @@ impl Manifest {
                     parts.extend(self.chunk_parts(at, segment, Holder::Everyone));
                 }
             }
-            Mode::Open(mode) => self.column_parts((0, mode), Rows::Open, &mut parts)?,
-            Mode::Masked(mode) => self.column_parts((0, mode), Rows::Masked, &mut parts)?,
+            Mode::Open(mode) => self.column_parts(0, mode, Rows::Open, &mut parts)?,
+            Mode::Masked(mode) => self.column_parts(0, mode, Rows::Masked, &mut parts)?,
             Mode::Routed(mode) => self.routed_parts(mode, &mut parts)?,
         }
         Ok(parts)
@@ -169,7 +169,7 @@ impl Manifest {
     }
 
     /// Refuses a version whose stored parts have more than `most` bytes together, in routed mode with the hint that a server computes
-    /// of them: it has ten times as many where clusters are small.
+    /// of them: it has ten times that where clusters are small.
     ///
     /// # Errors
     /// [`Error::Room`], and those of [`parts`](Self::parts).
@@ -240,13 +240,14 @@ impl Manifest {
         ];
         parts.extend(base.map(|part| part.of(0)));
         parts.extend(self.chunk_parts(0, &mode.base, Holder::Owner));
-        self.column_parts((1, &mode.tail), Rows::Masked, parts)
+        self.column_parts(1, &mode.tail, Rows::Masked, parts)
     }
 
     /// The parts of segments that are scored whole, the first of which is number `first`.
     fn column_parts(
         &self,
-        (first, mode): (usize, &Columns),
+        first: usize,
+        mode: &Columns,
         rows: Rows,
         parts: &mut Vec<Part>,
     ) -> Result<(), Error> {

@@ -369,7 +369,7 @@ mod tests {
                 match read {
                     Ok(_) => assert!(serves, "{metric:?} {codec:?}"),
                     Err(Error::Malformed { why, .. }) => {
-                        assert!(!serves && why.contains("build the index anew"), "{why}");
+                        assert!(!serves && why.contains("build the index again"), "{why}");
                     }
                     Err(other) => panic!("{metric:?} {codec:?}: {other}"),
                 }

@@ -86,7 +86,7 @@ impl Attempt {
         self.signed_before(keys, step, 0)
     }
 
-    /// The same, so many milliseconds ago.
+    /// The same, this number of milliseconds ago.
     fn signed_before(&self, keys: &OwnerKeys, step: Vec<u8>, ago: u64) -> ChangeRequest {
         let key = *blake3::hash(&keys.public().to_bytes()).as_bytes();
         let since = std::time::SystemTime::now()
@@ -347,7 +347,7 @@ fn parts_of_a_change_go_when_another_begins() {
             .count()
     };
     assert_eq!(parts(), before + 1);
-    // Another second version, of which nobody asks for what is missing
+    // Another second version, of which no one asks for what is missing
     for id in 5u32..8 {
         let again = attempt.folder.path().join(format!("other{id}"));
         Index::backup(&other, &again, &keys().public()).unwrap();
@@ -377,7 +377,7 @@ fn a_push_over_several_versions_goes_on_where_it_stopped() {
     assert_eq!(offer()[0].len, 0);
     let half = &bytes[..bytes.len() / 2];
     attempt.step(put(&part, 0, half)).unwrap();
-    // The line breaks, and the push begins anew with the manifests, oldest first.
+    // The line breaks, and the push begins again with the manifests, oldest first.
     let missing = offer();
     assert_eq!(
         (&missing[0].part, missing[0].len),

@@ -247,7 +247,7 @@ fn a_request_that_never_ends_holds_nobody_up_and_has_its_time() {
         let reply = send.send_request(request).await;
         reply.map(|reply| reply.headers().get("grpc-status").cloned())
     });
-    // It has no place in flight, so the only one is for whoever has a whole request.
+    // It has no place in flight, so the only one is for a client with a whole request.
     until_metric(&running, "receiving 1");
     let manifest = message(GET_MANIFEST, b"");
     for _ in 0..3 {

@@ -156,14 +156,14 @@ impl Raw {
             let reply = calls.call(request(message, tag)).await.unwrap();
             (calls, reply)
         });
-        Held(Some(reply))
+        UnreadReply(Some(reply))
     }
 }
 
-/// A reply that nobody takes.
-struct Held<T>(Option<T>);
+/// A reply that no one takes.
+struct UnreadReply<T>(Option<T>);
 
-impl<T> Drop for Held<T> {
+impl<T> Drop for UnreadReply<T> {
     fn drop(&mut self) {
         self.0 = None;
     }
@@ -289,13 +289,13 @@ fn a_connection_logs_in_once_and_again_at_the_next_run() {
     let open = open_door(server(4, &set), Limits::default());
     let request = message(GET_MANIFEST, b"");
     let mut connection = Connection::open(endpoint(&running).key(client_key())).unwrap();
-    let mut nobody = Connection::open(endpoint(&open)).unwrap();
+    let mut stranger = Connection::open(endpoint(&open)).unwrap();
     let sent = |connection: &mut Connection| {
         let before = connection.traffic().up;
         connection.exchange(&request, 1 << 20).unwrap();
         connection.traffic().up - before
     };
-    let (first, bare) = (sent(&mut connection), sent(&mut nobody));
+    let (first, bare) = (sent(&mut connection), sent(&mut stranger));
     let next = sent(&mut connection);
     assert_eq!(next, bare + 54);
     assert!((4000..5000).contains(&(first - next)), "{first} and {next}");

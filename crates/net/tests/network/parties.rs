@@ -48,7 +48,7 @@ pub(crate) fn server(form: usize, set: &Set) -> Server {
     Server::new(index(form, set)).expect("a server")
 }
 
-/// An address on which nobody else listens.
+/// An address on which nothing else listens.
 pub(crate) fn loopback() -> SocketAddr {
     SocketAddr::from(([127, 0, 0, 1], 0))
 }
@@ -68,7 +68,7 @@ pub(crate) fn certificate() -> Certificate {
     }
 }
 
-/// A server without TLS for whoever comes.
+/// A server without TLS for all clients.
 pub(crate) fn open_door(server: Server, limits: Limits) -> Running {
     let service = Service::new(server, &Access::Anyone, limits).expect("a service");
     service.listen(&Listen::on(loopback())).expect("a port")
@@ -91,7 +91,7 @@ pub(crate) fn locked_door(server: Server, certificate: &Certificate) -> Running 
     service.listen(&listen).expect("a port")
 }
 
-/// Waits until it is so. A minute is no measure of speed: whoever waits that long waits for ever.
+/// Waits until it is so. A minute is no measure of speed: a test that waits that long waits for ever.
 #[track_caller]
 pub(crate) fn until(mut so: impl FnMut() -> bool) {
     let start = Instant::now();

@@ -11,7 +11,9 @@ use sordino_net::{
     Access, Connection, Endpoint, Error, Limits, Listen, Refusal, Running, Service, Shards,
 };
 use sordino_search::manifest::Packing;
-use sordino_search::{Client, Form, Server, Shard, Spec, Store, Transport, Vectors, synthetic};
+use sordino_search::{
+    Client, Form, OpenOptions, Server, Shard, Spec, Store, Transport, Vectors, synthetic,
+};
 use sordino_testkit::{SCORE, keys, rng};
 use tonic::Status;
 
@@ -64,14 +66,22 @@ impl Bed {
         open(self.dir.path(), number, of)
     }
 
+    /// The newest version, after this server.
+    fn after(&self, server: &Server) -> Server {
+        let owner = keys().public();
+        let options = OpenOptions::new(&owner).after(server);
+        options.open_dir(self.dir.path()).unwrap()
+    }
+
     fn one(&self) -> Server {
         Server::open_dir(self.dir.path(), &keys().public()).unwrap()
     }
 }
 
 fn open(dir: &Path, number: u16, of: u16) -> Server {
-    let shard = Shard::new(number, of).unwrap();
-    Server::open_shard(dir, &keys().public(), shard).unwrap()
+    let (owner, shard) = (keys().public(), Shard::new(number, of).unwrap());
+    let options = OpenOptions::new(&owner).shard(Some(shard));
+    options.open_dir(dir).unwrap()
 }
 
 /// Quick to give a shard up, and patient enough for a busy machine.
@@ -509,10 +519,7 @@ fn versions_change_under_load_without_a_gap() {
             bed.add(2000 + 40 * change);
             for shard in &running {
                 let service = shard.service();
-                let next = service
-                    .server()
-                    .follow_dir(bed.dir.path(), &keys().public());
-                service.replace(next.unwrap());
+                service.replace(bed.after(&service.server()));
                 if shard.address() != running[2].address() {
                     // Not all have it, so it is not served yet; and searches go on.
                     let early = front.service().follow_shards().unwrap_err();
@@ -580,8 +587,7 @@ fn where_a_server_of_a_shard_fails_another_is_asked() {
     // A version is served when each shard has a server of it; one that stands still is asked last.
     let turn = |running: &Running, bed: &Bed| {
         let server = running.service().server();
-        let next = server.follow_dir(bed.dir.path(), &keys().public());
-        running.service().replace(next.unwrap());
+        running.service().replace(bed.after(&server));
     };
     for number in [2000, 3000, 4000] {
         bed.add(number);
@@ -634,7 +640,7 @@ fn what_is_put_into_the_shards_folders_is_served() {
     assert_eq!(found.unwrap().hits.len(), K);
 }
 
-/// One server of a shard stops answering: with hedging nobody waits for it to be given up, and soon it is asked last.
+/// One server of a shard stops answering: with hedging no request waits for it to be given up, and soon it is asked last.
 #[test]
 fn where_a_server_of_a_shard_is_late_another_answers() {
     let bed = bed(Form::Masked(Packing::T4));

@@ -35,7 +35,7 @@ struct Strangers {
 }
 
 impl Strangers {
-    /// Starts so many tasks of this work, which goes on until told to stop.
+    /// Starts this number of tasks of this work, which goes on until told to stop.
     fn start<F: Future<Output = ()> + Send + 'static>(
         count: usize,
         work: impl Fn(Arc<AtomicBool>, Arc<AtomicUsize>) -> F,
@@ -218,7 +218,7 @@ fn unsigned_requests_have_a_budget_of_their_own() {
     );
 }
 
-/// Whoever has seen a known key's digest can put it on a login; the signature is then wrong, and
+/// A stranger who has seen a known key's digest can put it on a login; the signature is then wrong, and
 /// that uses up nothing of the key's, nor of the verifier's queue.
 #[test]
 fn signatures_of_strangers_use_up_nothing_of_a_key() {
@@ -255,7 +255,7 @@ fn signatures_of_strangers_use_up_nothing_of_a_key() {
     search(&running, &set, 2);
 }
 
-/// All places of all addresses taken by connections that never prove a key: whoever proves one gets
+/// All places of all addresses taken by connections that never prove a key: a client that proves one gets
 /// in, and stays.
 #[test]
 fn idle_connections_make_room_for_known_keys() {

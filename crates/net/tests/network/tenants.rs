@@ -253,7 +253,7 @@ fn a_policy_is_asked_about_each_holder_of_a_token() {
         let endpoint = at(&running, "b").key(key).token(token.as_bytes());
         ask(endpoint, GET_MANIFEST)
     };
-    // With nobody forbidden, then the first holder, then the one who asks
+    // With no one forbidden, then the first holder, then the one who asks
     for (who, allowed) in [(2, [true, true]), (0, [false, false]), (1, [true, false])] {
         forbidden.store(who, Ordering::Relaxed);
         for (at_, token) in [&token, &handed].into_iter().enumerate() {

@@ -16,7 +16,7 @@ use object_store::{
 };
 use sordino_index::{Disk, Error};
 use sordino_objects::RetryPolicy;
-use sordino_search::{Assembly, Server, Shard, Store};
+use sordino_search::{Assembly, OpenOptions, Shard, Store};
 use sordino_testkit::{keys, rng};
 
 use crate::fixture::{
@@ -31,7 +31,7 @@ enum Ways {
     Good,
     /// Every body lacks its last byte.
     Short,
-    /// So many answers come in part, then they are whole.
+    /// This number of answers come in part, then they are whole.
     ShortAtFirst(usize),
     /// Bodies go on without an end.
     Endless,
@@ -260,7 +260,9 @@ fn what_a_bad_store_answers_is_an_error_and_never_an_index() {
         let name = part.filename().unwrap();
         let read = disk.read(&disk.root().join("parts").join(name), 1 << 30);
         assert!(read.is_err(), "{ways:?}");
-        let shard = Server::open_folder(&disk.folder(), &keys().public(), Shard::new(1, 2), None);
+        let public = keys().public();
+        let options = OpenOptions::new(&public).shard(Shard::new(1, 2));
+        let shard = options.open(&disk.folder());
         assert!(shard.is_err(), "{ways:?}");
         assert!(begun.elapsed() < Duration::from_secs(60), "{ways:?}");
     }
@@ -335,7 +337,7 @@ fn unnamed(disk: &sordino_objects::Objects, key: &Key) -> bool {
     })
 }
 
-/// A store that shows an older version is believed by whoever does not remember a newer one; all of what it shows is of that.
+/// A store that shows an older version is believed by an owner who does not remember a newer one; all of what it shows is of that.
 #[test]
 fn a_store_that_goes_back_shows_one_whole_version() {
     let memory = Arc::new(InMemory::new());
@@ -351,13 +353,13 @@ fn a_store_that_goes_back_shows_one_whole_version() {
     );
     let mut store = create.unwrap();
     let old = get_raw(&memory, &"a/base.index/CURRENT".into());
-    let server = Server::open_folder(&disk.folder(), &keys().public(), None, None).unwrap();
+    let public = keys().public();
+    let server = OpenOptions::new(&public).open(&disk.folder()).unwrap();
     store
         .add(&mut rng(2), [Ok(batch(300, 20))], &mut |_| ())
         .unwrap();
-    let newer = server
-        .follow_folder(&disk.folder(), &keys().public())
-        .unwrap();
+    let options = OpenOptions::new(&public).after(&server);
+    let newer = options.open(&disk.folder()).unwrap();
     assert_eq!(newer.manifest().version, 2);
     put_raw(&memory, "CURRENT", &old);
     assert_eq!(served(&disk, &keys()), vec![1, 300]);

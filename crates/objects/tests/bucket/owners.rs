@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::fixture::{self, address, batch, objects, put_raw, served, spec};
 use object_store::memory::InMemory;
 use sordino_index::Error;
-use sordino_search::{Assembly, Blueprint, Files, Folder, Index, Server, Shard, Store};
+use sordino_search::{Assembly, Blueprint, Files, Folder, Index, OpenOptions, Shard, Store};
 
 #[test]
 fn a_bucket_is_a_folder_to_owners_servers_and_shards() {
@@ -49,8 +49,10 @@ fn a_bucket_is_a_folder_to_owners_servers_and_shards() {
     let copied = disk.folder().copy_to(&folder, &keys.public()).unwrap();
     assert_eq!((copied.version, copied.versions), (3, 3));
     for shard in Shard::all(3) {
-        let there = Server::open_folder(&disk.folder(), &keys.public(), Some(shard), None).unwrap();
-        let here = Server::open_folder(&folder, &keys.public(), Some(shard), None).unwrap();
+        let public = keys.public();
+        let options = OpenOptions::new(&public).shard(Some(shard));
+        let there = options.open(&disk.folder()).unwrap();
+        let here = options.open(&folder).unwrap();
         assert_eq!(there.manifest().digest(), here.manifest().digest());
     }
     // And back into another bucket, twice: the second time nothing is written.

@@ -17,7 +17,7 @@ use super::{Cost, Speed, Wish, check};
 /// The most memory of a server for slots that are fetched without a hint and for an answer from them, in bytes.
 const MOST_MEMORY: usize = 16 << 30;
 
-/// The layout without a hint for requests of `k` of so many records, if there is one that a server has memory for.
+/// The layout without a hint for requests of `k` of these records, if there is one that a server has memory for.
 fn without_hint(records: usize, len: usize, k: usize) -> Option<hintless::Params> {
     let params = hintless::Params::new(records, len, k).ok()?;
     (memory_of(&params) <= MOST_MEMORY).then_some(params)
@@ -44,10 +44,11 @@ const FEW: u64 = 64;
 
 impl Way {
     /// The one with the fewest bytes for a client that fetches what `searches` searches of one version need, each with
-    /// `k` results, of so many slots. For a second look a client is taken to come once: whoever downloads all exact
-    /// vectors needs no server to score them.
+    /// `k` results, of this number of slots. For a second look a client is taken to come once: a client that downloads all
+    /// exact vectors needs no server to score them.
     pub(crate) fn cheapest(
-        (slots, form): (usize, SlotForm),
+        slots: usize,
+        form: SlotForm,
         k: usize,
         searches: u64,
     ) -> Result<Self, Error> {
@@ -71,7 +72,7 @@ impl Way {
         Ok(cheapest.map_or(Self::Download, |(_, way)| way))
     }
 
-    /// The one with the fewest bytes for a client that fetches `probes` of so many buckets at a time in `searches`
+    /// The one with the fewest bytes for a client that fetches `probes` of the buckets at a time in `searches`
     /// searches of one version; `None` if SimplePIR has no layout for them, which serves any number of probes.
     pub(crate) fn of_buckets(
         buckets: usize,
@@ -163,10 +164,10 @@ pub struct Retrieval {
 }
 
 impl Retrieval {
-    /// Plans slots for `n` records, of which a search has `k` results, and a client makes so many searches.
+    /// Plans slots for `n` records, of which a search has `k` results, and a client makes `searches` searches.
     pub(super) fn new(n: usize, k: usize, form: SlotForm, searches: u64) -> Result<Self, Error> {
         check(n, 1, k)?;
-        let way = Way::cheapest((n, form), k, searches)?;
+        let way = Way::cheapest(n, form, k, searches)?;
         let fetched = form.fetched(k);
         let mut list = Vec::new();
         Numbers::range(u32_of(n)).write(&mut list);
@@ -216,7 +217,7 @@ impl Retrieval {
     }
 }
 
-/// A second look at so many candidates for `k` results, of vectors of `width` stored coordinates.
+/// A second look at these candidates for `k` results, of vectors of `width` stored coordinates.
 pub(crate) fn second_look(candidates: u32, k: usize, width: usize) -> Result<SecondLook, Error> {
     if candidates > SecondLook::MOST || (candidates as usize) < k {
         return Err(Error::Candidates(candidates));

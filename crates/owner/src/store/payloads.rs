@@ -1,4 +1,4 @@
-//! Payloads of a store's records and, for a second look, their exact vectors: written anew with every version that
+//! Payloads of a store's records and, for a second look, their exact vectors: rewritten with every version that
 //! changes them.
 
 use std::collections::BTreeMap;
@@ -16,9 +16,9 @@ use sordino_vault::opener::Opener;
 
 use super::Store;
 use super::draft::Draft;
+use crate::build_context::Build;
 use crate::payload::Slots;
 use crate::rows::Rows;
-use crate::segment::SegmentWriter;
 use crate::spec::Spec;
 
 /// Bytes of each record.
@@ -31,8 +31,8 @@ pub(super) struct Carried {
     pub(super) payloads: Option<ById>,
     /// The codes of exact vectors, if searches have a second look.
     pub(super) exact: Option<ById>,
-    /// True if slots are to be written anew though nothing in them changes.
-    pub(super) anew: bool,
+    /// True if slots are to be rewritten though nothing in them changes.
+    pub(super) rewrite: bool,
 }
 
 impl Carried {
@@ -41,7 +41,7 @@ impl Carried {
         Self {
             payloads: None,
             exact: look.map(|_| ById::new()),
-            anew: false,
+            rewrite: false,
         }
     }
 
@@ -121,16 +121,15 @@ pub(super) fn read<D: Disk>(
 }
 
 impl Draft {
-    /// Writes what the records that are there carry, an empty payload for every one that has none, for clients that make
-    /// so many searches.
+    /// Writes what the records that are there carry, an empty payload for every one that has none. `searches` is the expected
+    /// number of searches of a client.
     pub(super) fn write_payloads<D: Disk, R: CryptoRng + ?Sized>(
         &mut self,
-        rng: &mut R,
-        folder: &Folder<D>,
-        writer: &SegmentWriter<'_>,
+        build: &mut Build<'_, D, R>,
         mut carried: Carried,
         searches: u64,
     ) -> Result<(), Error> {
+        let (folder, writer) = (build.folder, build.writer);
         if !carried.is_some() {
             return Ok(());
         }
@@ -157,8 +156,8 @@ impl Draft {
         let class = class.transpose()?;
         let look = self.look;
         let form = SlotForm { class, look };
-        let groups = (groups, self.access.is_some());
-        let written = writer.payloads(rng, groups, form, (self.k, searches))?;
+        let own = self.access.is_some();
+        let written = writer.payloads(build.rng, groups, own, form, self.k, searches)?;
         folder.put(&written.records)?;
         folder.put(&written.places)?;
         if let Some(hint) = &written.hint {
@@ -209,8 +208,7 @@ impl<D: Disk> Store<D> {
     /// Brings what the draft's records carry up to these and to what a change brings.
     pub(super) fn change_payloads<R: CryptoRng + ?Sized>(
         &self,
-        rng: &mut R,
-        writer: &SegmentWriter<'_>,
+        build: &mut Build<'_, D, R>,
         draft: &mut Draft,
         changes: Carried,
     ) -> Result<(), Error> {
@@ -222,7 +220,7 @@ impl<D: Disk> Store<D> {
         }
         if all.is_some()
             && !reframed
-            && !changes.anew
+            && !changes.rewrite
             && draft.records.places() == self.records.places()
             && draft.records.ids().eq(self.ids())
             && all.has(&changes)
@@ -237,6 +235,6 @@ impl<D: Disk> Store<D> {
             Some(Fetch::Hintless { .. }) if draft.look.is_none() => 1,
             _ => Spec::default().searches,
         };
-        draft.write_payloads(rng, &self.folder, writer, all, searches)
+        draft.write_payloads(build, all, searches)
     }
 }

@@ -20,7 +20,7 @@ impl Client {
     /// the index has no payloads.
     ///
     /// # Security
-    /// The server sees a message like a search's last for every `k` of them, or as many as a second look has candidates, begun or whole, so it learns
+    /// The server sees a message like a search's last for every `k` of them, or for the number of a second look's candidates, begun or whole, so it learns
     /// that payloads were fetched and about how many, not which. Where clients have downloaded all
     /// payloads it sees nothing.
     ///

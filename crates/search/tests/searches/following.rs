@@ -4,7 +4,9 @@ use std::fs;
 use std::path::Path;
 
 use sordino_search::manifest::{Packing, Part, PartKind};
-use sordino_search::{Batch, Client, Form, Id, InProcess, Server, Spec, Store, synthetic};
+use sordino_search::{
+    Batch, Client, Form, Id, InProcess, OpenOptions, Server, Spec, Store, synthetic,
+};
 use sordino_testkit::{create, forms, keys, rng, strange_keys};
 use tempfile::TempDir;
 
@@ -60,11 +62,17 @@ fn a_server_that_follows_answers_as_one_that_is_started_anew() {
                 _ => store.compact(rng, &mut |_| ()),
             }
             .expect("a change");
-            server = server.follow_dir(dir.path(), &owner).expect("the change");
+            server = OpenOptions::new(&owner)
+                .after(&server)
+                .open_dir(dir.path())
+                .expect("the change");
             assert_alike(&server, dir.path());
         }
         // Nothing has changed.
-        server = server.follow_dir(dir.path(), &owner).expect("the same");
+        server = OpenOptions::new(&owner)
+            .after(&server)
+            .open_dir(dir.path())
+            .expect("the same");
         assert_alike(&server, dir.path());
     }
 }
@@ -91,7 +99,10 @@ fn a_part_that_did_not_change_is_not_read_again() {
                 fs::write(file(dir.path(), part), b"something else").expect("room");
             }
         }
-        let followed = server.follow_dir(dir.path(), &owner).expect("the change");
+        let followed = OpenOptions::new(&owner)
+            .after(&server)
+            .open_dir(dir.path())
+            .expect("the change");
         assert_eq!(followed.manifest().version, 2);
         let error = Server::open_dir(dir.path(), &owner).expect_err("damaged parts");
         assert!(!error.to_string().is_empty());
@@ -107,13 +118,22 @@ fn an_index_that_was_built_anew_shares_nothing() {
     let (second, _other) = build(Form::Open(Packing::T4));
     let owner = keys().public();
     let server = Server::open_dir(first.path(), &owner).expect("a server");
-    let other = server.follow_dir(second.path(), &owner).expect("another");
+    let other = OpenOptions::new(&owner)
+        .after(&server)
+        .open_dir(second.path())
+        .expect("another");
     assert_alike(&other, second.path());
     let stranger = strange_keys().public();
-    assert!(server.follow_dir(first.path(), &stranger).is_err());
     assert!(
-        server
-            .follow_dir(first.path().join("none"), &owner)
+        OpenOptions::new(&stranger)
+            .after(&server)
+            .open_dir(first.path())
+            .is_err()
+    );
+    assert!(
+        OpenOptions::new(&owner)
+            .after(&server)
+            .open_dir(first.path().join("none"))
             .is_err()
     );
 }
@@ -137,7 +157,10 @@ fn a_server_that_follows_shows_how_it_came_there() {
             // Two versions at once.
             store.delete(rng, &[100u32]).expect("a change");
         }
-        server = server.follow_dir(dir.path(), &owner).expect("the change");
+        server = OpenOptions::new(&owner)
+            .after(&server)
+            .open_dir(dir.path())
+            .expect("the change");
         assert!(server.manifest().version > before);
         pins.push(pin(&server));
         for known in &pins {

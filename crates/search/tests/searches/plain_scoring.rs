@@ -67,7 +67,8 @@ fn a_private_search_ranks_as_plain_scoring_of_its_buckets_does() {
             BucketCodec(mode.layout)
                 .open(
                     &seal(Purpose::Bucket),
-                    (u32_of(bucket), sealed),
+                    u32_of(bucket),
+                    sealed,
                     &frame,
                     &mut opened,
                 )

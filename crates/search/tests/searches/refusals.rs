@@ -127,10 +127,7 @@ fn searched(
             Ok(Scripted { server, script })
         }
     };
-    let options = SessionOptions {
-        retry,
-        ..SessionOptions::default()
-    };
+    let options = SessionOptions::default().retry(retry);
     let session = Session::open(dial, &keys.reader(), options).expect("a session");
     *script.lock().expect("no thread panics") = Script {
         sent: Vec::new(),

@@ -49,7 +49,7 @@ impl Cut {
             cut.push(blocks, 1, of);
             missing = blocks * block - stored;
         }
-        // Positions that are nobody's are there but for those after the last segment.
+        // Positions without a row are there but for those after the last segment.
         if let Some(last) = cut.counts.last_mut() {
             *last -= missing;
         }
@@ -74,7 +74,7 @@ impl Cut {
         }
     }
 
-    /// Cuts `count` things in a row, of so many blocks each.
+    /// Cuts `count` things in a row, of `blocks` blocks each.
     fn push(&mut self, count: usize, blocks: usize, of: u16) {
         for (at, shard) in Shard::all(of).enumerate() {
             let own = shard.range(count).len() * blocks;

@@ -216,7 +216,7 @@ impl Server {
     /// a server with all of the data.
     ///
     /// # Errors
-    /// Those of [`check_part`](Self::check_part), and if there are not as many replies.
+    /// Those of [`check_part`](Self::check_part), and if the number of replies is another.
     pub fn join(&self, asked: PendingRequest, replies: &[Vec<u8>]) -> Result<Vec<u8>, Error> {
         let shards: Vec<Shard> = asked.shards().collect();
         if replies.len() != shards.len() {

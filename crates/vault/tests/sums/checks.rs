@@ -129,7 +129,7 @@ fn cluster_off(grid: &Grid, width: usize, queries: usize) -> Vec<u64> {
         .map(|(code, pad)| (code + pad) << 14 >> 14)
         .collect();
 
-    // The others of the group are nobody's.
+    // The others of the group have no row.
     let (params, outer) = (Grid::params(), grid.packing.params());
     let shape = lwe::Shape::new(1, stored, clusters * width).expect("a shape");
     let seed = lwe::Seed([5; 32]);

@@ -5,7 +5,7 @@ use rand::rngs::StdRng;
 use sordino_ckks::column::{Client, Database, Params};
 use sordino_index::checks::held::{COUNT, GROUP, len, tolerance};
 use sordino_index::manifest::Packing;
-use sordino_vault::checks::held::{Held, Signs};
+use sordino_vault::checks::held::{ReaderSums, Signs};
 use zeroize::Zeroizing;
 
 const SEED: [u8; 32] = [5; 32];
@@ -25,7 +25,7 @@ fn signs() -> Signs {
 struct Bed {
     database: Database,
     client: Client,
-    held: Held,
+    held: ReaderSums,
     params: Params,
     rng: StdRng,
 }
@@ -39,7 +39,7 @@ impl Bed {
         let sums = signs().sums(&codes, width);
         assert_eq!(sums.len(), len(n, width));
         Self {
-            held: Held::from_bytes(signs(), (n, width), &sums).expect("sums"),
+            held: ReaderSums::from_bytes(signs(), n, width, &sums).expect("sums"),
             database,
             client,
             params,
@@ -74,7 +74,7 @@ fn honest_sums_are_as_far_off_as_derived() {
                 false => (0..GROUP).flat_map(|_| unit(rng, width)).collect(),
             };
             let bed = &mut Bed::new(params, width, &rows);
-            let most = tolerance(&params, width, (GROUP, 1)).expect("a real set");
+            let most = tolerance(&params, width, GROUP, 1).expect("a real set");
             let off: Vec<u64> = (0..20)
                 .map(|_| {
                     let query = unit(&mut bed.rng, width);
@@ -107,7 +107,7 @@ fn honest_scores_of_few_rows_are_not_refused() {
         let rng = &mut StdRng::seed_from_u64(4);
         let rows: Vec<f32> = (0..n).flat_map(|_| unit(rng, width)).collect();
         let bed = &mut Bed::new(params, width, &rows);
-        let most = tolerance(&params, width, (n, 1)).expect("a real set");
+        let most = tolerance(&params, width, n, 1).expect("a real set");
         for trial in 0..trials {
             let query = unit(&mut bed.rng, width);
             let off = bed.off(&query, |_| ())[0];
@@ -124,7 +124,7 @@ fn a_change_is_seen_from_a_quarter_of_the_root_on_and_less_is_noise() {
     let n = GROUP + 100;
     let rows: Vec<f32> = (0..n).flat_map(|_| unit(rng, width)).collect();
     let bed = &mut Bed::new(params, width, &rows);
-    let most = [GROUP, 100].map(|rows| tolerance(&params, width, (rows, 2)).expect("a real set"));
+    let most = [GROUP, 100].map(|rows| tolerance(&params, width, rows, 2).expect("a real set"));
     #[expect(clippy::cast_possible_truncation, reason = "some thousand steps")]
     let seen = most.map(|most| (most as f64).sqrt().ceil() as i32 / 4 + 1);
     // A hundred rows have a tenth of the noise of ten thousand.
@@ -192,14 +192,14 @@ fn sums_are_those_of_their_definition() {
 #[test]
 fn sums_of_another_length_are_refused() {
     let sums = signs().sums(&[5; 40], 4);
-    assert!(Held::from_bytes(signs(), (10, 4), &sums).is_ok());
-    assert!(Held::from_bytes(signs(), (GROUP, 4), &sums).is_ok());
+    assert!(ReaderSums::from_bytes(signs(), 10, 4, &sums).is_ok());
+    assert!(ReaderSums::from_bytes(signs(), GROUP, 4, &sums).is_ok());
     for (n, width, bytes) in [
         (GROUP + 1, 4, &sums[..]),
         (10, 5, &sums),
         (10, 4, &sums[1..]),
         (10, 4, &[]),
     ] {
-        assert!(Held::from_bytes(signs(), (n, width), bytes).is_err());
+        assert!(ReaderSums::from_bytes(signs(), n, width, bytes).is_err());
     }
 }

@@ -187,11 +187,7 @@ fn a_fork_that_the_offered_version_proves_is_no_gap() {
         for offered in seen + 1..=ALL {
             let mut server = Withholds(InProcess::new(second.server(offered)), 0);
             let refused = Client::connect(&mut server, &reader, Some(&pin)).map(drop);
-            let options = ConnectOptions {
-                pin: Some(&pin),
-                over_gap: true,
-                cache: None,
-            };
+            let options = ConnectOptions::default().pin(Some(&pin)).over_gap(true);
             let over = Client::connect_with(&mut server, &reader, options).map(drop);
             if offered == seen + 1 {
                 for refused in [refused, over] {

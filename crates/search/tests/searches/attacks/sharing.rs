@@ -31,10 +31,7 @@ fn process(server: &Server, cache: &Cache, state: u64, row: usize) -> [Vec<Vec<u
     let client = Client::connect_with(
         &mut transport,
         &reader,
-        ConnectOptions {
-            cache: Some(cache),
-            ..ConnectOptions::default()
-        },
+        ConnectOptions::default().cache(Some(cache)),
     )
     .unwrap();
     let vectors = vectors(N);

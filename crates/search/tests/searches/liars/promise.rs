@@ -42,7 +42,7 @@ impl Promise {
 
     /// In steps of 2^-15 of the window, of 2^5 that are decrypted: a quarter of the tolerance's root, and .085 of it.
     pub(crate) fn open(params: &Params, (rows, width): (usize, usize)) -> Self {
-        let tolerance = held::tolerance(params, width, (rows, 1)).unwrap() as f64 / 1024.0;
+        let tolerance = held::tolerance(params, width, rows, 1).unwrap() as f64 / 1024.0;
         Self {
             seen: whole(tolerance.sqrt() / 4.0) + 1,
             many: 0.085 * tolerance,

@@ -2,7 +2,7 @@
 
 use super::*;
 use sordino_index::folder::Folder;
-use sordino_search::{Files, SignedManifest, Transport};
+use sordino_search::{Files, OpenOptions, SignedManifest, Transport};
 
 /// A server whose scores are cut short, or not, and that fails where payloads are fetched.
 struct Failing<'a> {
@@ -88,7 +88,9 @@ fn a_version_with_more_results_is_served_and_searched_with_payloads_as_they_were
         folder.put_manifest(&manifest).unwrap();
         folder.prepare(&manifest).unwrap();
         folder.switch().unwrap();
-        let next = server.follow_dir(dir.path(), &keys().public()).unwrap();
+        let public = keys().public();
+        let options = OpenOptions::new(&public).after(&server);
+        let next = options.open_dir(dir.path()).unwrap();
         assert!(client.refresh(&mut InProcess::new(&next)).unwrap());
         for server in [&next, &serve(dir.path())] {
             let found = search(&client, server).unwrap();

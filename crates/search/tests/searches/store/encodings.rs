@@ -9,8 +9,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use sordino_ckks::column::Database;
 use sordino_search::manifest::{Packing, PartKind};
 use sordino_search::{
-    Client, Encodings, Error, Files, Folder, Form, InProcess, OwnerKeys, Server, Shard, Store,
-    Transport, synthetic,
+    Client, Encodings, Error, Files, Folder, Form, InProcess, OpenOptions, OwnerKeys, Server,
+    Shard, Store, Transport, synthetic,
 };
 use sordino_testkit::{ROUTED, keys, rng, strange_keys};
 
@@ -58,8 +58,10 @@ impl Kept {
 
     fn open(&self, bed: &Bed, shard: Option<Shard>) -> Server {
         let folder = Folder::new(bed.dir.path(), Files);
-        let encodings = Some(&self.encodings);
-        Server::open_folder(&folder, &keys().public(), shard, encodings).unwrap()
+        let public = keys().public();
+        let options = OpenOptions::new(&public).shard(shard);
+        let options = options.encodings(Some(&self.encodings));
+        options.open(&folder).unwrap()
     }
 
     /// The names of files of databases, with the time at which each was written.
@@ -125,12 +127,15 @@ fn what_is_mapped_is_what_is_encoded() {
         let more: Vec<u32> = (20_000..25_000).collect();
         bed.upsert(21, &more, 1.0);
         bed.upsert(22, &[3, 4, 70_000], 1.0);
-        let after = before.follow_dir(bed.dir.path(), &keys().public()).unwrap();
+        let public = keys().public();
+        let options = OpenOptions::new(&public).after(&before);
+        let after = options.open_dir(bed.dir.path()).unwrap();
         same(&bed, &bed.server(), &after);
         // A few records are not worth a file.
         assert_eq!(kept.files().len(), files.len() + 1);
         bed.store.compact(&mut rng(7), &mut |_| ()).unwrap();
-        let compacted = after.follow_dir(bed.dir.path(), &keys().public()).unwrap();
+        let options = OpenOptions::new(&public).after(&after);
+        let compacted = options.open_dir(bed.dir.path()).unwrap();
         same(&bed, &bed.server(), &compacted);
         assert!(kept.files().iter().all(|file| !files.contains(file)));
         // One that is still served has them mapped.
@@ -259,7 +264,9 @@ fn files_that_were_never_finished_go_unless_somebody_writes_them() {
     spoil_rows(&bed);
     fs::remove_file(&whole).unwrap();
     let folder = Folder::new(bed.dir.path(), Files);
-    Server::open_folder(&folder, &keys().public(), None, Some(&kept.encodings)).unwrap_err();
+    let public = keys().public();
+    let options = OpenOptions::new(&public).encodings(Some(&kept.encodings));
+    options.open(&folder).unwrap_err();
     assert!(!written.exists());
 }
 
@@ -326,7 +333,8 @@ fn owners_do_not_share_files() {
     kept.open(&bed, None);
     let folder = Folder::new(other.dir.path(), Files);
     let public = others.public();
-    Server::open_folder(&folder, &public, None, Some(&kept.encodings)).unwrap();
+    let options = OpenOptions::new(&public).encodings(Some(&kept.encodings));
+    options.open(&folder).unwrap();
     let files = kept.files();
     assert_eq!(files.len(), 2);
     let prefix = |at: usize| files[at].0.file_name().unwrap().to_str().unwrap()[..32].to_owned();

@@ -90,11 +90,7 @@ fn a_gap_is_refused_unless_the_caller_accepts_it() {
     assert!(matches!(refused, Err(Error::Gap { .. })), "{refused:?}");
     let over_by = |server: &Server, pin: &Pin| {
         let transport = &mut InProcess::new(server);
-        let options = ConnectOptions {
-            pin: Some(pin),
-            over_gap: true,
-            cache: None,
-        };
+        let options = ConnectOptions::default().pin(Some(pin)).over_gap(true);
         Client::connect_with(transport, &keys().reader(), options)
     };
     let over = |pin: &Pin| over_by(&server, pin);

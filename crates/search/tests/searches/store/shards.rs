@@ -1,20 +1,27 @@
 //! Shards of an index: joined, they are one server, byte for byte; apart, they are of no use by mistake.
 
+use std::path::Path;
+
 use sordino_index::wire::Request;
 use sordino_search::manifest::{Checking, Mode, Packing};
 use sordino_search::payload::Fetch;
 use sordino_search::{
-    Batch, Client, Error, Form, InProcess, Routing, Server, Shard, Spec, Store, Transport,
-    synthetic,
+    Batch, Client, Error, Form, InProcess, OpenOptions, Routing, Server, Shard, Spec, Store,
+    Transport, synthetic,
 };
 use sordino_testkit::{ROUTED, keys, rng, strange_keys};
 
 use super::bed::{Bed, bed};
 use super::owner::{DIM, K, spec};
 
+fn open_shard(dir: &Path, shard: Shard) -> Result<Server, Error> {
+    let owner = keys().public();
+    OpenOptions::new(&owner).shard(Some(shard)).open_dir(dir)
+}
+
 fn open(bed: &Bed, of: u16) -> Vec<Server> {
     Shard::all(of)
-        .map(|shard| Server::open_shard(bed.dir.path(), &keys().public(), shard).unwrap())
+        .map(|shard| open_shard(bed.dir.path(), shard).unwrap())
         .collect()
 }
 
@@ -176,7 +183,7 @@ fn payloads_come_from_the_first_shard() {
         );
         let one = Server::open_dir(dir.path(), &keys().public()).unwrap();
         let shards: Vec<Server> = Shard::all(3)
-            .map(|shard| Server::open_shard(dir.path(), &keys().public(), shard).unwrap())
+            .map(|shard| open_shard(dir.path(), shard).unwrap())
             .collect();
         let front = gather(&shards, None).unwrap().unwrap();
         assert_eq!(
@@ -227,13 +234,14 @@ fn shards_follow_the_index_one_after_the_other() {
             shards = Vec::new();
             let mut mixed = Vec::new();
             for (at, shard) in before.iter().enumerate() {
-                let next = shard.follow_dir(bed.dir.path(), &keys().public()).unwrap();
+                let public = keys().public();
+                let options = OpenOptions::new(&public).after(shard);
+                let next = options.open_dir(bed.dir.path()).unwrap();
                 assert_eq!(next.shard(), shard.shard());
                 let read = Request::read(&request[..]).unwrap();
                 assert!(next.is_other(read) && !shard.is_other(read));
                 // It is what it would be if it were opened now.
-                let fresh =
-                    Server::open_shard(bed.dir.path(), &keys().public(), shard.shard().unwrap());
+                let fresh = open_shard(bed.dir.path(), shard.shard().unwrap());
                 assert_eq!(parts(&next), parts(&fresh.unwrap()));
                 mixed.push(next);
                 if at + 1 < before.len() {
@@ -331,11 +339,11 @@ fn shards_that_do_not_belong_together_are_refused_by_what_is_wrong() {
     )
     .unwrap();
     let second = Shard::new(2, 3).unwrap();
-    let other = Server::open_shard(dir.path(), &keys().public(), second).unwrap();
+    let other = open_shard(dir.path(), second).unwrap();
     assert!(matches!(refused(&[a, &other, c]), Error::OtherIndex { .. }));
     let front = gather(&shards, None).unwrap().unwrap();
     let others: Vec<Server> = Shard::all(3)
-        .map(|shard| Server::open_shard(dir.path(), &keys().public(), shard).unwrap())
+        .map(|shard| open_shard(dir.path(), shard).unwrap())
         .collect();
     // Whatever is in all of their folders is served: the operator says what, and clients refuse what they have seen go back.
     let follow = gather(&others, Some(&front)).unwrap().unwrap();
@@ -456,7 +464,6 @@ fn replies_of_shards_are_checked_before_they_are_joined() {
 
 #[test]
 fn what_cannot_be_cut_is_refused_with_the_reason() {
-    let public = keys().public();
     let once = Form::Sealed {
         recall: 0.9,
         queries: 1,
@@ -478,12 +485,12 @@ fn what_cannot_be_cut_is_refused_with_the_reason() {
         panic!("a sealed index");
     };
     assert!(mode.hint.is_none(), "buckets fetched with a hint");
-    let refused = Server::open_shard(dir.path(), &public, Shard::WHOLE).unwrap_err();
+    let refused = open_shard(dir.path(), Shard::WHOLE).unwrap_err();
     assert!(refused.to_string().contains("with a hint"), "{refused}");
     let bed = bed(&spec(ROUTED), 1.0);
     let first = Shard::new(1, 1024).unwrap();
-    let refused = Server::open_shard(bed.dir.path(), &public, first).unwrap_err();
-    assert!(refused.to_string().contains("as many groups"), "{refused}");
+    let refused = open_shard(bed.dir.path(), first).unwrap_err();
+    assert!(refused.to_string().contains("for each shard"), "{refused}");
     // A shard is no server for clients: they are told so, and take no part for the whole.
     let shards = open(&bed, 2);
     let mut transport = InProcess::new(&shards[0]);
