@@ -105,7 +105,7 @@ alone sordino-lwe rayon mmap
 cargo clippy --quiet -p sordino-net -p sordino-vectors --no-default-features -- -D warnings
 if [ "$extent" = long ]; then
     alone sordino-net client server tls
-    alone sordino-vectors arrow text
+    alone sordino-vectors arrow json text
 fi
 alone sordino-search arrow text
 # Without features it is what the tests are of.

@@ -1,9 +1,10 @@
 //! The body of a search.
 
-use super::Problem;
-use crate::Error;
+use crate::error::Error;
+use crate::problem::Problem;
 use serde::Deserialize;
-use sordino_search::{Error as Search, Filter, vectors};
+use sordino_reader::{Error as Search, Filter};
+use sordino_vectors::Error as Vectors;
 
 /// The most vectors of one request.
 const VECTORS: usize = 256;
@@ -19,7 +20,7 @@ pub struct Shape {
 
 /// A request that can be searched for.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Wanted {
+pub struct SearchRequest {
     /// The vectors, one at least, each of the index's dimension and finite.
     pub vectors: Vec<Vec<f32>>,
     /// True if it came as `vector`.
@@ -42,7 +43,7 @@ struct Body {
     r#where: Option<String>,
 }
 
-impl Wanted {
+impl SearchRequest {
     /// Reads a request's body.
     ///
     /// # Errors
@@ -96,14 +97,12 @@ impl Wanted {
             filter: filter.map_err(|error| Problem::request(format!("\"where\": {error}")))?,
         })
     }
-}
 
-impl Wanted {
-    /// Names the vector that an error is about.
-    pub(super) fn named(&self, at: usize, error: Error) -> Error {
+    /// The error of the search for a vector, which names that if it is the fault.
+    pub(crate) fn error(&self, at: usize, error: Error) -> Error {
         match error {
             // The row that it names is that of a set with this one vector.
-            Error::Search(Search::Vectors(vectors::Error::ZeroVector { .. })) => {
+            Error::Search(Search::Vectors(Vectors::ZeroVector { .. })) => {
                 let why = "the zero vector, which has no direction".to_owned();
                 let place = place(self.one, at);
                 Error::Query { place, why }
@@ -129,7 +128,7 @@ mod tests {
 
     #[test]
     fn vectors_come_alone_or_together() {
-        let read = |text: &str| Wanted::read(text.as_bytes(), SHAPE).unwrap();
+        let read = |text: &str| SearchRequest::read(text.as_bytes(), SHAPE).unwrap();
         let one = read(r#"{"vector": [1, -2.5e-3]}"#);
         assert_eq!((one.vectors, one.k), (vec![vec![1.0, -0.0025]], 10));
         let two = read(r#"{"k": 3, "vectors": [[0, 1], [2, 3]]}"#);
@@ -176,7 +175,7 @@ mod tests {
             (r#"{"vector": [1, 2], "vector": [1, 2]}"#, "duplicate"),
             (r#"{"vector": [1, 2]} x"#, "trailing"),
         ] {
-            let problem = Wanted::read(text.as_bytes(), SHAPE).unwrap_err();
+            let problem = SearchRequest::read(text.as_bytes(), SHAPE).unwrap_err();
             let body = problem.body().to_string().replace('\\', "");
             assert!(body.contains(words), "{text}: {body}");
         }

@@ -1,7 +1,7 @@
 //! Connections at a time: those that have shown the token, and those that have not.
 //!
-//! Whoever has not shown it yet has a place until others come: when there are too many, the one that came first goes. So
-//! however many connections say nothing, whoever speaks gets in.
+//! A connection that has not shown it yet has a place until others come: when there are too many, the one that came first goes. So
+//! however many connections say nothing, one that speaks gets in.
 
 use std::collections::VecDeque;
 use std::sync::{
@@ -11,17 +11,17 @@ use std::sync::{
 use tokio::sync::Notify;
 
 /// Connections that have not shown the token.
-pub(super) const STRANGERS: usize = 128;
+pub(crate) const STRANGERS: usize = 128;
 
 /// Connections that have.
-pub(super) const KNOWN: usize = 128;
+pub(crate) const KNOWN: usize = 128;
 
 /// The places of all connections.
 #[derive(Default)]
-pub(super) struct Places(Mutex<Taken>);
+pub(crate) struct Places(Mutex<Occupancy>);
 
 #[derive(Default)]
-struct Taken {
+struct Occupancy {
     next: u64,
     /// By the time when they came.
     strangers: VecDeque<(u64, Arc<Notify>)>,
@@ -29,7 +29,7 @@ struct Taken {
 }
 
 /// The place of a connection, until it is dropped.
-pub(super) struct Place {
+pub(crate) struct Place {
     all: Arc<Places>,
     number: u64,
     end: Arc<Notify>,
@@ -38,18 +38,18 @@ pub(super) struct Place {
 
 impl Places {
     /// A place for a connection that came. The first of those that have not shown the token may lose its place for it.
-    pub(super) fn enter(self: &Arc<Self>) -> Place {
+    pub(crate) fn enter(self: &Arc<Self>) -> Place {
         let end = Arc::new(Notify::new());
-        let mut taken = self.lock();
-        let number = taken.next;
-        taken.next += 1;
-        if taken.strangers.len() >= STRANGERS
-            && let Some((_, first)) = taken.strangers.pop_front()
+        let mut occupancy = self.lock();
+        let number = occupancy.next;
+        occupancy.next += 1;
+        if occupancy.strangers.len() >= STRANGERS
+            && let Some((_, first)) = occupancy.strangers.pop_front()
         {
             first.notify_one();
         }
-        taken.strangers.push_back((number, Arc::clone(&end)));
-        drop(taken);
+        occupancy.strangers.push_back((number, Arc::clone(&end)));
+        drop(occupancy);
         Place {
             all: Arc::clone(self),
             number,
@@ -59,12 +59,12 @@ impl Places {
     }
 
     /// The counts are whole between any two statements.
-    fn lock(&self) -> MutexGuard<'_, Taken> {
+    fn lock(&self) -> MutexGuard<'_, Occupancy> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Taken {
+impl Occupancy {
     /// Takes a connection from those that have not shown the token; false if it has no place any more.
     fn leave(&mut self, number: u64) -> bool {
         let at = self
@@ -77,29 +77,29 @@ impl Taken {
 
 impl Place {
     /// The connection has shown the token. False if there are too many that have, or it has lost its place.
-    pub(super) fn prove(&self) -> bool {
+    pub(crate) fn prove(&self) -> bool {
         if self.known.load(Ordering::Relaxed) {
             return true;
         }
-        let mut taken = self.all.lock();
-        let proven = taken.known < KNOWN && taken.leave(self.number);
-        taken.known += usize::from(proven);
+        let mut occupancy = self.all.lock();
+        let proven = occupancy.known < KNOWN && occupancy.leave(self.number);
+        occupancy.known += usize::from(proven);
         self.known.store(proven, Ordering::Relaxed);
         proven
     }
 
     /// Waits until the connection loses its place.
-    pub(super) async fn lost(&self) {
+    pub(crate) async fn lost(&self) {
         self.end.notified().await;
     }
 }
 
 impl Drop for Place {
     fn drop(&mut self) {
-        let mut taken = self.all.lock();
+        let mut occupancy = self.all.lock();
         match self.known.load(Ordering::Relaxed) {
-            true => taken.known -= 1,
-            false => drop(taken.leave(self.number)),
+            true => occupancy.known -= 1,
+            false => drop(occupancy.leave(self.number)),
         }
     }
 }
@@ -109,7 +109,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn the_first_of_the_silent_goes_and_whoever_has_the_token_stays() {
+    async fn the_first_of_the_silent_goes_and_one_with_the_token_stays() {
         let places = Arc::new(Places::default());
         let known = places.enter();
         assert!(known.prove() && known.prove());
@@ -120,8 +120,8 @@ mod tests {
         assert!(silent[1].prove() && late.prove());
         assert_eq!(places.lock().known, 3);
         drop((known, silent, late));
-        let taken = places.lock();
-        assert_eq!((taken.known, taken.strangers.len()), (0, 0));
+        let occupancy = places.lock();
+        assert_eq!((occupancy.known, occupancy.strangers.len()), (0, 0));
     }
 
     #[test]

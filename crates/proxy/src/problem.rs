@@ -1,8 +1,10 @@
-//! Why a request is not answered, as its answer says it.
+//! The reason why a request is not answered, as its answer says it.
 
+use crate::error::Error;
 use hyper::StatusCode;
 use serde_json::{Value, json};
-use sordino_search::{Error as Search, Kind};
+use sordino_reader::{Error as Search, Kind};
+use std::fmt;
 
 /// Said of a server that is not to be trusted. Gateways and libraries repeat requests after statuses of 500 and more, and some after
 /// 409: a server that lies would be asked again at once, which is what it wants.
@@ -27,17 +29,17 @@ impl Problem {
     }
 
     /// The request's body is wrong: where, and what was expected.
-    pub(super) fn request(message: impl Into<String>) -> Self {
+    pub(crate) fn request(message: impl Into<String>) -> Self {
         Self::new(StatusCode::BAD_REQUEST, "request", message)
     }
 
-    pub(super) fn token() -> Self {
+    pub(crate) fn token() -> Self {
         let message = "no token, or a wrong one: expected the header \"Authorization: Bearer TOKEN\", with \
                        what the file of --token-file holds";
         Self::new(StatusCode::UNAUTHORIZED, "token", message)
     }
 
-    pub(super) fn path(path: &str) -> Self {
+    pub(crate) fn path(path: &str) -> Self {
         let path: String = path.chars().take(100).collect();
         let message = format!(
             "{path:?} is not here: POST /search, GET /health, GET /readyz and GET /openapi.json are"
@@ -45,59 +47,59 @@ impl Problem {
         Self::new(StatusCode::NOT_FOUND, "path", message)
     }
 
-    pub(super) fn method(expected: &'static str) -> Self {
+    pub(crate) fn method(expected: &'static str) -> Self {
         let message = format!("expected {expected}");
         Self::new(StatusCode::METHOD_NOT_ALLOWED, "method", message)
     }
 
-    pub(super) fn long(most: usize) -> Self {
+    pub(crate) fn long(most: usize) -> Self {
         let message = format!("the body has more than {most} bytes: send fewer vectors at a time");
         Self::new(StatusCode::PAYLOAD_TOO_LARGE, "long", message)
     }
 
-    pub(super) fn busy() -> Self {
+    pub(crate) fn busy() -> Self {
         let message = "there are too many requests at a time: ask again later";
         Self::new(StatusCode::SERVICE_UNAVAILABLE, "busy", message)
     }
 
-    pub(super) fn starting() -> Self {
+    pub(crate) fn starting() -> Self {
         let message = "the index is not here yet: ask again later";
         Self::new(StatusCode::SERVICE_UNAVAILABLE, "starting", message)
     }
 
-    pub(super) fn slow(seconds: u64) -> Self {
+    pub(crate) fn slow(seconds: u64) -> Self {
         let message = format!("no answer after {seconds} s: ask again, or raise --timeout");
         Self::new(StatusCode::GATEWAY_TIMEOUT, "slow", message)
     }
 
     /// The server cannot be reached, or refuses; or, worse, what it sends is not the owner's.
-    pub(super) fn server(error: &crate::Error) -> Self {
+    pub(crate) fn server(error: &Error) -> Self {
         if is_of_the_question(error) {
             return Self::request(error.to_string());
         }
-        // Questions that were wrong are the affair of whoever asked them, and not for a log.
+        // Questions that were wrong are their caller's affair, and not for a log.
         tracing::warn!(%error, "a search failed");
-        if matches!(error, crate::Error::Search(error) if error.is_bad_reply()) {
+        if matches!(error, Error::Search(error) if error.is_bad_reply()) {
             return Self::refused();
         }
-        let exit = error.exit_code();
-        let status = match exit {
-            crate::INTEGRITY => UNTRUSTED,
+        let kind = error.kind();
+        let status = match kind {
+            Kind::Untrusted => UNTRUSTED,
             _ => StatusCode::BAD_GATEWAY,
         };
-        Self::new(status, code(exit), error.to_string())
+        Self::new(status, code(kind), error.to_string())
     }
 
     /// A reply was refused, of this search or of one before it.
-    pub(super) fn refused() -> Self {
+    pub(crate) fn refused() -> Self {
         let message = "the server's answers do not belong to the index: do not ask again. Refusals that a server notices help it to \
                        forge results, so this proxy sends it no more searches. Have the index built anew, then start the proxy anew";
-        Self::new(UNTRUSTED, code(crate::INTEGRITY), message)
+        Self::new(UNTRUSTED, code(Kind::Untrusted), message)
     }
 
-    /// Why no search can be answered, if an error of one is of a kind that waiting does not mend. Whoever asks for it
+    /// The reason why no search can be answered, if an error of one is of a kind that waiting does not mend. A program that asks for it
     /// needs no token, so it is said without what the server or the error says: the log has that.
-    pub(super) fn lasting(error: &Search) -> Option<Self> {
+    pub(crate) fn lasting(error: &Search) -> Option<Self> {
         // No server should see of which search a reply was bad, by the searches that are not sent to a proxy that is not ready.
         let seen = error.seen()?;
         let message = match seen {
@@ -120,44 +122,49 @@ impl Problem {
             _ => return None,
         };
         let status = StatusCode::SERVICE_UNAVAILABLE;
-        let code = match seen.kind() {
-            Kind::Untrusted => "untrusted",
-            _ => "server",
-        };
-        Some(Self::new(status, code, message))
+        Some(Self::new(status, code(seen.kind()), message))
     }
 
     /// The proxy itself has failed.
-    pub(super) fn ended() -> Self {
+    pub(crate) fn ended() -> Self {
         let message = "the searches have ended: look at the proxy's log, and start it anew";
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, "ended", message)
     }
 
-    pub(super) fn status(&self) -> StatusCode {
+    pub(crate) fn status(&self) -> StatusCode {
         self.status
     }
 
-    pub(super) fn body(&self) -> Value {
+    pub(crate) fn body(&self) -> Value {
         json!({"error": {"code": self.code, "message": self.message}})
     }
 }
 
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for Problem {}
+
 /// True if it was noticed before anything was sent.
-fn is_of_the_question(error: &crate::Error) -> bool {
+fn is_of_the_question(error: &Error) -> bool {
     matches!(
         error,
-        crate::Error::Search(
+        Error::Search(
             Search::Vectors(_)
                 | Search::Dimension { .. }
                 | Search::Results { .. }
                 | Search::Filter(_),
-        ) | crate::Error::Query { .. }
+        ) | Error::Query { .. }
     )
 }
 
-fn code(exit: u8) -> &'static str {
-    match exit {
-        crate::INTEGRITY => "untrusted",
+/// The word for an error of this kind.
+fn code(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Untrusted => "untrusted",
         _ => "server",
     }
 }

@@ -1,18 +1,18 @@
 //! The body of an answer.
 
-use crate::index::known_attributes;
 use serde::Serialize;
 use serde_json::{Map, Value};
-use sordino_search::{Client, Found, Id};
+use sordino_index::Id;
+use sordino_reader::{Client, Found};
 
 /// The results for each vector of a request, and the oldest version that any of them is of.
-pub(super) struct Answer {
-    pub(super) version: u64,
-    pub(super) found: Vec<Vec<Hit>>,
+pub(crate) struct Answer {
+    pub(crate) version: u64,
+    pub(crate) found: Vec<Vec<Hit>>,
 }
 
 #[derive(Serialize)]
-pub(super) struct Results<'a> {
+pub(crate) struct Results<'a> {
     version: u64,
     results: Vec<Hits<'a>>,
 }
@@ -24,7 +24,7 @@ struct Hits<'a> {
 
 /// A record that was found.
 #[derive(Serialize)]
-pub(super) struct Hit {
+pub(crate) struct Hit {
     id: Id,
     score: f32,
     /// The payload, where the index has payloads and it is text; else its bytes.
@@ -37,7 +37,7 @@ pub(super) struct Hit {
 }
 
 impl<'a> Results<'a> {
-    pub(super) fn of(answer: &'a Answer) -> Self {
+    pub(crate) fn of(answer: &'a Answer) -> Self {
         let results = answer.found.iter().map(|hits| Hits { hits });
         Self {
             version: answer.version,
@@ -47,7 +47,7 @@ impl<'a> Results<'a> {
 }
 
 /// The hits, with what the client knows of them beside.
-pub(super) fn hits(client: &Client, found: Found) -> Vec<Hit> {
+pub(crate) fn hits(client: &Client, found: Found) -> Vec<Hit> {
     // There is a place for each hit, or none at all.
     let mut payloads = found.payloads.into_iter();
     let hits = found.hits.into_iter().map(|hit| {
@@ -57,7 +57,7 @@ pub(super) fn hits(client: &Client, found: Found) -> Vec<Hit> {
             None => (None, None),
         };
         Hit {
-            attributes: known_attributes(client, &hit.id),
+            attributes: attributes(client, &hit.id),
             id: hit.id,
             score: hit.score,
             payload,
@@ -65,4 +65,12 @@ pub(super) fn hits(client: &Client, found: Found) -> Vec<Hit> {
         }
     });
     hits.collect()
+}
+
+/// The attributes of a record that the client knows; none where there are none.
+fn attributes(client: &Client, id: &Id) -> Map<String, Value> {
+    let known = client.attributes(id);
+    let columns = known.iter().flat_map(|known| known.columns());
+    let columns = columns.map(|(name, column)| (name.to_owned(), column.json(0)));
+    columns.collect()
 }

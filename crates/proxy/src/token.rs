@@ -1,8 +1,9 @@
 //! The token that programs show.
 
-use crate::Error;
+use crate::error::Error;
 use rand::{TryRng, rngs::SysRng};
 use std::{
+    fmt,
     fs::{self, File},
     io::{self, Read, Write},
     path::Path,
@@ -15,15 +16,18 @@ const SHORTEST: usize = 32;
 /// Longer than any token.
 const LONGEST: u64 = 4096;
 
-/// A token, as its digest.
-#[derive(Clone)]
-pub(super) struct Token {
+/// The token that programs show, as its digest.
+pub struct Token {
     digest: blake3::Hash,
 }
 
 impl Token {
-    /// The token of a file, which is made if it is not there.
-    pub(super) fn of_file(path: &Path) -> Result<Self, Error> {
+    /// The token of a file, which is made if it is not there: 64 random digits, readable by the user alone.
+    ///
+    /// # Errors
+    /// [`Error::File`] if it cannot be read or made; [`Error::TokenFile`] if it is no token of 32 to 4,095 visible characters, or
+    /// others may read or change it; [`Error::Random`].
+    pub fn of_file(path: &Path) -> Result<Self, Error> {
         match make(path) {
             Err(Error::File { source, .. }) if source.kind() == io::ErrorKind::AlreadyExists => {
                 read(path)
@@ -38,9 +42,15 @@ impl Token {
     }
 
     /// True if a header shows the token. Digests are compared in constant time.
-    pub(super) fn is_shown(&self, header: Option<&[u8]>) -> bool {
+    pub(crate) fn is_shown(&self, header: Option<&[u8]>) -> bool {
         let shown = header.and_then(|header| header.strip_prefix(b"Bearer "));
         shown.is_some_and(|shown| blake3::hash(shown) == self.digest)
+    }
+}
+
+impl fmt::Debug for Token {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Token").finish_non_exhaustive()
     }
 }
 
@@ -65,7 +75,7 @@ fn make(path: &Path) -> Result<Token, Error> {
 }
 
 fn read(path: &Path) -> Result<Token, Error> {
-    let wrong = |why| Error::KeyFile {
+    let wrong = |why| Error::TokenFile {
         path: path.to_owned(),
         why,
     };
