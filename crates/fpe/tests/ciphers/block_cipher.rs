@@ -89,7 +89,7 @@ fn ff3_samples() {
             _ => Box::new(Ff3_1::with_cipher(cipher, radix).unwrap()),
         }
     }
-    let file: Value = serde_json::from_str(include_str!("vectors/nist_samples.json")).unwrap();
+    let file: Value = serde_json::from_str(include_str!("../vectors/nist_samples.json")).unwrap();
     let mut count = 0;
     for vector in file["vectors"].as_array().unwrap() {
         let name = vector["alg"].as_str().unwrap();
