@@ -17,9 +17,7 @@ use criterion::{BenchmarkGroup, BenchmarkId, Criterion, Throughput, criterion_gr
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 use rayon::prelude::*;
 use sordino_hash::merkle::{self, Tree};
-use sordino_hash::{
-    Backend, Hash, hash_each_into, hash_each_into_on, keyed_hash_each_into, par_hash_each_into,
-};
+use sordino_hash::{Backend, BatchHasher, Hash};
 
 mod settings;
 
@@ -53,7 +51,10 @@ fn compare(
         });
     }
     for backend in Backend::available() {
-        hash_each_into_on(backend, messages, &mut digests).expect("one digest for each");
+        let hasher = BatchHasher::new().backend(backend);
+        hasher
+            .hash_into(messages, &mut digests)
+            .expect("one digest for each");
         assert!(
             messages
                 .iter()
@@ -61,7 +62,7 @@ fn compare(
                 .all(|(message, digest)| blake3::hash(message) == *digest)
         );
         group.bench_function(BenchmarkId::new(backend.name(), case), |b| {
-            b.iter(|| hash_each_into_on(backend, black_box(messages), &mut digests));
+            b.iter(|| hasher.hash_into(black_box(messages), &mut digests));
         });
     }
     if threads {
@@ -74,7 +75,7 @@ fn compare(
             });
         });
         group.bench_function(BenchmarkId::new("sordino-rayon", case), |b| {
-            b.iter(|| par_hash_each_into(black_box(messages), &mut digests));
+            b.iter(|| BatchHasher::new().par_hash_into(black_box(messages), &mut digests));
         });
     }
 }
@@ -260,7 +261,7 @@ fn each(c: &mut Criterion) {
         });
     });
     group.bench_function(BenchmarkId::new("sordino-keyed", "1000x540B"), |b| {
-        b.iter(|| keyed_hash_each_into(&key, black_box(&messages), &mut tags));
+        b.iter(|| BatchHasher::new_keyed(&key).hash_into(black_box(&messages), &mut tags));
     });
     group.finish();
 }
@@ -283,7 +284,7 @@ fn single(c: &mut Criterion) {
         }
         let mut digest = [NONE];
         group.bench_function(BenchmarkId::new("sordino", len), |b| {
-            b.iter(|| hash_each_into(black_box(&[&message]), &mut digest));
+            b.iter(|| BatchHasher::new().hash_into(black_box(&[&message]), &mut digest));
         });
         group.bench_function(BenchmarkId::new("blake3-update_rayon", len), |b| {
             b.iter(|| {
@@ -293,7 +294,7 @@ fn single(c: &mut Criterion) {
             });
         });
         group.bench_function(BenchmarkId::new("sordino-rayon", len), |b| {
-            b.iter(|| par_hash_each_into(black_box(&[&message]), &mut digest));
+            b.iter(|| BatchHasher::new().par_hash_into(black_box(&[&message]), &mut digest));
         });
     }
     group.finish();

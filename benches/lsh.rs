@@ -33,7 +33,7 @@ fn naive(planes: &[f32], x: &[f32], code: &mut [u64]) {
 fn hash(c: &mut Criterion) {
     let mut group = c.benchmark_group("lsh/hash");
     group.throughput(Throughput::Elements(1));
-    for (dims, bits) in [
+    for (dim, bits) in [
         (32, 128),
         (128, 64),
         (128, 128),
@@ -41,9 +41,9 @@ fn hash(c: &mut Criterion) {
         (256, 128),
         (768, 256),
     ] {
-        let (case, x) = (format!("{dims}dims-{bits}bits"), floats(dims));
+        let (case, x) = (format!("{dim}dims-{bits}bits"), floats(dim));
         let (mut scratch, mut code) = (Scratch::default(), vec![0; bits / 64]);
-        let planes = floats(dims * bits);
+        let planes = floats(dim * bits);
         group.bench_function(BenchmarkId::new("loops", &case), |b| {
             b.iter(|| naive(&planes, black_box(&x), &mut code));
         });
@@ -51,7 +51,7 @@ fn hash(c: &mut Criterion) {
             ("rotation", Kind::Rotation),
             ("hyperplanes", Kind::Hyperplanes),
         ] {
-            let hash = SimHash::new(dims, bits, kind, SEED).expect("valid");
+            let hash = SimHash::new(dim, bits, kind, SEED).expect("valid");
             for backend in Backend::available() {
                 group.bench_function(
                     BenchmarkId::new(format!("{name}-{}", backend.name()), &case),
@@ -165,20 +165,20 @@ fn scan(c: &mut Criterion) {
 fn search(c: &mut Criterion) {
     let mut group = c.benchmark_group("lsh/search");
     let (count, mut room) = (100_000, Nearest::default());
-    for dims in [32, 128, 256] {
-        let vectors = floats(count * dims);
-        let hash = SimHash::new(dims, 128, Kind::Rotation, SEED).expect("valid");
+    for dim in [32, 128, 256] {
+        let vectors = floats(count * dim);
+        let hash = SimHash::new(dim, 128, Kind::Rotation, SEED).expect("valid");
         let codes = hash.hash_batch(&vectors).expect("whole vectors");
-        let x = floats(dims);
+        let x = floats(dim);
         let (mut scratch, mut code) = (Scratch::default(), [0; 2]);
-        group.bench_function(BenchmarkId::new("hash-scan-top50", dims), |b| {
+        group.bench_function(BenchmarkId::new("hash-scan-top50", dim), |b| {
             b.iter(|| {
                 hash.hash_into(black_box(&x), &mut scratch, &mut code)
                     .expect("one vector");
                 codes.nearest(&code, 50, &mut room).expect("one code")[0]
             });
         });
-        group.bench_function(BenchmarkId::new("200-candidates-exact-top10", dims), |b| {
+        group.bench_function(BenchmarkId::new("200-candidates-exact-top10", dim), |b| {
             b.iter(|| {
                 hash.hash_into(black_box(&x), &mut scratch, &mut code)
                     .expect("one vector");
@@ -187,7 +187,7 @@ fn search(c: &mut Criterion) {
                     .expect("one code")
                     .iter()
                     .map(|near| {
-                        let row = &vectors[near.index as usize * dims..][..dims];
+                        let row = &vectors[near.index as usize * dim..][..dim];
                         (row.iter().zip(&x).map(|(a, b)| a * b).sum(), near.index)
                     })
                     .collect();
@@ -202,13 +202,13 @@ fn search(c: &mut Criterion) {
 
 fn lookup<F: Family>(c: &mut Criterion, name: &str, family: F, vectors: &[f32]) {
     let mut group = c.benchmark_group("lsh/tables");
-    let (dims, mut room) = (family.dims(), Lookup::default());
+    let (dim, mut room) = (family.dim(), Lookup::default());
     let tables = Tables::build(family, vectors).expect("few vectors");
     for probes in [1, 8, 32] {
         group.bench_function(BenchmarkId::new(name, format!("{probes}probes")), |b| {
             b.iter(|| {
                 tables
-                    .candidates(black_box(&vectors[..dims]), probes, &mut room)
+                    .candidates(black_box(&vectors[..dim]), probes, &mut room)
                     .expect("one vector")
                     .len()
             });

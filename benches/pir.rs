@@ -14,7 +14,7 @@ use rand::{Rng, SeedableRng};
 use sordino_lattice::matrix::{Backend, Digits, Panels, Vector};
 use sordino_lattice::pages::Pages;
 use sordino_pir::simple::{Client, Server};
-use sordino_pir::{Database, Params, Seed, double};
+use sordino_pir::{Database, Params, Seed, double, simple};
 
 #[path = "pir/bandwidth.rs"]
 mod bandwidth;
@@ -140,7 +140,7 @@ fn hint(c: &mut Criterion) {
 }
 
 /// A server over random records and a client of it.
-fn deploy(params: &Params) -> (Server, Client) {
+fn deploy(params: &simple::Params) -> (Server, Client) {
     let mut bytes = vec![0; params.database_bytes()];
     StdRng::seed_from_u64(4).fill_bytes(&mut bytes);
     let database = Database::from_slice(params, &bytes).expect("a database of this length");

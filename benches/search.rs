@@ -15,7 +15,7 @@ use sordino_search::{
     Client, InProcess, Index, OwnerKeys, Plan, Routing, Server, Vectors, Wish, build, recall,
     synthetic,
 };
-use sordino_vault::checks::held::{Held, Signs};
+use sordino_vault::checks::held::{ReaderSums, Signs};
 use sordino_vault::checks::{Checks, ClusterChecks};
 use zeroize::Zeroizing;
 
@@ -161,7 +161,8 @@ fn checks(c: &mut Criterion) {
     });
 
     let sums = vec![0; held::len(n(), DIM)];
-    let sums = Held::from_bytes(Signs::new(key()), (n(), DIM), &sums).expect("as many sums");
+    let sums = ReaderSums::from_bytes(Signs::new(key()), n(), DIM, &sums)
+        .expect("the right number of sums");
     let unit = ((1 << 40) - 36863, 20);
     bench("sums of readers", &mut || {
         sums.off(black_box(&places), &[1234; DIM], unit)[0]

@@ -5,7 +5,7 @@
 use std::time::Instant;
 
 use sordino_hash::merkle::{Proof, Tree};
-use sordino_hash::{Hash, hash, hash_each, hash_each_into, hash_file, par_hash_each_into};
+use sordino_hash::{BatchHasher, Hash, hash, hash_file};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     if let Some(path) = std::env::args_os().nth(1) {
@@ -13,6 +13,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         return Ok(());
     }
 
+    let hasher = BatchHasher::new();
     println!(
         "levels of this processor: {}\n",
         sordino_cpu::levels().join(", ")
@@ -37,12 +38,12 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let one_by_one = start.elapsed();
 
         let start = Instant::now();
-        hash_each_into(&messages, &mut digests)?;
+        hasher.hash_into(&messages, &mut digests)?;
         let together = start.elapsed();
         assert!(digests == expected);
 
         let start = Instant::now();
-        par_hash_each_into(&messages, &mut digests)?;
+        hasher.par_hash_into(&messages, &mut digests)?;
         let threads = start.elapsed();
         assert!(digests == expected);
 
@@ -51,7 +52,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     }
 
     let buckets: Vec<&[u8]> = data.chunks(20_000).collect();
-    let digests = hash_each(&buckets);
+    let digests = hasher.hash(&buckets);
     let tree = Tree::new(&digests);
     let sent = tree.prove(700).ok_or("there are 1500 buckets")?.to_bytes();
     println!("\nroot of {} buckets: {}", tree.len(), tree.root());

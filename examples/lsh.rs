@@ -16,18 +16,18 @@ const SEED: Seed = Seed([42; 32]);
 const K: usize = 10;
 
 struct Data {
-    dims: usize,
+    dim: usize,
     base: Vec<f32>,
     queries: Vec<f32>,
 }
 
 impl Data {
     fn count(&self) -> usize {
-        self.base.len() / self.dims
+        self.base.len() / self.dim
     }
 
     fn row(&self, id: u32) -> &[f32] {
-        &self.base[id as usize * self.dims..][..self.dims]
+        &self.base[id as usize * self.dim..][..self.dim]
     }
 
     /// The `K` best of some ids by exact inner product.
@@ -43,8 +43,8 @@ impl Data {
 }
 
 /// Scales rows to length 1.
-fn normalise(rows: &mut [f32], dims: usize) {
-    for row in rows.chunks_exact_mut(dims) {
+fn normalise(rows: &mut [f32], dim: usize) {
+    for row in rows.chunks_exact_mut(dim) {
         let norm = row
             .iter()
             .map(|x| x * x)
@@ -57,17 +57,17 @@ fn normalise(rows: &mut [f32], dims: usize) {
 
 /// 400 clusters in 128 dimensions.
 fn generated() -> Data {
-    let (dims, count, queries) = (128, 50_000, 300);
+    let (dim, count, queries) = (128, 50_000, 300);
     let mut rng = StdRng::seed_from_u64(1);
     let mut gaussian = move || (0..12).map(|_| rng.random::<f32>()).sum::<f32>() - 6.0;
-    let centres: Vec<f32> = (0..400 * dims).map(|_| gaussian()).collect();
+    let centres: Vec<f32> = (0..400 * dim).map(|_| gaussian()).collect();
     let mut draw = |n: usize| -> Vec<f32> {
-        (0..n * dims)
+        (0..n * dim)
             .map(|i| centres[i % centres.len()] + 0.7 * gaussian())
             .collect()
     };
     Data {
-        dims,
+        dim,
         base: draw(count),
         queries: draw(queries),
     }
@@ -84,37 +84,33 @@ fn npy(path: &str) -> Result<(usize, Vec<f32>), Box<dyn Error>> {
         .split(',')
         .map(|n| n.trim().parse())
         .collect::<Result<_, _>>()?;
-    let [rows, dims] = shape[..] else {
+    let [rows, dim] = shape[..] else {
         return Err("not two-dimensional".into());
     };
-    let values = bytes.get(end..end + rows * dims).ok_or("too short")?;
+    let values = bytes.get(end..end + rows * dim).ok_or("too short")?;
     let float = match header {
         _ if header.contains("|u1") => |byte: &u8| f32::from(*byte),
         _ if header.contains("|i1") => |byte: &u8| f32::from(byte.cast_signed()),
         _ => return Err("neither u8 nor i8".into()),
     };
-    Ok((dims, values.iter().map(float).collect()))
+    Ok((dim, values.iter().map(float).collect()))
 }
 
 fn load() -> Result<Data, Box<dyn Error>> {
     let mut args = std::env::args().skip(1);
     let mut data = match (args.next(), args.next()) {
         (Some(base), Some(queries)) => {
-            let ((dims, base), (query_dims, mut queries)) = (npy(&base)?, npy(&queries)?);
-            if dims != query_dims {
-                return Err(format!("{dims} and {query_dims} dimensions").into());
+            let ((dim, base), (query_dim, mut queries)) = (npy(&base)?, npy(&queries)?);
+            if dim != query_dim {
+                return Err(format!("{dim} and {query_dim} dimensions").into());
             }
-            queries.truncate(300 * dims);
-            Data {
-                dims,
-                base,
-                queries,
-            }
+            queries.truncate(300 * dim);
+            Data { dim, base, queries }
         }
         _ => generated(),
     };
-    normalise(&mut data.base, data.dims);
-    normalise(&mut data.queries, data.dims);
+    normalise(&mut data.base, data.dim);
+    normalise(&mut data.queries, data.dim);
     Ok(data)
 }
 
@@ -135,7 +131,7 @@ fn codes(data: &Data, truth: &[Vec<u32>]) -> Result<(), Box<dyn Error>> {
         ("hyperplanes", Kind::Hyperplanes),
     ] {
         for bits in [64, 128, 256, 512, 1024] {
-            let hash = SimHash::new(data.dims, bits, kind, SEED)?;
+            let hash = SimHash::new(data.dim, bits, kind, SEED)?;
             let codes = hash.par_hash_batch(&data.base)?;
             let (mut scratch, mut room) = (Scratch::default(), Nearest::default());
             let mut code = vec![0; bits / 64];
@@ -143,7 +139,7 @@ fn codes(data: &Data, truth: &[Vec<u32>]) -> Result<(), Box<dyn Error>> {
             let mut time = String::new();
             for candidates in [10, 50, 200, 1000] {
                 let (mut sum, mut spent) = (0.0, vec![]);
-                for (query, truth) in data.queries.chunks_exact(data.dims).zip(truth) {
+                for (query, truth) in data.queries.chunks_exact(data.dim).zip(truth) {
                     let start = Instant::now();
                     hash.hash_into(query, &mut scratch, &mut code)?;
                     let near = codes.nearest(&code, candidates, &mut room)?;
@@ -175,7 +171,7 @@ fn tables<F: Family>(
     print!("{name:>34}");
     for probes in [1, 4, 16, 64] {
         let (mut sum, mut seen) = (0.0, 0);
-        for (query, truth) in data.queries.chunks_exact(data.dims).zip(truth) {
+        for (query, truth) in data.queries.chunks_exact(data.dim).zip(truth) {
             let candidates = tables.candidates(query, probes, &mut room)?;
             seen += candidates.len();
             sum += recall(&data.best(query, candidates.iter().copied()), truth);
@@ -191,12 +187,12 @@ fn tables<F: Family>(
 fn main() -> Result<(), Box<dyn Error>> {
     let data = load()?;
     let all = 0..u32::try_from(data.count())?;
-    let queries = data.queries.chunks_exact(data.dims);
+    let queries = data.queries.chunks_exact(data.dim);
     let truth: Vec<Vec<u32>> = queries.map(|query| data.best(query, all.clone())).collect();
     println!(
         "{} vectors of {} floats, {} queries, cosine\n",
         data.count(),
-        data.dims,
+        data.dim,
         truth.len()
     );
 
@@ -210,7 +206,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         print!(" {:>16}", format!("{probes} per table"));
     }
     println!();
-    let d = data.dims;
+    let d = data.dim;
     tables(
         "SimHash, 8 tables of 14 bits",
         SimHashTables::new(d, 8, 14, Kind::Rotation, SEED)?,

@@ -5,25 +5,12 @@
 
 use serde_json::json;
 use sordino_ckks::{column, dot};
-use sordino_pir::Params;
+use sordino_pir::{Params, Protocol};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     for records in [1000, 10_000, 100_000] {
-        let schemes = [
-            ("simple", Params::for_database(records, 3)?),
-            ("double", Params::for_double(records, 3)?),
-        ];
-        for (scheme, params) in schemes {
-            print(
-                "pir/database_bytes",
-                scheme,
-                records,
-                params.database_bytes(),
-            );
-            print("pir/hint_bytes", scheme, records, params.hint_len());
-            print("pir/query_bytes", scheme, records, params.query_len());
-            print("pir/answer_bytes", scheme, records, params.answer_len());
-        }
+        print_pir("simple", &Params::for_database(records, 3)?);
+        print_pir("double", &Params::for_double(records, 3)?);
     }
 
     let params = dot::Params::rlwe_2048_50();
@@ -49,6 +36,19 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         print("ckks/hint_bytes", "column", &shape, hint);
     }
     Ok(())
+}
+
+fn print_pir<P: Protocol>(scheme: &str, params: &Params<P>) {
+    let records = params.records();
+    print(
+        "pir/database_bytes",
+        scheme,
+        records,
+        params.database_bytes(),
+    );
+    print("pir/hint_bytes", scheme, records, params.hint_len());
+    print("pir/query_bytes", scheme, records, params.query_len());
+    print("pir/answer_bytes", scheme, records, params.answer_len());
 }
 
 fn print(group: &str, function: &str, parameter: impl ToString, bytes: usize) {

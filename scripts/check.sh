@@ -105,7 +105,7 @@ alone sordino-lwe rayon mmap
 cargo clippy --quiet -p sordino-net -p sordino-vectors --no-default-features -- -D warnings
 if [ "$extent" = long ]; then
     alone sordino-net client server tls
-    alone sordino-vectors arrow text
+    alone sordino-vectors arrow json text
 fi
 alone sordino-search arrow text
 # Without features it is what the tests are of.
@@ -171,12 +171,17 @@ for name in hintless::noise simple::noise column_packing_keeps_its_bound_for_all
     a_change_is_seen_from_a_quarter_of_the_root_on_and_less_is_noise; do
     noise+=(--skip "$name")
 done
-selected=(--lib --test end_to_end --test attacks --test plain_scoring "${of_kernels[@]}" -- "${noise[@]}")
-[ "$extent" = long ] && selected=(--lib --tests)
 for level in "${levels[@]}"; do
     # The libraries ignore a name that is no level's; the example refuses it.
     SORDINO_CPU=$level "$target/debug/examples/cpu_levels"
-    SORDINO_CPU=$level PROPTEST_CASES=16 cargo test --workspace --quiet "${selected[@]}"
+    export SORDINO_CPU=$level PROPTEST_CASES=16
+    if [ "$extent" = long ]; then
+        cargo test --workspace --quiet --lib --tests
+    else
+        cargo test --workspace --quiet --lib "${of_kernels[@]}" -- "${noise[@]}"
+        named "end_to_end:: attacks:: plain_scoring::" cargo test --workspace --test searches
+    fi
+    unset SORDINO_CPU PROPTEST_CASES
 done
 if [ "$extent" = long ]; then
     # One by one: of two packages one would turn the other's features on.
@@ -216,7 +221,7 @@ for crate in crates/*/Cargo.toml; do
         echo "check.sh: no licence beside $crate" >&2 && exit 1
     fi
 done
-cargo package --workspace --exclude sordino --exclude sordino-benches --exclude network_search --exclude key_service --exclude sordino-fuzz --exclude sordino-memcheck --exclude sordino-python --no-verify --allow-dirty --quiet
+cargo package --workspace --exclude sordino --exclude sordino-benches --exclude network_search --exclude key_service --exclude sordino-fuzz --exclude sordino-memcheck --exclude sordino-python --exclude sordino-testkit --no-verify --allow-dirty --quiet
 
 step "examples"
 # The tests' build has made them all. `cargo run` would build what they need once more, with the features

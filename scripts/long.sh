@@ -41,9 +41,13 @@ address() {
 thread() {
     # Without the standard library instrumented too, its synchronisation looks like races.
     has rust-src "the thread sanitizer" || return 0
-    RUSTFLAGS=-Zsanitizer=thread CARGO_PROFILE_TEST_LTO=off PROPTEST_CASES=4 \
-        cargo +nightly test -Zbuild-std -p sordino-server -p sordino-reader -p sordino-net -p sordino-authz -p sordino-search \
-        --lib --test threads --test together --target "$host" --target-dir target/thread
+    sanitized() {
+        RUSTFLAGS=-Zsanitizer=thread CARGO_PROFILE_TEST_LTO=off PROPTEST_CASES=4 \
+            cargo +nightly test -Zbuild-std -p sordino-server -p sordino-reader -p sordino-net -p sordino-authz -p sordino-search \
+            --target "$host" --target-dir target/thread "$@"
+    }
+    sanitized --lib
+    sanitized --test policies --test searches -- threads:: together::
 }
 
 # Builds the last commit, so that nothing that is written meanwhile is in one of the two.
@@ -68,7 +72,7 @@ reproduce() {
 }
 
 lies() {
-    SORDINO_LIES=${1:-100000} cargo test -p sordino-search --test lies -- --nocapture --test-threads 1
+    SORDINO_LIES=${1:-100000} cargo test -p sordino-search --test searches -- liars:: --nocapture --test-threads 1
 }
 
 fuzz() {

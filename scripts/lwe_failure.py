@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Noise of an answer of sordino-lwe, from the description of the scheme alone (crates/lwe/README.md), not from its code.
 
-  python3 lwe_failure.py      prints the bounds, and checks the tables of crates/lwe/tests/ and README.md
+  python3 lwe_failure.py      prints the bounds, and checks the tables of crates/lwe/tests/queries/noise.rs and README.md
 
 Everything is measured on the circle of circumference 1 and then divided by 1 / P. A row's noise is
 
@@ -108,14 +108,14 @@ def check_bytes():
         assert row in readme, "crates/lwe/README.md"
 
 def check():
-    code = (ROOT / "crates/lwe/tests/lwe_noise.rs").read_text()
+    code = (ROOT / "crates/lwe/tests/queries/noise.rs").read_text()
     readme = (ROOT / "crates/lwe/README.md").read_text()
     for m in (1024, 2048, 4096, 8192):
         d, p = deviation(m), parameter(m)
         uniform, worst = chernoff(m, False), chernoff(m, True)
         row = f"| {m} | {d:.2f} | {p:.2f} | {uniform:.0f} | {worst:.0f} |"
         print(f"lwe {row}  ({m}, {d:.4f}, {p:.4f}),")
-        assert f"({m}, {d:.4f}, {p:.4f})" in code, "crates/lwe/tests/lwe_noise.rs"
+        assert f"({m}, {d:.4f}, {p:.4f})" in code, "crates/lwe/tests/queries/noise.rs"
         assert row in readme, "crates/lwe/README.md"
     # the message: half a unit of q in each of 128 coordinates, under the largest entries
     print("lwe message of 128 coordinates: at most %.3f steps" % (128 * (P / 2) * 0.5 / Q * P))

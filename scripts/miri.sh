@@ -16,14 +16,14 @@ unset SORDINO_CPU
 avx2=(
     "cpu --lib miri_detects"
     "lattice --lib backends_agree_and_invert a_strided_inverse a_fused_product sums_of_neighbours kernels_equal several_lists wraps_around at_every_level digits_add_up small_numbers_are_added is_the_nearest"
-    "lattice --test matrix words_times_small rounded_words_times_small products_agree"
+    "lattice --test arithmetic words_times_small rounded_words_times_small products_agree"
     "mldsa --lib on_every_backend every_backend each_hint_bit every_value_of_z the_norm_is_checked"
 )
 rest=(
     "aes --lib key:: stream::"
-    "hash --test official published_digests every_batch_size messages_that_share"
+    "hash --test hashes published_digests every_batch_size messages_that_share"
     "lwe --lib scan::"
-    "lsh --test backends hashes_of_every_small_dimension scans_of_every_code_length"
+    "lsh --test families hashes_of_every_small_dimension scans_of_every_code_length"
     "ckks --lib kernels_equal_the_definition backends_agree"
     "vault --lib every_backend_equals backends_equal"
 )

@@ -305,7 +305,7 @@ def limits():
         return low
     simple = {d: most(lambda m: ("simple", "classical", m, d, 1), 800) for d in (1, 12, 100, 272, 13000, 65536)}
     double = {d: most(lambda m: ("double", "classical", m * m, d, m), 800) for d in (1, 3, 256)}
-    # The same values stand in crates/pir/tests/params.rs.
+    # The same values stand in crates/pir/tests/retrieval/params.rs.
     assert simple == {1: 733, 12: 691, 100: 647, 272: 628, 13000: 564, 65536: 541}, simple
     assert double == {1: 593, 3: 576, 256: 518}, double
 

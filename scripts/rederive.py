@@ -239,7 +239,7 @@ def retrieval():
     both = math.log2(2**-128 + 2**distinct)
     states("retrieval.md", f"of 2^10 searches of 31 buckets each it is at most {power(10 + math.log2(31) + both)}")
     states("retrieval.md", f"each session of {REQUESTS} requests, {param_check.SETS['rlwe-2048-50'][5]:.1f} bits")
-    table = (ROOT / "crates/pir/tests/params.rs").read_text()
+    table = (ROOT / "crates/pir/tests/retrieval/params.rs").read_text()
     for length, most in ((1, 733), (272, 628), (13_000, 564), (65_536, 541)):
         assert f"({length:_}, {most})" in table or f"({length}, {most})" in table, (length, most)
         states("retrieval.md", f"| {length:,} | {most} |")

@@ -4,7 +4,7 @@
   scripts/walls.py
 
 The server is built without the crates that seal, wrap or sign, and without the features that handle keys, also as the service of
-sordino-net; a reader without the server and the owner, and the owner without those two. Asks cargo what each is built from, on any
+sordino-net; a reader and the proxy without the server and the owner, and the owner without the reader and the server. Asks cargo what each is built from, on any
 platform. Prints what must not be there and how it came in, and exits with 1 if there is any.
 """
 import subprocess
@@ -23,6 +23,7 @@ WALLS = (
     (("sordino-net", "--no-default-features", "--features", "server,tls"), KEYS),
     (("sordino-net", "--no-default-features", "--features", "client,tls"), ("sordino-owner", "sordino-server")),
     (("sordino-reader",), ("sordino-owner", "sordino-server", "sordino-net")),
+    (("sordino-proxy",), ("sordino-owner", "sordino-server")),
     (("sordino-owner",), ("sordino-reader", "sordino-server", "sordino-net")),
 )
 

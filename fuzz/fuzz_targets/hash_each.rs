@@ -2,7 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use sordino_hash::{Backend, Hash, hash, hash_each_into_on};
+use sordino_hash::{Backend, BatchHasher, Hash, hash};
 
 fuzz_target!(|data: &[u8]| {
     // One byte of cut per message: its square is the message's length, up to 65,025.
@@ -15,7 +15,10 @@ fuzz_target!(|data: &[u8]| {
         .collect();
     let mut digests = vec![Hash::from_bytes([0; 32]); messages.len()];
     for backend in Backend::available() {
-        hash_each_into_on(backend, &messages, &mut digests).expect("one digest for each message");
+        let hasher = BatchHasher::new().backend(backend);
+        hasher
+            .hash_into(&messages, &mut digests)
+            .expect("one digest for each message");
         for (message, digest) in messages.iter().zip(&digests) {
             assert_eq!(*digest, hash(message), "{}", backend.name());
         }

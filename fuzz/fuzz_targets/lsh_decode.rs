@@ -10,7 +10,7 @@ use sordino_lsh::{
 fn tables<F: Family>(data: &[u8]) {
     if let Ok(tables) = Tables::<F>::from_bytes(data) {
         assert_eq!(tables.to_bytes(), data);
-        let x = vec![1.0; tables.family().dims()];
+        let x = vec![1.0; tables.family().dim()];
         assert!(
             tables
                 .candidates(&x, 3, &mut Lookup::default())

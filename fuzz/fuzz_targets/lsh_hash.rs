@@ -5,7 +5,7 @@ use libfuzzer_sys::fuzz_target;
 use sordino_lsh::{Backend, Codes, Kind, Nearest, Scratch, Seed, SimHash};
 
 fuzz_target!(|data: &[u8]| {
-    let Some((&[kind, blocks, k, dims], rest)) = data.split_first_chunk() else {
+    let Some((&[kind, blocks, k, dim], rest)) = data.split_first_chunk() else {
         return;
     };
     let kind = if kind % 2 == 0 {
@@ -13,15 +13,15 @@ fuzz_target!(|data: &[u8]| {
     } else {
         Kind::Hyperplanes
     };
-    let (words, dims) = (1 + usize::from(blocks % 16), 1 + usize::from(dims));
+    let (words, dim) = (1 + usize::from(blocks % 16), 1 + usize::from(dim));
     let mut x: Vec<f32> = rest
         .as_chunks()
         .0
         .iter()
         .map(|bytes| f32::from_le_bytes(*bytes))
         .collect();
-    x.resize(dims, 0.5);
-    let hash = SimHash::new(dims, 64 * words, kind, Seed([1; 32])).expect("valid");
+    x.resize(dim, 0.5);
+    let hash = SimHash::new(dim, 64 * words, kind, Seed([1; 32])).expect("valid");
     let all: Vec<u64> = rest
         .as_chunks()
         .0

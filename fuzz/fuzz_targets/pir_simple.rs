@@ -4,8 +4,10 @@
 use std::sync::OnceLock;
 
 use libfuzzer_sys::fuzz_target;
-use sordino_pir::simple::{Answer, Client, Hint, Query, RawAnswer, Server, Update};
-use sordino_pir::{Database, Params, Seed};
+use sordino_pir::Seed;
+use sordino_pir::simple::{
+    Answer, Client, Database, Hint, Params, Query, RawAnswer, Server, Update,
+};
 
 const SEED: Seed = Seed([1; 32]);
 

@@ -11,7 +11,7 @@ use sordino_index::look;
 use sordino_index::manifest::{Grid, SecretPacking};
 use sordino_search::Metric;
 use sordino_vault::attributes::Attributes;
-use sordino_vault::checks::held::{Held, Signs};
+use sordino_vault::checks::held::{ReaderSums, Signs};
 use sordino_vault::frame::{Frame, RowScale};
 use sordino_vault::ids::Ids;
 use sordino_vault::members::Members;
@@ -56,7 +56,7 @@ fuzz_target!(|data: &[u8]| {
     }
     for metric in Metric::ALL {
         let dim = usize::from(count % 16 + 1);
-        if let Ok(frame) = Frame::from_bytes((metric, [3; 32]), dim, rest) {
+        if let Ok(frame) = Frame::from_bytes(metric, [3; 32], dim, rest) {
             assert_eq!(frame.to_bytes(), rest);
             let asked = frame.ask(&vec![1.0; dim]).expect("a query of the frame");
             for row in RowScale::read_all(metric, 3, rest).unwrap_or_default() {
@@ -73,7 +73,7 @@ fuzz_target!(|data: &[u8]| {
         assert!(residual.iter().all(|x| x.is_finite()));
     }
     let width = usize::from(count.max(1));
-    if let Ok(held) = Held::from_bytes(Signs::new([7; 32].into()), (9, width), rest) {
+    if let Ok(held) = ReaderSums::from_bytes(Signs::new([7; 32].into()), 9, width, rest) {
         let off = held.off(&[1 << 19; 9], &vec![1 << 26; width], (1 << 40, 20));
         assert_eq!(off.len(), 1);
     }

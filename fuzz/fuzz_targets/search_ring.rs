@@ -22,9 +22,9 @@ fn manifest() -> Manifest {
         segment.key = key;
         mode.segments.push(segment);
     }
-    let kind = (Metric::Cosine, [0; 32]);
     let frame = FramePart::new([8; 16], 1, 1, Coded::default());
-    let mut manifest = Manifest::new((4, 5), IdKind::Number, kind, frame, Mode::Local(mode));
+    let (ids, metric, mode) = (IdKind::Number, Metric::Cosine, Mode::Local(mode));
+    let mut manifest = Manifest::new(4, 5, ids, metric, [0; 32], frame, mode);
     let salt = [7; 16];
     let keys = [1, 2].map(|number| KeyUse {
         number,

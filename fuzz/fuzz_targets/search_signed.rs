@@ -25,7 +25,7 @@ fuzz_target!(|data: &[u8]| {
     assert_eq!(manifest.stored_len().is_ok(), known);
     assert!(manifest.check_room(u64::MAX).is_ok() == known);
     if let (Mode::Routed(mode), true) = (&manifest.mode, known) {
-        let width = usize::try_from(manifest.width()).expect("64 bits");
+        let width = usize::try_from(manifest.stored_dim()).expect("64 bits");
         assert!(mode.grid.query_len(width).is_ok() && mode.grid.reply_len().is_ok());
         assert!(mode.grid.tolerance(width) > 0 && mode.grid.scores() > 0);
     }

@@ -242,7 +242,7 @@ fn frames_scales_and_residuals_are_read() {
     let target = "search_records";
     for metric in Metric::ALL {
         let name = metric.name().replace(' ', "_");
-        let (dim, kind) = (4, (metric, [3; 32]));
+        let dim = 4;
         let width = dim + metric.added() as usize;
         let bases = most_bases(metric).min(2);
         let numbers = |count: usize| (0..count).map(|at| at as f32 - 2.5).collect();
@@ -254,7 +254,7 @@ fn frames_scales_and_residuals_are_read() {
             &[&[3], &bytes[..]].concat(),
         );
         let read = &seed(target, &format!("frame_{name}"))[1..];
-        assert!(Frame::from_bytes(kind, dim, read).is_ok());
+        assert!(Frame::from_bytes(metric, [3; 32], dim, read).is_ok());
         let row: &[u8] = match metric {
             Metric::Cosine => &[7, 3],
             Metric::InnerProduct => &[0, 9],

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use pyo3::prelude::*;
 use settings::Settings;
 use sordino_net::{Endpoint, Error, Running, Service, Shards};
-use sordino_search::Server as Held;
+use sordino_search::OpenOptions;
 use source::{Folder, Source};
 
 use crate::compute::{computing, forked, stoppable};
@@ -59,10 +59,8 @@ impl Server {
         let owner = public_key.get().0.clone();
         let shard = settings.shard(py)?;
         let folder = Folder::new(&path, &owner);
-        let server = computing(py, || match shard {
-            Some(shard) => Held::open_shard(&path, &owner, shard),
-            None => Held::open_dir(&path, &owner),
-        })?;
+        let options = OpenOptions::new(&owner).shard(shard);
+        let server = computing(py, || options.open_dir(&path))?;
         let server = server.map_err(|error| errors::search(py, &error))?;
         let (access, limits) = (settings.access(), settings.limits());
         let service = computing(py, || Service::new(server, &access, limits))?;

@@ -37,7 +37,7 @@ const SEED: Seed = Seed(*b"sordino-authz v1 similar/code/01");
 /// ```
 #[derive(Debug)]
 pub struct Similar {
-    dims: usize,
+    dim: usize,
     policies: Vec<Arc<str>>,
     /// Vectors of length 1, one after the other.
     vectors: Vec<f32>,
@@ -54,29 +54,29 @@ pub struct Match {
 }
 
 impl Similar {
-    /// Vectors of `dims` floats with the ids of their policies.
+    /// Vectors of `dim` floats with the ids of their policies.
     ///
     /// # Errors
     /// [`Error::Vector`] for a vector of another length, of zeros, or with a float that is no number;
     /// [`Error::TooLarge`] beyond 4,096 floats or a million policies.
     pub fn new<I: Into<Arc<str>>>(
-        dims: usize,
+        dim: usize,
         policies: impl IntoIterator<Item = (I, Vec<f32>)>,
     ) -> Result<Self, Error> {
-        at_most("floats of a vector", dims, DIMS)?;
+        at_most("floats of a vector", dim, DIMS)?;
         let (mut ids, mut vectors) = (Vec::new(), Vec::new());
         for (id, vector) in policies {
             at_most("policies with vectors", ids.len() + 1, POLICIES)?;
             ids.push(id.into());
-            vectors.extend(unit(dims, &vector)?);
+            vectors.extend(unit(dim, &vector)?);
         }
         let codes = (vectors.len() > EXACT).then(|| {
-            let hash = SimHash::new(dims, BITS, Kind::Rotation, SEED).ok()?;
+            let hash = SimHash::new(dim, BITS, Kind::Rotation, SEED).ok()?;
             let codes = hash.hash_batch(&vectors).ok()?;
             Some((hash, codes))
         });
         Ok(Self {
-            dims,
+            dim,
             policies: ids,
             vectors,
             codes: codes.flatten(),
@@ -88,7 +88,7 @@ impl Similar {
     /// # Errors
     /// [`Error::Vector`] as in [`Self::new`].
     pub fn find(&self, query: &[f32], k: usize) -> Result<Vec<Match>, Error> {
-        let query = unit(self.dims, query)?;
+        let query = unit(self.dim, query)?;
         let near = self
             .codes
             .as_ref()
@@ -133,7 +133,7 @@ impl Similar {
     }
 
     fn score(&self, place: usize, query: &[f32]) -> f32 {
-        dot(&self.vectors[self.dims * place..][..self.dims], query)
+        dot(&self.vectors[self.dim * place..][..self.dim], query)
     }
 }
 
@@ -152,8 +152,8 @@ fn dot(a: &[f32], b: &[f32]) -> f32 {
 }
 
 /// The vector at length 1.
-fn unit(dims: usize, vector: &[f32]) -> Result<Vec<f32>, Error> {
-    let (found, expected) = (vector.len(), dims);
+fn unit(dim: usize, vector: &[f32]) -> Result<Vec<f32>, Error> {
+    let (found, expected) = (vector.len(), dim);
     let longest = vector.iter().fold(0.0_f32, |most, x| most.max(x.abs()));
     if found != expected || vector.iter().any(|x| !x.is_finite()) || longest == 0.0 {
         return Err(Error::Vector { found, expected });

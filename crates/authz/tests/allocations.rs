@@ -1,4 +1,4 @@
-//! A decision that is remembered is given without an allocation, however long the fields of the request are.
+//! A process of its own, whose allocations are counted: a decision that is remembered is given without one, however long the fields of the request are.
 #![expect(unsafe_code, reason = "a counting global allocator")]
 
 use std::alloc::{GlobalAlloc, Layout, System};

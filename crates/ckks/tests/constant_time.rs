@@ -1,4 +1,4 @@
-//! Clients under memcheck: everything secret is marked as undefined memory, and memcheck reports every
+//! Clients under memcheck, which runs them as a process of their own: everything secret is marked as undefined memory, and memcheck reports every
 //! branch and every address that depends on it.
 //!
 //! Run by `scripts/constant_time.sh`. Outside valgrind the marks do nothing, and this is one more test that

@@ -95,14 +95,6 @@ pub enum Error {
         /// The fault.
         source: Search,
     },
-    /// The fault for which nothing is searched any more, seen before.
-    #[error("{message}")]
-    Lapsed {
-        /// Its message.
-        message: String,
-        /// Its exit code.
-        code: u8,
-    },
     /// A file of an index that is gone.
     #[error("{path}: it is gone, and the index is not whole without it: restore it from a copy", path = path.display())]
     Gone {
@@ -155,6 +147,9 @@ pub enum Error {
     /// Format-preserving encryption.
     #[error(transparent)]
     Fpe(#[from] sordino_fpe_files::Error),
+    /// The proxy.
+    #[error(transparent)]
+    Proxy(sordino_proxy::Error),
     /// A policy, to a command that cannot read one. The index is not served, for it would be open to all.
     #[error(
         "{path}: this command is built without policies, so the index beside it is for nobody: serve it with one that has \
@@ -221,6 +216,15 @@ impl From<Search> for Error {
         match error {
             Search::Stale { serving, .. } => Self::Changing { version: serving },
             error => Self::Search(error),
+        }
+    }
+}
+
+impl From<sordino_proxy::Error> for Error {
+    fn from(error: sordino_proxy::Error) -> Self {
+        match error {
+            sordino_proxy::Error::Start(error) => Self::Stream(error),
+            error => Self::Proxy(error),
         }
     }
 }
@@ -314,13 +318,13 @@ impl Error {
             Self::Usage(_) | Self::Config { .. } => USAGE,
             Self::Interrupted => INTERRUPTED,
             Self::Gone { .. } => INTEGRITY,
-            Self::Lapsed { code, .. } => *code,
             Self::Changing { .. } => SERVER,
             Self::Search(error) | Self::Index { source: error, .. } if error.is_bad_reply() => {
                 INTEGRITY
             }
             Self::Search(error) | Self::Index { source: error, .. } => code(error.kind()),
             Self::Net(error) => code(error.kind()),
+            Self::Proxy(error) => code(error.kind()),
             Self::Token { source, .. } => match source {
                 Token::Claim { .. } | Token::Depth { .. } | Token::Raised { .. } => FAILURE,
                 _ => INTEGRITY,

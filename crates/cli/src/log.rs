@@ -37,7 +37,7 @@ impl Level {
             Self::Info => LevelFilter::INFO,
             Self::Debug => LevelFilter::DEBUG,
         };
-        let ours = ["sordino_cli", "sordino_net"];
+        let ours = ["sordino_cli", "sordino_net", "sordino_proxy"];
         Targets::new().with_targets(ours.map(|target| (target, level)))
     }
 }

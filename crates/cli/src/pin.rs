@@ -35,16 +35,12 @@ impl PinArgs {
         cache: Option<Cache>,
         retry: Retry,
     ) -> Result<SessionOptions, Error> {
-        let mut options = SessionOptions {
-            over_gap: self.over_gap,
-            cache,
-            retry,
-            ..SessionOptions::default()
-        };
-        if let Some(path) = &self.pin {
-            options.pins = Box::new(PinFile::read(path)?);
-        }
-        Ok(options)
+        let options = SessionOptions::default().over_gap(self.over_gap);
+        let options = options.cache(cache).retry(retry);
+        Ok(match &self.pin {
+            Some(path) => options.pins(Box::new(PinFile::read(path)?)),
+            None => options,
+        })
     }
 }
 

@@ -3,7 +3,8 @@
 use crate::Error;
 use sordino_search::{
     AnyDisk, Bytes, Contents, Copied, Disk, Encodings, Error as Search, Files, Folder, Index,
-    OwnerPublicKey, Pins, ReaderKeys, Recovered, Server, Shard, SignedManifest, Store, Verified,
+    OpenOptions, OwnerPublicKey, Pins, ReaderKeys, Recovered, Server, Shard, SignedManifest, Store,
+    Verified,
 };
 use std::path::{Path, PathBuf};
 
@@ -140,12 +141,13 @@ impl Place {
         shard: Option<Shard>,
         encodings: Option<&Encodings>,
     ) -> Result<Server, Search> {
-        Server::open_folder(&self.folder(), owner, shard, encodings)
+        let options = OpenOptions::new(owner).shard(shard).encodings(encodings);
+        options.open(&self.folder())
     }
 
     /// Serves the version that there is now, after the one that a server has.
     pub(crate) fn follow(&self, server: &Server, owner: &OwnerPublicKey) -> Result<Server, Search> {
-        server.follow_folder(&self.folder(), owner)
+        OpenOptions::new(owner).after(server).open(&self.folder())
     }
 
     /// Copies the newest version to another place.

@@ -147,7 +147,7 @@ pub fn run(args: &Args, output: Output) -> Result<(), Error> {
         Some(line) => wish.line(line.rate()),
         None => wish,
     };
-    let mut plan = Plan::new(n, dim, wish)?.with_beside(RecordBytes {
+    let mut plan = Plan::new(n, dim, wish)?.with_record_bytes(RecordBytes {
         id: args.id_bytes,
         attributes: args.attribute_bytes,
     });

@@ -1,20 +1,6 @@
 //! `sordino proxy`: a server's index, to programs on this machine, over plain HTTP and JSON.
 //!
-//! It holds the reader's key, what is downloaded once, and one connection. Programs need none of that: they
-//! post a vector and get ids and scores.
-
-mod health;
-mod http;
-mod job;
-mod places;
-mod problem;
-mod request;
-mod results;
-mod searcher;
-mod token;
-
-pub use problem::Problem;
-pub use request::{Shape, Wanted};
+//! `sordino-proxy` has the port and the searches; here are arguments, signals and output.
 
 use crate::cache::CacheArgs;
 use crate::endpoint::EndpointArgs;
@@ -22,11 +8,10 @@ use crate::host::Host;
 use crate::pin::PinArgs;
 use crate::{Error, Output, keys, log, notify};
 use clap::Args as ClapArgs;
-use http::Server;
-use searcher::{Failed, Searcher};
 use serde::Serialize;
 use signal_hook::consts::TERM_SIGNALS;
 use signal_hook::iterator::Signals;
+use sordino_proxy::{Error as Fault, Proxy, Searcher, Token};
 use sordino_search::Retry;
 use std::{net::SocketAddr, path::PathBuf, sync::mpsc, time::Duration};
 
@@ -99,12 +84,12 @@ struct Listening<'a> {
 pub fn run(args: &Args, output: Output) -> Result<(), Error> {
     // Before anything listens, so that a signal is not lost.
     let mut signals = Signals::new(TERM_SIGNALS)?;
-    let token = token::Token::of_file(&args.token_file)?;
+    let token = Token::of_file(&args.token_file)?;
     let time = Duration::from_secs(args.timeout.into());
     let keys = keys::reader(&args.key)?;
     let endpoint = args.endpoint.at(&args.connect)?;
     let options = args.pin.session(args.cache.open(), Retry::all(time))?;
-    let server = Server::listen(args.listen.first(), token, time)?;
+    let proxy = Proxy::listen(args.listen.first(), token, time)?;
     let named = Error::session(args.endpoint.roots().as_slice());
     // It may take long, and may be told to stop meanwhile.
     let (done, started) = mpsc::channel();
@@ -112,8 +97,8 @@ pub fn run(args: &Args, output: Output) -> Result<(), Error> {
     let searcher = loop {
         match started.recv_timeout(TICK) {
             Ok(Ok(searcher)) => break searcher,
-            Ok(Err(Failed::Search(error))) => return Err(named(error)),
-            Ok(Err(Failed::Thread(error))) => return Err(error.into()),
+            Ok(Err(Fault::Search(error))) => return Err(named(error)),
+            Ok(Err(error)) => return Err(error.into()),
             Err(mpsc::RecvTimeoutError::Timeout) => (),
             Err(mpsc::RecvTimeoutError::Disconnected) => {
                 return Err(std::io::Error::other("the start has failed").into());
@@ -125,8 +110,8 @@ pub fn run(args: &Args, output: Output) -> Result<(), Error> {
         }
     };
     let version = searcher.version();
-    server.search_with(searcher);
-    let address = server.address();
+    proxy.search_with(searcher);
+    let address = proxy.address();
     if !address.ip().is_loopback() {
         tracing::warn!(%address, "queries and results cross a network in the clear");
     }
@@ -149,7 +134,7 @@ pub fn run(args: &Args, output: Output) -> Result<(), Error> {
     }
     tracing::info!("stopping");
     notify::stopping();
-    server.stop();
+    proxy.stop();
     Ok(())
 }
 

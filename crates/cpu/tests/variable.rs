@@ -1,4 +1,4 @@
-//! A value of `SORDINO_CPU` that names no level is told of and ignored; it ends no process.
+//! A process of its own, which starts itself with the variable set: a value of `SORDINO_CPU` that names no level is told of and ignored; it ends no process.
 
 use std::process::{Command, Output};
 

@@ -67,7 +67,7 @@ fn ff3(key: &AesKey, radix: u32, len: usize) -> Backends {
     let cipher = crate::Ff3::new(key, radix).unwrap().allow_small_domain();
     let plan = |key| {
         let mut cipher = cipher.clone();
-        cipher.key = key;
+        cipher.cipher.0 = key;
         cipher.plan(len).unwrap()
     };
     let owned = key.clone();
@@ -184,13 +184,13 @@ fn halves_to_2_26_go_through_vector_registers() {
                 .allow_small_domain();
             let ff1 = ff1.plan(len, 0).unwrap();
             assert!(ff1.rounds.is_some(), "{radix} {len}");
-            assert!(matches!(ff1.key, Key::AesNi(_)));
+            assert!(matches!(ff1.cipher.0, Key::AesNi(_)));
             #[cfg(feature = "legacy-ff3")]
             {
                 let ff3 = crate::Ff3::new(&AesKey::new_128(&[0; 16]), radix).unwrap();
                 let ff3 = ff3.allow_small_domain().plan(len).unwrap();
                 assert!(ff3.rounds.is_some(), "{radix} {len}");
-                assert!(matches!(ff3.key, Key::AesNi(_)));
+                assert!(matches!(ff3.cipher.0, Key::AesNi(_)));
             }
         }
     }

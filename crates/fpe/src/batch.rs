@@ -7,7 +7,9 @@ mod avx512;
 #[cfg(all(feature = "std", target_arch = "x86_64"))]
 use crate::ff1::{half::Half32, mac::Mac};
 use crate::{
-    Alphabet, Error, NumeralCipher, decimal,
+    Alphabet, Error, NumeralCipher,
+    block::BlockCipher,
+    decimal,
     feistel::{DECRYPT, Direction, ENCRYPT, Half},
     ff1::{
         half::Feistel8,
@@ -52,7 +54,7 @@ impl<'a> Tweaks<'a> {
     }
 }
 
-impl Ff1Plan {
+impl<C: BlockCipher> Ff1Plan<C> {
     /// Encrypts records of [`Ff1Plan::len`] numerals that lie one after another. The result
     /// equals [`NumeralCipher::encrypt_numerals`] of each. On an error all are unchanged.
     ///
@@ -212,8 +214,7 @@ impl Ff1Plan {
         tweaks: Tweaks<'t>,
         records: &'r mut [u8],
     ) -> (Tweaks<'t>, &'r mut [u8]) {
-        use sordino_aes::Key;
-        let (Some(token), Key::AesNi(key)) = (avx512::Token::detect(), &self.key) else {
+        let (Some(token), Some(key)) = (avx512::Token::detect(), self.cipher.aesni()) else {
             return (tweaks, records);
         };
         if self.len() > 16 {
@@ -224,7 +225,7 @@ impl Ff1Plan {
         let whole = records.len() / step;
         let (groups, rest) = records.split_at_mut(whole * step);
         let block = |tweak: &[u8]| {
-            self.key.run(TweakBlock {
+            self.cipher.run(TweakBlock {
                 mac: &self.mac,
                 tweak,
             })
@@ -242,7 +243,7 @@ impl Ff1Plan {
                 let (now, later) = tweaks.split_at(whole * avx512::STRINGS);
                 let steps = groups.chunks_mut(step).zip(now.chunks(avx512::STRINGS));
                 for (records, tweaks) in steps {
-                    let blocks = self.key.run(TweakBlocks {
+                    let blocks = self.cipher.run(TweakBlocks {
                         mac: &self.mac,
                         tweaks,
                     });
@@ -271,7 +272,7 @@ impl Ff1Plan {
             for (x, record) in numbers.iter_mut().zip(eight.chunks(len)) {
                 *x = [number(&record[..u]), number(&record[u..])];
             }
-            self.key.run(Feistel8::<H, D> {
+            self.cipher.run(Feistel8::<H, D> {
                 mac: &self.mac,
                 halves,
                 tweaks: core::array::from_fn(|k| tweaks.get(i * LANES + k)),

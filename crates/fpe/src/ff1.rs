@@ -22,7 +22,11 @@ pub use plan::Ff1Plan;
 
 use sordino_aes::Key;
 
-use crate::{AesKey, Error, numerals::NumeralCipher};
+use crate::{
+    AesKey, Error,
+    block::{BlockCipher, NativeAes},
+    numerals::NumeralCipher,
+};
 
 /// Fewest values that a string may take, by the draft of SP 800-38G Revision 1.
 pub const MIN_DOMAIN: u128 = 1_000_000;
@@ -30,7 +34,7 @@ pub const MIN_DOMAIN: u128 = 1_000_000;
 /// Fewest values that a string may take, by SP 800-38G of 2016.
 pub const LEGACY_MIN_DOMAIN: u128 = 100;
 
-/// FF1 under one key, over one radix.
+/// FF1 under one key, over one radix, with the block cipher `C`: AES, or with [`Ff1::with_cipher`] any other.
 ///
 /// [`Ff1::plan`] prepares one length and is what to keep where many strings are encrypted; the
 /// methods of [`NumeralCipher`] make a plan for each call.
@@ -51,13 +55,13 @@ pub const LEGACY_MIN_DOMAIN: u128 = 100;
 /// neither the key, nor the numerals, nor the tweak's content. Longer halves use integers of
 /// many limbs, whose time depends slightly on their values.
 #[derive(Clone)]
-pub struct Ff1 {
-    key: Key,
+pub struct Ff1<C = NativeAes> {
+    cipher: C,
     radix: u32,
     min_domain: u128,
 }
 
-impl core::fmt::Debug for Ff1 {
+impl<C> core::fmt::Debug for Ff1<C> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         f.debug_struct("Ff1")
             .field("radix", &self.radix)
@@ -75,6 +79,32 @@ impl Ff1 {
     }
 
     pub(crate) fn with_key(key: Key, radix: u32) -> Result<Self, Error> {
+        Self::with_cipher(NativeAes(key), radix)
+    }
+}
+
+impl<C: BlockCipher> Ff1<C> {
+    /// FF1 with a block cipher of 128 bits that has its key already; `radix` from 2 to 65536. SP 800-38G asks for
+    /// AES, for which [`Ff1::new`] has kernels of its own.
+    ///
+    /// ```
+    /// use aes::{Aes128, cipher::KeyInit};
+    /// use sordino_fpe::{AesKey, Ff1, NumeralCipher};
+    ///
+    /// let ff1 = Ff1::with_cipher(Aes128::new(&[7; 16].into()), 10)?;
+    /// let (mut x, mut y) = ([4, 1, 1, 1, 0, 0, 9], [4, 1, 1, 1, 0, 0, 9]);
+    /// ff1.encrypt_numerals(b"tweak", &mut x)?;
+    /// Ff1::new(&AesKey::new_128(&[7; 16]), 10)?.encrypt_numerals(b"tweak", &mut y)?;
+    /// assert_eq!(x, y);
+    /// # Ok::<(), sordino_fpe::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Radix`].
+    ///
+    /// # Security
+    /// Constant time and erasure of the key are those of the cipher given.
+    pub fn with_cipher(cipher: C, radix: u32) -> Result<Self, Error> {
         if !(2..=65536).contains(&radix) {
             return Err(Error::Radix {
                 found: radix,
@@ -83,7 +113,7 @@ impl Ff1 {
             });
         }
         Ok(Self {
-            key,
+            cipher,
             radix,
             min_domain: MIN_DOMAIN,
         })
@@ -120,7 +150,7 @@ impl Ff1 {
     ///
     /// # Errors
     /// [`Error::Length`] if `len` is below [`Ff1::min_len`] or above `2^32 - 1`.
-    pub fn plan(&self, len: usize, tweak_len: usize) -> Result<Ff1Plan, Error> {
+    pub fn plan(&self, len: usize, tweak_len: usize) -> Result<Ff1Plan<C>, Error> {
         let min = self.min_len();
         let max = usize::try_from(u32::MAX).unwrap_or(usize::MAX);
         if !(min..=max).contains(&len) {
@@ -134,7 +164,7 @@ impl Ff1 {
     }
 }
 
-impl NumeralCipher for Ff1 {
+impl<C: BlockCipher> NumeralCipher for Ff1<C> {
     fn radix(&self) -> u32 {
         self.radix
     }

@@ -18,7 +18,10 @@ mod plan;
 
 pub use plan::Ff3Plan;
 
-use crate::{AesKey, Error, LEGACY_MIN_DOMAIN, MIN_DOMAIN, NumeralCipher};
+use crate::{
+    AesKey, Error, LEGACY_MIN_DOMAIN, MIN_DOMAIN, NumeralCipher,
+    block::{BlockCipher, NativeAes},
+};
 use sordino_aes::Key;
 
 /// FF3, whose tweak has 8 bytes.
@@ -26,7 +29,7 @@ use sordino_aes::Key;
 /// # Security
 /// Broken: Durak and Vaudenay (eprint 2017/521) recover messages through the tweak's schedule.
 /// Withdrawn by NIST. For reading old data only.
-pub type Ff3 = Ff3Cipher<8>;
+pub type Ff3<C = NativeAes> = Ff3Cipher<8, C>;
 
 /// FF3-1, whose tweak has 7 bytes.
 ///
@@ -34,7 +37,7 @@ pub type Ff3 = Ff3Cipher<8>;
 /// Removed from the second draft of SP 800-38G Revision 1 (February 2025): Beyne (eprint
 /// 2021/815) distinguishes it, and recovers messages, with about `2^23` to `2^24` queries at a
 /// million values. For reading old data only.
-pub type Ff3_1 = Ff3Cipher<7>;
+pub type Ff3_1<C = NativeAes> = Ff3Cipher<7, C>;
 
 /// FF3 ([`Ff3`]) or FF3-1 ([`Ff3_1`]), by the tweak's bytes.
 ///
@@ -49,13 +52,13 @@ pub type Ff3_1 = Ff3Cipher<7>;
 /// # Ok::<(), sordino_fpe::Error>(())
 /// ```
 #[derive(Clone)]
-pub struct Ff3Cipher<const TWEAK: usize> {
-    pub(crate) key: Key,
+pub struct Ff3Cipher<const TWEAK: usize, C = NativeAes> {
+    pub(crate) cipher: C,
     radix: u32,
     min_domain: u128,
 }
 
-impl<const TWEAK: usize> core::fmt::Debug for Ff3Cipher<TWEAK> {
+impl<const TWEAK: usize, C> core::fmt::Debug for Ff3Cipher<TWEAK, C> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         f.debug_struct("Ff3Cipher")
             .field("radix", &self.radix)
@@ -69,6 +72,21 @@ impl<const TWEAK: usize> Ff3Cipher<TWEAK> {
     /// # Errors
     /// [`Error::Radix`].
     pub fn new(key: &AesKey, radix: u32) -> Result<Self, Error> {
+        let key = Key::new(key.reversed().bytes());
+        Self::with_cipher(NativeAes(key), radix)
+    }
+}
+
+impl<const TWEAK: usize, C: BlockCipher> Ff3Cipher<TWEAK, C> {
+    /// With a block cipher of 128 bits that has its key already; `radix` from 2 to 65536. Its key is the one of
+    /// FF3 with its bytes in the opposite order.
+    ///
+    /// # Errors
+    /// [`Error::Radix`].
+    ///
+    /// # Security
+    /// Constant time and erasure of the key are those of the cipher given.
+    pub fn with_cipher(cipher: C, radix: u32) -> Result<Self, Error> {
         if !(2..=65536).contains(&radix) {
             return Err(Error::Radix {
                 found: radix,
@@ -77,7 +95,7 @@ impl<const TWEAK: usize> Ff3Cipher<TWEAK> {
             });
         }
         Ok(Self {
-            key: Key::new(key.reversed().bytes()),
+            cipher,
             radix,
             min_domain: MIN_DOMAIN,
         })
@@ -115,7 +133,7 @@ impl<const TWEAK: usize> Ff3Cipher<TWEAK> {
     ///
     /// # Errors
     /// [`Error::Length`] if `len` is not one of [`Ff3Cipher::lengths`].
-    pub fn plan(&self, len: usize) -> Result<Ff3Plan<TWEAK>, Error> {
+    pub fn plan(&self, len: usize) -> Result<Ff3Plan<TWEAK, C>, Error> {
         let lengths = self.lengths();
         if !lengths.contains(&len) {
             return Err(Error::Length {
@@ -128,7 +146,7 @@ impl<const TWEAK: usize> Ff3Cipher<TWEAK> {
     }
 }
 
-impl<const TWEAK: usize> NumeralCipher for Ff3Cipher<TWEAK> {
+impl<const TWEAK: usize, C: BlockCipher> NumeralCipher for Ff3Cipher<TWEAK, C> {
     fn radix(&self) -> u32 {
         self.radix
     }

@@ -14,6 +14,7 @@
 
 use crate::{
     Error, Ff1, NumeralCipher,
+    block::{BlockCipher, NativeAes},
     feistel::{DECRYPT, Direction, ENCRYPT},
     ff1::{
         half::Feistel8,
@@ -36,8 +37,8 @@ use sordino_aes::LANES;
 /// # Ok::<(), sordino_fpe::Error>(())
 /// ```
 #[derive(Clone, Debug)]
-pub struct Ff1Range {
-    plan: Ff1Plan,
+pub struct Ff1Range<C = NativeAes> {
+    plan: Ff1Plan<C>,
     start: u128,
     /// The largest distance from `start`.
     last: u128,
@@ -46,14 +47,14 @@ pub struct Ff1Range {
     divisor64: Option<Divisor64>,
 }
 
-impl Ff1 {
+impl<C: BlockCipher> Ff1<C> {
     /// The integers of `range`, in the wire format of this radix: radix 2 is the quickest for a
     /// length that is near a power of two, radix 10 for one that is a power of ten.
     ///
     /// # Errors
     /// [`Error::Domain`] if the range has fewer values than [`crate::MIN_DOMAIN`] (or, with
     /// [`Ff1::allow_small_domain`], than [`crate::LEGACY_MIN_DOMAIN`]).
-    pub fn range(&self, range: RangeInclusive<u128>) -> Result<Ff1Range, Error> {
+    pub fn range(&self, range: RangeInclusive<u128>) -> Result<Ff1Range<C>, Error> {
         let (start, end) = range.into_inner();
         let min = self.min_domain();
         let last = match end.checked_sub(start) {
@@ -89,7 +90,7 @@ impl Ff1 {
     }
 }
 
-impl Ff1Range {
+impl<C: BlockCipher> Ff1Range<C> {
     /// Encrypts an integer of the range.
     ///
     /// # Errors
@@ -220,7 +221,7 @@ impl Ff1Range {
             for (number, x) in numbers.iter_mut().zip(&*chunk) {
                 *number = divisor.div_rem(x - start).into();
             }
-            plan.key.run(Feistel8::<_, D> {
+            plan.cipher.run(Feistel8::<_, D> {
                 mac: &plan.mac,
                 halves,
                 tweaks: [tweak; LANES],

@@ -7,6 +7,7 @@ mod alphabet; // symbols and their numerals
 #[cfg(test)]
 mod backends; // every backend equals the definition
 mod batch; // many strings at once
+mod block; // ciphers of blocks
 mod decimal; // digits in ASCII
 #[cfg(test)]
 mod definition; // the components of SP 800-38G, for tests
@@ -27,6 +28,7 @@ mod riffpe; // Riffpe and RiffpeX
 
 pub use alphabet::Alphabet;
 pub use batch::Tweaks;
+pub use block::{BlockCipher, NativeAes};
 pub use error::{Error, SymbolSet};
 pub use ff1::{Ff1, Ff1Plan, LEGACY_MIN_DOMAIN, MIN_DOMAIN};
 #[cfg(feature = "legacy-ff3")]

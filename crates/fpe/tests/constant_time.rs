@@ -1,4 +1,4 @@
-//! FF1 under memcheck: the key is marked as undefined memory, and memcheck reports every branch
+//! FF1 under memcheck, which runs it as a process of its own: the key is marked as undefined memory, and memcheck reports every branch
 //! and every address that depends on it, as all does that comes out of a round.
 //!
 //! Run by `scripts/constant_time.sh`. Outside valgrind the marks do nothing, and this is one more
@@ -10,7 +10,7 @@
 use sordino_fpe::{Alphabet, Ff1, NumeralCipher, Tweaks};
 use sordino_memcheck::{is_watching, public, secret};
 
-#[path = "given/key.rs"]
+#[path = "ciphers/key.rs"]
 mod key;
 use key::aes;
 

@@ -45,7 +45,7 @@ use alloc::vec::Vec;
 use blake3::Hash;
 
 use crate::Backend;
-use crate::each::each;
+use crate::list;
 use crate::mode::Mode;
 
 pub use extension::Extension;
@@ -181,14 +181,14 @@ impl Joins {
     fn leaves(&self, digests: &[Hash]) -> Vec<[u8; 32]> {
         let messages: Vec<[u8; 32]> = digests.iter().map(|digest| *digest.as_bytes()).collect();
         let mut leaves = vec![[0; 32]; messages.len()];
-        each(self.backend, &self.leaf, &messages, &mut leaves, false);
+        list::hash(self.backend, &self.leaf, &messages, &mut leaves, false);
         leaves
     }
 
     fn parents(&self, level: &[[u8; 32]]) -> Vec<[u8; 32]> {
         let (pairs, single) = level.as_flattened().as_chunks::<64>();
         let mut parents = vec![[0; 32]; pairs.len()];
-        each(self.backend, &self.node, pairs, &mut parents, false);
+        list::hash(self.backend, &self.node, pairs, &mut parents, false);
         parents.extend_from_slice(single.as_chunks().0);
         parents
     }

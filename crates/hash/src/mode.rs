@@ -48,7 +48,7 @@ impl Mode {
         #[cfg(feature = "rayon")]
         let threads = threads && message.len() >= VERY_LONG;
         #[cfg(not(feature = "rayon"))]
-        debug_assert!(!threads, "only `par_` functions ask for threads");
+        debug_assert!(!threads, "only `par_` methods ask for threads");
         if self.flags == 0 && !threads {
             return blake3::hash(message).into();
         }

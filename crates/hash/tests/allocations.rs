@@ -1,12 +1,10 @@
-//! Hashing a list allocates nothing, whatever the lengths.
+//! A process of its own, whose allocations are counted: hashing a list makes none, whatever the lengths.
 #![expect(unsafe_code, reason = "a counting global allocator")]
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
-use sordino_hash::{
-    Backend, Hash, derive_key_each_into, hash_each, hash_each_into_on, keyed_hash_each_into,
-};
+use sordino_hash::{Backend, BatchHasher, Hash};
 
 struct Counting;
 
@@ -51,19 +49,28 @@ fn hashing_allocates_nothing() {
         let mut digests = vec![Hash::from_bytes([0; 32]); messages.len()];
         let mut keys = vec![[0; 32]; messages.len()];
         for backend in Backend::available() {
-            let count = allocations(|| hash_each_into_on(backend, messages, &mut digests).unwrap());
+            let count = allocations(|| {
+                let hasher = BatchHasher::new().backend(backend);
+                hasher.hash_into(messages, &mut digests).unwrap();
+            });
             assert_eq!(count, 0, "{}, {} messages", backend.name(), messages.len());
         }
         assert_eq!(
-            allocations(|| keyed_hash_each_into(&[1; 32], messages, &mut digests).unwrap()),
+            allocations(|| {
+                let hasher = BatchHasher::new_keyed(&[1; 32]);
+                hasher.hash_into(messages, &mut digests).unwrap();
+            }),
             0
         );
         assert_eq!(
-            allocations(|| derive_key_each_into("context", messages, &mut keys).unwrap()),
+            allocations(|| {
+                let hasher = BatchHasher::new_derive_key("context");
+                hasher.hash_into(messages, &mut keys).unwrap();
+            }),
             0
         );
         assert_eq!(
-            allocations(|| drop(hash_each(messages))),
+            allocations(|| drop(BatchHasher::new().hash(messages))),
             1,
             "the result alone"
         );

@@ -11,8 +11,8 @@ use std::sync::Arc;
 pub struct Bytes(Arc<Vec<u8>>);
 
 impl Bytes {
-    /// The memory of bytes that nobody shares, for what is read next: fresh memory takes the system as long to clear
-    /// as reading takes. Empty where somebody does.
+    /// The memory of bytes that are not shared, for what is read next: fresh memory takes the system as long to clear
+    /// as reading takes. Empty where they are shared.
     #[must_use]
     pub fn into_room(self) -> Vec<u8> {
         Arc::try_unwrap(self.0).unwrap_or_default()

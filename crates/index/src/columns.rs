@@ -80,7 +80,7 @@ mod tests {
         for offset in 0..4 {
             let mut moved = vec![0; offset];
             moved.extend(&rows);
-            // Bytes of half a coordinate are nobody's.
+            // Bytes of half a coordinate belong to no row.
             moved.extend(&[1, 2, 3][..offset]);
             assert_eq!(*in_place(&moved[offset..], i32::from_le_bytes), codes);
         }

@@ -1,6 +1,7 @@
 //! BLAKE3 digests: how a manifest names parts.
 
 use serde::{Deserialize, Serialize};
+use sordino_hash::BatchHasher;
 
 use crate::Error;
 
@@ -34,7 +35,8 @@ impl Coded {
 /// The digests of buckets of one length, one after the other.
 pub fn of_buckets(buckets: &[u8], len: usize) -> Vec<u8> {
     let buckets: Vec<&[u8]> = buckets.chunks_exact(len).collect();
-    sordino_hash::par_hash_each(&buckets)
+    let digests = BatchHasher::new().par_hash(&buckets);
+    digests
         .iter()
         .flat_map(sordino_hash::Hash::as_bytes)
         .copied()
@@ -67,8 +69,8 @@ impl Running {
     }
 }
 
-/// The first half of a digest for people to compare, eight groups of four: to find two contents of one takes 2^64
-/// tries of who makes both, another one for a given content 2^128.
+/// The first half of a digest for people to compare, eight groups of four: someone who makes both contents finds
+/// two of one digest in 2^64 tries, and one for a given content in 2^128.
 #[must_use]
 pub fn short(digest: &Digest) -> String {
     let pairs = digest[..16].chunks_exact(2);

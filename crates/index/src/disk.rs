@@ -107,7 +107,7 @@ pub trait Disk {
         fs::metadata(path).map_or(0, |file| file.len())
     }
 
-    /// True if a file that no version names stays for as long as a change takes. Where there are locks, nobody removes one
+    /// True if a file that no version names stays for as long as a change takes. Where there are locks, no one removes one
     /// meanwhile.
     fn stays(&self, _path: &Path) -> bool {
         true
@@ -129,7 +129,7 @@ pub trait Disk {
             .write(true)
             .open(path)?;
         match file.try_lock() {
-            // Whoever had it may have removed the file, and somebody else may have made a new one.
+            // Its last holder may have removed the file, and another process may have made a new one.
             Ok(()) if !is_at(&file, path)? => Err(io::ErrorKind::WouldBlock.into()),
             Ok(()) => Ok(Lock { _file: Some(file) }),
             Err(TryLockError::WouldBlock) => Err(io::ErrorKind::WouldBlock.into()),
@@ -154,7 +154,7 @@ fn open(path: &Path) -> io::Result<File> {
     if found.is_dir() {
         return Err(io::ErrorKind::IsADirectory.into());
     }
-    // Opening a pipe would wait for whoever writes into it.
+    // Opening a pipe would wait for its writer.
     if !found.is_file() {
         return Err(io::Error::other("a pipe or a device, expected a file"));
     }
@@ -186,7 +186,7 @@ pub struct Lock {
 }
 
 impl Lock {
-    /// One that keeps nobody away: for a disk that has no locks, and refuses to rename over the work of another instead.
+    /// A lock that keeps no one away: for a disk that has no locks, and refuses to rename over the work of another instead.
     #[must_use]
     pub fn none() -> Self {
         Self { _file: None }

@@ -70,7 +70,7 @@ impl EliasFano {
         }
     }
 
-    /// The list in so many bytes; `None` if [`append`](Self::append) writes none of these.
+    /// The list in these bytes; `None` if [`append`](Self::append) writes none of these.
     #[must_use]
     pub fn read(self, bytes: &[u8]) -> Option<Vec<u32>> {
         if bytes.len() != self.list_len() {
@@ -114,7 +114,7 @@ pub fn set(bytes: &mut [u8], from: usize, number: u32) {
     pairs.for_each(|(to, from)| *to |= from);
 }
 
-/// So many ones, 64 at most.
+/// A word of `bits` ones, 64 at most.
 fn mask(bits: usize) -> u64 {
     u64::MAX.checked_shr(64 - u32_of(bits)).unwrap_or(0)
 }
@@ -155,7 +155,7 @@ mod tests {
         }
     }
 
-    /// Found by trying all bytes of a small shape: as many are lists as there are lists.
+    /// Found by trying all bytes of a small shape: the number that reads as lists is the number of lists.
     #[test]
     fn no_list_is_missing_and_none_is_there_twice() {
         let shape = EliasFano::new(3, 4);

@@ -72,7 +72,7 @@ pub enum Error {
         /// The fault.
         why: String,
     },
-    /// There are not as many rows of attributes as vectors.
+    /// The numbers of rows of attributes and vectors differ.
     #[error("attributes of {found} records for {expected} vectors")]
     AttributeCount {
         /// Rows of attributes.
@@ -146,13 +146,13 @@ pub enum Error {
         n: usize,
     },
     /// The last change failed at a moment when it may or may not have been made.
-    #[error("the last change of {} may or may not have been made: open it anew", path.display())]
+    #[error("the last change of {} may or may not have been made: open it again", path.display())]
     Unsure {
         /// The directory.
         path: PathBuf,
     },
     /// Another owner has changed the index since it was opened, on a disk that has no locks.
-    #[error("another owner has changed {} meanwhile: nothing was changed; open it anew", path.display())]
+    #[error("another owner has changed {} meanwhile: nothing was changed; open it again", path.display())]
     Overtaken {
         /// The directory.
         path: PathBuf,
@@ -263,7 +263,7 @@ pub enum Error {
     /// A second look has fewer candidates than a search has results, or more than 64.
     #[error("a second look at {0} candidates: expected from a search's results to 64")]
     Candidates(u32),
-    /// There are not as many payloads as vectors.
+    /// The numbers of payloads and vectors differ.
     #[error("{found} payloads for {expected} vectors")]
     PayloadCount {
         /// Payloads.

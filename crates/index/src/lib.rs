@@ -41,6 +41,7 @@ mod error;
 mod index;
 mod pin;
 mod public_key;
+mod setters;
 
 pub use bytes::Bytes;
 pub use disk::{AnyDisk, Disk, Files, Memory};

@@ -1,5 +1,5 @@
 //! A log of manifests: every version of every index that an owner has published, in that order, in a tree that only
-//! grows. Whoever has it, or short proofs from it, knows that what a server shows is what everybody is shown.
+//! grows. A program that has it, or short proofs from it, knows that what a server shows is what everybody is shown.
 //!
 //! ```text
 //! entry   index: 16 bytes | version: 8 | digest of the signed manifest before: 32 | digest of the signed manifest: 32
@@ -415,7 +415,7 @@ mod tests {
         assert!(claimed.check(&version, None).is_err());
     }
 
-    /// The owner signs such a log, and nobody who reads all of it accepts it.
+    /// The owner signs such a log, and no one who reads all of it accepts it.
     #[test]
     fn one_head_does_not_cover_two_histories() {
         let public = keys().public();
@@ -482,9 +482,11 @@ mod tests {
         let frame = FramePart::new([0; 16], 1, crate::SHARED, Coded::default());
         let mode = Mode::Local(Local::new(crate::code::Codec::Int8));
         let mut manifest = Manifest::new(
-            (dim, 10),
+            dim,
+            10,
             crate::IdKind::Number,
-            (Metric::Cosine, [0; 32]),
+            Metric::Cosine,
+            [0; 32],
             frame,
             mode,
         );

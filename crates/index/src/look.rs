@@ -1,7 +1,7 @@
 //! The second look: the exact vectors of a search's candidates, which are fetched with their payloads.
 //!
 //! Scores that a server makes under encryption are off by about 1e-4 of a cosine, those of routed mode by 1e-3. A
-//! client of an index with a second look takes as many of the best as `SecondLook::candidates` says, whatever was
+//! client of an index with a second look takes the best `SecondLook::candidates`, whatever was
 //! asked for, fetches their slots in one request, and ranks them by the vectors in these. A slot has a vector's base in the index's
 //! frame and its residual to it, two bytes for each coordinate, in steps of a 32,767th of its largest: of a residual of length 1 and 128 coordinates
 //! a step is about 7e-6, so that a score is off by 2e-6.
@@ -23,7 +23,7 @@ const LARGEST: f32 = 32_767.0;
 pub struct SecondLook {
     /// Records that every search fetches, of which it returns the best.
     pub candidates: u32,
-    /// Coordinates of a vector as it is stored: the manifest's width.
+    /// Coordinates of a vector as it is stored: `Manifest::stored_dim`.
     pub width: u32,
 }
 
@@ -31,7 +31,7 @@ impl SecondLook {
     /// Candidates, unless an owner says otherwise.
     pub const CANDIDATES: u32 = 32;
 
-    /// The most candidates: as many as retrieval without a hint fetches at once.
+    /// The most candidates: the number that retrieval without a hint fetches at once.
     pub const MOST: u32 = 64;
 
     /// Bytes of a vector.

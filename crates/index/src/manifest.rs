@@ -60,7 +60,7 @@ pub const MAX_K: u32 = 1024;
 /// The most segments of an index: past that it has to be compacted.
 pub const MAX_SEGMENTS: usize = 1024;
 
-/// Vectors of a chunk in local and sealed mode, if there are as many.
+/// Vectors of a chunk in local and sealed mode, at most.
 pub const CHUNK: u32 = 1024;
 
 /// A signed manifest is never longer.
@@ -81,7 +81,7 @@ pub struct Manifest {
     pub n: u32,
     /// Coordinates of a vector as its owner gives it.
     pub dim: u32,
-    /// The most results of a search, which fetches as many payloads whatever it is asked for.
+    /// The most results of a search, which fetches this number of payloads whatever it is asked for.
     pub k: u32,
     /// The kind of record ids.
     pub ids: IdKind,
@@ -106,9 +106,11 @@ impl Manifest {
     /// A first version without records, yet to be named and signed, of vectors of `dim` coordinates.
     #[must_use]
     pub fn new(
-        (dim, k): (u32, u32),
+        dim: u32,
+        k: u32,
         ids: IdKind,
-        (metric, rotation): (Metric, [u8; 32]),
+        metric: Metric,
+        rotation: [u8; 32],
         frame: FramePart,
         mode: Mode,
     ) -> Self {
@@ -152,7 +154,7 @@ impl Manifest {
 
     /// Coordinates of a vector as it is stored: the metric may add some.
     #[must_use]
-    pub fn width(&self) -> u32 {
+    pub fn stored_dim(&self) -> u32 {
         self.dim + self.metric.added()
     }
 

@@ -28,7 +28,8 @@
 //! ```
 
 use serde::{Deserialize, Serialize};
-use sordino_pir::{Params, hintless};
+use sordino_pir::hintless;
+use sordino_pir::simple::Params;
 
 use crate::digest::{Coded, Digest};
 use crate::elias_fano::EliasFano;

@@ -1,4 +1,4 @@
-//! The memory of a client of an index, so that nobody takes it back or to another one.
+//! The memory of a client of an index, so that no one takes it back or to a different index.
 
 use crate::Error;
 use crate::digest::{self, Digest};
@@ -45,8 +45,8 @@ impl Pin {
     /// that it follows.
     ///
     /// # Errors
-    /// Those of [`check`](Self::check); [`Error::Fork`] also where nothing can be between the two and it names another one:
-    /// the two manifests alone prove that, so nobody has to show anything.
+    /// Those of [`check`](Self::check); [`Error::Fork`] also where nothing can be between the two and it names another:
+    /// the two manifests alone prove that, so no one has to show anything.
     pub fn precedes(&self, manifest: &SignedManifest) -> Result<bool, Error> {
         self.check(manifest)?;
         if manifest.version == self.version || manifest.previous == self.manifest {

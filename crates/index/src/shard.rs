@@ -1,7 +1,7 @@
 //! Shards: the shares of an index's data that several servers hold.
 //!
 //! The cut follows from the signed manifest and a shard's number alone, so that nothing on disk names it. Each segment's
-//! blocks are cut into as many runs as there are shards, and so are routed mode's groups: a segment that is added
+//! blocks are cut into one run for each shard, and so are routed mode's groups: a segment that is added
 //! moves nothing of those before it, and all shards have the same work up to a block of each segment. Sealed mode's buckets are
 //! cut by their bytes, of which each shard has the same of all buckets. Payloads that
 //! are fetched are with the first shard, which also scores sealed mode's centroids. Parts that clients download are with the shard that their digest names.
@@ -33,14 +33,14 @@ impl Shard {
     /// The most shards.
     pub const MOST: u16 = 1024;
 
-    /// Shard `number` of so many, from 1 on; none if there is no such.
+    /// Shard `number` of `of`, from 1 on; none if there is no such.
     #[must_use]
     pub fn new(number: u16, of: u16) -> Option<Self> {
         let there = (1..=of).contains(&number) && of <= Self::MOST;
         there.then_some(Self { number, of })
     }
 
-    /// All of so many shards, in their order.
+    /// All of `of` shards, in their order.
     pub fn all(of: u16) -> impl Iterator<Item = Self> {
         (1..=of).filter_map(move |number| Self::new(number, of))
     }

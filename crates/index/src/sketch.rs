@@ -16,7 +16,7 @@ pub struct Sketch {
 }
 
 impl Sketch {
-    /// Codes of so many bits, and so many candidates.
+    /// A sketch by codes of this number of bits, with this number of candidates.
     #[must_use]
     pub fn new(bits: u32, candidates: u32) -> Self {
         Self { bits, candidates }

@@ -188,7 +188,7 @@ pub enum Message {
     Score = 105,
     /// The encrypted scores.
     Scored = 106,
-    /// The edition, and as many PIR queries as the manifest says.
+    /// The edition, and the number of PIR queries that the manifest names.
     Fetch = 107,
     /// A PIR answer for each query, in the same order.
     Fetched = 108,

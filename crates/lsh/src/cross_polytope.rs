@@ -6,7 +6,7 @@ use crate::family::{Functions, check_shape, part};
 use crate::kernels::Kernels;
 use crate::probe::Step;
 use crate::rotation::Rotation;
-use crate::simhash::MAX_DIMS;
+use crate::simhash::MAX_DIM;
 use crate::wire::{Reader, Writer};
 use crate::{Error, Seed};
 
@@ -19,7 +19,7 @@ const ALTERNATIVES: usize = 8;
 /// Cross-polytope functions for tables: the key of a table joins `functions` vertices.
 #[derive(Clone, Debug)]
 pub struct CrossPolytope {
-    dims: usize,
+    dim: usize,
     tables: usize,
     functions: usize,
     seed: Seed,
@@ -27,21 +27,21 @@ pub struct CrossPolytope {
 }
 
 impl CrossPolytope {
-    /// `tables` keys of `functions` rotations each, for vectors of `dims` floats.
+    /// `tables` keys of `functions` rotations each, for vectors of `dim` floats.
     ///
     /// # Errors
-    /// [`Error::Dims`]; [`Error::Functions`] if there are more than 256 rotations in all.
-    pub fn new(dims: usize, tables: usize, functions: usize, seed: Seed) -> Result<Self, Error> {
-        if !(1..=MAX_DIMS).contains(&dims) {
-            return Err(Error::Dims {
-                found: dims,
-                most: MAX_DIMS,
+    /// [`Error::Dim`]; [`Error::Functions`] if there are more than 256 rotations in all.
+    pub fn new(dim: usize, tables: usize, functions: usize, seed: Seed) -> Result<Self, Error> {
+        if !(1..=MAX_DIM).contains(&dim) {
+            return Err(Error::Dim {
+                found: dim,
+                most: MAX_DIM,
             });
         }
         check_shape(tables, functions, MOST)?;
-        let rotation = Rotation::new(seed, dims, tables * functions);
+        let rotation = Rotation::new(seed, dim, tables * functions);
         Ok(Self {
-            dims,
+            dim,
             tables,
             functions,
             seed,
@@ -51,7 +51,7 @@ impl CrossPolytope {
 
     /// The images of a vector for one table's functions.
     fn images<'a>(&self, values: &'a [f32], table: usize) -> impl Iterator<Item = &'a [f32]> {
-        let size = Rotation::size(self.dims);
+        let size = Rotation::size(self.dim);
         values[table * self.functions * size..]
             .chunks_exact(size)
             .take(self.functions)
@@ -78,8 +78,8 @@ fn farthest(image: &[f32]) -> usize {
 impl Functions for CrossPolytope {
     const TAG: usize = 1;
 
-    fn dims(&self) -> usize {
-        self.dims
+    fn dim(&self) -> usize {
+        self.dim
     }
 
     fn tables(&self) -> usize {
@@ -87,7 +87,7 @@ impl Functions for CrossPolytope {
     }
 
     fn values(&self, kernels: Kernels, x: &[f32], values: &mut Vec<f32>) {
-        debug_assert_eq!(x.len(), self.dims, "callers check");
+        debug_assert_eq!(x.len(), self.dim, "callers check");
         self.rotation.apply(kernels, x, values);
     }
 
@@ -127,14 +127,14 @@ impl Functions for CrossPolytope {
     }
 
     fn write(&self, writer: &mut Writer) {
-        writer.number(self.dims);
+        writer.number(self.dim);
         writer.number(self.tables);
         writer.number(self.functions);
         writer.seed(self.seed);
     }
 
     fn read(reader: &mut Reader<'_>) -> Result<Self, Error> {
-        let (dims, tables, functions) = (reader.number()?, reader.number()?, reader.number()?);
-        Self::new(dims, tables, functions, reader.seed()?)
+        let (dim, tables, functions) = (reader.number()?, reader.number()?, reader.number()?);
+        Self::new(dim, tables, functions, reader.seed()?)
     }
 }

@@ -5,7 +5,7 @@ use crate::dense::Dense;
 use crate::family::{Functions, check_shape, part};
 use crate::kernels::Kernels;
 use crate::probe::Step;
-use crate::simhash::MAX_DIMS;
+use crate::simhash::MAX_DIM;
 use crate::wire::{Reader, Writer};
 use crate::{Error, Seed};
 
@@ -15,7 +15,7 @@ const MOST: usize = 1024;
 /// E2LSH functions for tables: the key of a table joins `functions` intervals.
 #[derive(Clone, Debug)]
 pub struct E2Lsh {
-    dims: usize,
+    dim: usize,
     tables: usize,
     functions: usize,
     width: f32,
@@ -25,23 +25,23 @@ pub struct E2Lsh {
 }
 
 impl E2Lsh {
-    /// `tables` keys of `functions` intervals of `width`, for vectors of `dims` floats. Two vectors at
+    /// `tables` keys of `functions` intervals of `width`, for vectors of `dim` floats. Two vectors at
     /// distance `width` share an interval with probability 0.37, at a quarter of it with 0.80.
     ///
     /// # Errors
-    /// [`Error::Dims`]; [`Error::Functions`] if there are more than 1024 functions in all;
+    /// [`Error::Dim`]; [`Error::Functions`] if there are more than 1024 functions in all;
     /// [`Error::Width`].
     pub fn new(
-        dims: usize,
+        dim: usize,
         tables: usize,
         functions: usize,
         width: f32,
         seed: Seed,
     ) -> Result<Self, Error> {
-        if !(1..=MAX_DIMS).contains(&dims) {
-            return Err(Error::Dims {
-                found: dims,
-                most: MAX_DIMS,
+        if !(1..=MAX_DIM).contains(&dim) {
+            return Err(Error::Dim {
+                found: dim,
+                most: MAX_DIM,
             });
         }
         check_shape(tables, functions, MOST)?;
@@ -50,9 +50,9 @@ impl E2Lsh {
         }
         let mut draws = seed.stream(3);
         let offsets = (0..tables * functions).map(|_| draws.uniform()).collect();
-        let dense = Dense::new(seed, dims, tables * functions);
+        let dense = Dense::new(seed, dim, tables * functions);
         Ok(Self {
-            dims,
+            dim,
             tables,
             functions,
             width,
@@ -79,8 +79,8 @@ fn interval(value: f32) -> u64 {
 impl Functions for E2Lsh {
     const TAG: usize = 2;
 
-    fn dims(&self) -> usize {
-        self.dims
+    fn dim(&self) -> usize {
+        self.dim
     }
 
     fn tables(&self) -> usize {
@@ -88,7 +88,7 @@ impl Functions for E2Lsh {
     }
 
     fn values(&self, kernels: Kernels, x: &[f32], values: &mut Vec<f32>) {
-        debug_assert_eq!(x.len(), self.dims, "callers check");
+        debug_assert_eq!(x.len(), self.dim, "callers check");
         self.dense.apply(kernels, x, values);
         for (value, offset) in values.iter_mut().zip(&self.offsets) {
             *value = *value / self.width + offset;
@@ -120,7 +120,7 @@ impl Functions for E2Lsh {
     }
 
     fn write(&self, writer: &mut Writer) {
-        writer.number(self.dims);
+        writer.number(self.dim);
         writer.number(self.tables);
         writer.number(self.functions);
         writer.float(self.width);
@@ -128,8 +128,8 @@ impl Functions for E2Lsh {
     }
 
     fn read(reader: &mut Reader<'_>) -> Result<Self, Error> {
-        let (dims, tables, functions) = (reader.number()?, reader.number()?, reader.number()?);
+        let (dim, tables, functions) = (reader.number()?, reader.number()?, reader.number()?);
         let width = reader.float()?;
-        Self::new(dims, tables, functions, width, reader.seed()?)
+        Self::new(dim, tables, functions, width, reader.seed()?)
     }
 }

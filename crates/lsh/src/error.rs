@@ -6,7 +6,7 @@
 pub enum Error {
     /// Too few or too many dimensions.
     #[error("{found} dimensions, expected 1 to {most}")]
-    Dims {
+    Dim {
         /// Dimensions asked for.
         found: usize,
         /// Most that are supported.
@@ -50,12 +50,12 @@ pub enum Error {
         expected: usize,
     },
     /// Floats that are not a whole number of vectors.
-    #[error("{found} floats, expected whole vectors of {dims}")]
+    #[error("{found} floats, expected whole vectors of {dim}")]
     Vectors {
         /// Floats given.
         found: usize,
         /// Floats of a vector.
-        dims: usize,
+        dim: usize,
     },
     /// Too few or too many words for a code.
     #[error("{found} words, expected {expected}")]
@@ -118,13 +118,13 @@ pub(crate) fn check_floats(floats: &[f32], expected: usize) -> Result<(), Error>
     }
 }
 
-/// Refuses floats that are not whole vectors of `dims`.
-pub(crate) fn check_vectors(floats: &[f32], dims: usize) -> Result<(), Error> {
+/// Refuses floats that are not whole vectors of `dim`.
+pub(crate) fn check_vectors(floats: &[f32], dim: usize) -> Result<(), Error> {
     let found = floats.len();
-    if found.is_multiple_of(dims) {
+    if found.is_multiple_of(dim) {
         Ok(())
     } else {
-        Err(Error::Vectors { found, dims })
+        Err(Error::Vectors { found, dim })
     }
 }
 

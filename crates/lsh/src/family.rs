@@ -13,10 +13,10 @@ pub trait Functions: Sized + Send + Sync {
     /// Names the family in saved tables.
     const TAG: usize;
     /// Floats of a vector.
-    fn dims(&self) -> usize;
+    fn dim(&self) -> usize;
     /// Number of keys per vector.
     fn tables(&self) -> usize;
-    /// The values that all keys of a vector are made of. `x` has `dims` floats.
+    /// The values that all keys of a vector are made of. `x` has `dim` floats.
     fn values(&self, kernels: Kernels, x: &[f32], values: &mut Vec<f32>);
     /// The key of one table.
     fn key(&self, values: &[f32], table: usize) -> u64;
@@ -43,7 +43,7 @@ pub trait Family: Functions {
         probes: usize,
         room: &'a mut Lookup,
     ) -> Result<&'a [u64], Error> {
-        check_floats(x, self.dims())?;
+        check_floats(x, self.dim())?;
         check_table(table, self.tables())?;
         self.values(Kernels::detect(), x, &mut room.values);
         probe_keys(self, table, probes, room);
@@ -121,13 +121,13 @@ pub struct SimHashTables {
 }
 
 impl SimHashTables {
-    /// `tables` keys of `functions` bits for vectors of `dims` floats.
+    /// `tables` keys of `functions` bits for vectors of `dim` floats.
     ///
     /// # Errors
-    /// [`Error::Dims`]; [`Error::Functions`] if `functions` is not 1 to 64 or there are more than
+    /// [`Error::Dim`]; [`Error::Functions`] if `functions` is not 1 to 64 or there are more than
     /// 1024 bits in all.
     pub fn new(
-        dims: usize,
+        dim: usize,
         tables: usize,
         functions: usize,
         kind: Kind,
@@ -145,7 +145,7 @@ impl SimHashTables {
         Ok(Self {
             tables,
             functions,
-            hash: SimHash::new(dims, bits, kind, seed)?,
+            hash: SimHash::new(dim, bits, kind, seed)?,
         })
     }
 
@@ -157,8 +157,8 @@ impl SimHashTables {
 impl Functions for SimHashTables {
     const TAG: usize = 0;
 
-    fn dims(&self) -> usize {
-        self.hash.dims()
+    fn dim(&self) -> usize {
+        self.hash.dim()
     }
 
     fn tables(&self) -> usize {

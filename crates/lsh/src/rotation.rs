@@ -11,7 +11,7 @@ const ROUNDS: usize = 3;
 
 /// Several independent rotations of one space.
 ///
-/// A vector of `dims` coordinates is padded with zeros to `size`, a power of two, at least 64. The
+/// A vector of `dim` coordinates is padded with zeros to `size`, a power of two, at least 64. The
 /// result is `size^(3/2)` times an orthogonal image of the vector for each of the `copies`: hashes that
 /// look at directions only do not mind the factor.
 #[derive(Clone, Debug)]
@@ -22,12 +22,12 @@ pub(crate) struct Rotation {
 }
 
 impl Rotation {
-    pub(crate) fn size(dims: usize) -> usize {
-        dims.next_power_of_two().max(BLOCK)
+    pub(crate) fn size(dim: usize) -> usize {
+        dim.next_power_of_two().max(BLOCK)
     }
 
-    pub(crate) fn new(seed: Seed, dims: usize, copies: usize) -> Self {
-        let size = Self::size(dims);
+    pub(crate) fn new(seed: Seed, dim: usize, copies: usize) -> Self {
+        let size = Self::size(dim);
         let mut draws = seed.stream(1);
         let words = ROUNDS * size * copies / 64;
         let flips = (0..words)

@@ -13,7 +13,7 @@ use crate::wire::{Reader, Writer};
 use crate::{Backend, Codes, Error, Seed};
 
 /// Most dimensions of a vector: 8192, and two that a metric may add.
-pub(crate) const MAX_DIMS: usize = 8194;
+pub(crate) const MAX_DIM: usize = 8194;
 
 /// The values that signs are taken of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,7 +25,7 @@ pub enum Kind {
     Hyperplanes,
 }
 
-/// A SimHash function: vectors of `dims` floats to codes of `bits` bits.
+/// A SimHash function: vectors of `dim` floats to codes of `bits` bits.
 ///
 /// # Security
 /// A code reveals its vector's direction approximately, and equal or near vectors have equal or near
@@ -43,7 +43,7 @@ pub enum Kind {
 /// ```
 #[derive(Clone, Debug)]
 pub struct SimHash {
-    dims: usize,
+    dim: usize,
     bits: usize,
     kind: Kind,
     seed: Seed,
@@ -63,15 +63,15 @@ pub struct Scratch {
 }
 
 impl SimHash {
-    /// A function drawn from a seed. `dims` is 1 to 8194; `bits` a multiple of 64, 64 to 1024.
+    /// A function drawn from a seed. `dim` is 1 to 8194; `bits` a multiple of 64, 64 to 1024.
     ///
     /// # Errors
-    /// [`Error::Dims`] or [`Error::Bits`].
-    pub fn new(dims: usize, bits: usize, kind: Kind, seed: Seed) -> Result<Self, Error> {
-        if !(1..=MAX_DIMS).contains(&dims) {
-            return Err(Error::Dims {
-                found: dims,
-                most: MAX_DIMS,
+    /// [`Error::Dim`] or [`Error::Bits`].
+    pub fn new(dim: usize, bits: usize, kind: Kind, seed: Seed) -> Result<Self, Error> {
+        if !(1..=MAX_DIM).contains(&dim) {
+            return Err(Error::Dim {
+                found: dim,
+                most: MAX_DIM,
             });
         }
         if !bits.is_multiple_of(BLOCK) || !(BLOCK..=1024).contains(&bits) {
@@ -79,13 +79,13 @@ impl SimHash {
         }
         let map = match kind {
             Kind::Rotation => {
-                let copies = bits.div_ceil(Rotation::size(dims));
-                Map::Rotation(Rotation::new(seed, dims, copies))
+                let copies = bits.div_ceil(Rotation::size(dim));
+                Map::Rotation(Rotation::new(seed, dim, copies))
             }
-            Kind::Hyperplanes => Map::Dense(Dense::new(seed, dims, bits)),
+            Kind::Hyperplanes => Map::Dense(Dense::new(seed, dim, bits)),
         };
         Ok(Self {
-            dims,
+            dim,
             bits,
             kind,
             seed,
@@ -95,8 +95,8 @@ impl SimHash {
 
     /// Floats of a vector.
     #[must_use]
-    pub fn dims(&self) -> usize {
-        self.dims
+    pub fn dim(&self) -> usize {
+        self.dim
     }
 
     /// Bits of a code.
@@ -111,7 +111,7 @@ impl SimHash {
     /// nothing.
     ///
     /// # Errors
-    /// [`Error::Floats`] if `x` does not have `dims` floats.
+    /// [`Error::Floats`] if `x` does not have `dim` floats.
     pub fn hash(&self, x: &[f32]) -> Result<Vec<u64>, Error> {
         let mut code = vec![0; self.bits / 64];
         self.hash_into(x, &mut Scratch::default(), &mut code)?;
@@ -121,7 +121,7 @@ impl SimHash {
     /// [`SimHash::hash`] without allocation, once `scratch` has been used.
     ///
     /// # Errors
-    /// [`Error::Floats`] if `x` does not have `dims` floats, [`Error::Words`] if `code` is not `bits / 64`
+    /// [`Error::Floats`] if `x` does not have `dim` floats, [`Error::Words`] if `code` is not `bits / 64`
     /// words.
     pub fn hash_into(
         &self,
@@ -143,7 +143,7 @@ impl SimHash {
         scratch: &mut Scratch,
         code: &mut [u64],
     ) -> Result<(), Error> {
-        check_floats(x, self.dims)?;
+        check_floats(x, self.dim)?;
         check_words(code, self.bits / 64)?;
         self.code(Kernels::of(backend), x, scratch, code);
         Ok(())
@@ -157,7 +157,7 @@ impl SimHash {
 
     /// The values whose signs are the bits; at least `bits` of them.
     pub(crate) fn values(&self, kernels: Kernels, x: &[f32], values: &mut Vec<f32>) {
-        debug_assert_eq!(x.len(), self.dims, "callers check");
+        debug_assert_eq!(x.len(), self.dim, "callers check");
         match &self.map {
             Map::Rotation(rotation) => rotation.apply(kernels, x, values),
             Map::Dense(dense) => dense.apply(kernels, x, values),
@@ -170,7 +170,7 @@ impl SimHash {
     /// [`Error::Vectors`] if `vectors` is not a whole number of vectors, [`Error::Items`] if there are 2^32 of
     /// them or more.
     pub fn hash_batch(&self, vectors: &[f32]) -> Result<Codes, Error> {
-        check_vectors(vectors, self.dims)?;
+        check_vectors(vectors, self.dim)?;
         Codes::from_words(self.bits, &self.words(vectors))
     }
 
@@ -180,8 +180,8 @@ impl SimHash {
     /// Those of [`SimHash::hash_batch`].
     #[cfg(feature = "rayon")]
     pub fn par_hash_batch(&self, vectors: &[f32]) -> Result<Codes, Error> {
-        check_vectors(vectors, self.dims)?;
-        let part = 256 * self.dims;
+        check_vectors(vectors, self.dim)?;
+        let part = 256 * self.dim;
         let words: Vec<u64> = vectors
             .par_chunks(part)
             .flat_map_iter(|part| self.words(part))
@@ -191,9 +191,9 @@ impl SimHash {
 
     fn words(&self, vectors: &[f32]) -> Vec<u64> {
         let (kernels, mut scratch) = (Kernels::detect(), Scratch::default());
-        let mut words = vec![0; vectors.len() / self.dims * (self.bits / 64)];
+        let mut words = vec![0; vectors.len() / self.dim * (self.bits / 64)];
         let codes = words.chunks_exact_mut(self.bits / 64);
-        for (x, code) in vectors.chunks_exact(self.dims).zip(codes) {
+        for (x, code) in vectors.chunks_exact(self.dim).zip(codes) {
             self.code(kernels, x, &mut scratch, code);
         }
         words
@@ -220,7 +220,7 @@ impl SimHash {
     }
 
     pub(crate) fn write(&self, writer: &mut Writer) {
-        writer.number(self.dims);
+        writer.number(self.dim);
         writer.number(self.bits);
         writer.number(match self.kind {
             Kind::Rotation => 0,
@@ -230,12 +230,12 @@ impl SimHash {
     }
 
     pub(crate) fn read(reader: &mut Reader<'_>) -> Result<Self, Error> {
-        let (dims, bits) = (reader.number()?, reader.number()?);
+        let (dim, bits) = (reader.number()?, reader.number()?);
         let kind = match reader.number()? {
             0 => Kind::Rotation,
             1 => Kind::Hyperplanes,
             _ => return Err(Error::Corrupt { what: "kind" }),
         };
-        Self::new(dims, bits, kind, reader.seed()?)
+        Self::new(dim, bits, kind, reader.seed()?)
     }
 }

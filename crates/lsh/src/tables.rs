@@ -54,9 +54,9 @@ impl<F: Family> Tables<F> {
     /// [`Error::Vectors`] if `vectors` is not a whole number of vectors, [`Error::Items`] if there are 2^32
     /// vectors or more.
     pub fn build(family: F, vectors: &[f32]) -> Result<Self, Error> {
-        let (dims, count) = (family.dims(), family.tables());
-        check_vectors(vectors, dims)?;
-        let len = vectors.len() / dims;
+        let (dim, count) = (family.dim(), family.tables());
+        check_vectors(vectors, dim)?;
+        let len = vectors.len() / dim;
         let most = u32::MAX as usize;
         if len > most {
             return Err(Error::Items { found: len, most });
@@ -69,13 +69,13 @@ impl<F: Family> Tables<F> {
                 .collect::<Vec<u64>>()
         };
         #[cfg(feature = "rayon")]
-        let keys = vectors.par_chunks(dims).map_init(Vec::new, keys_of);
+        let keys = vectors.par_chunks(dim).map_init(Vec::new, keys_of);
         #[cfg(feature = "rayon")]
         let keys: Vec<u64> = keys.flatten_iter().collect();
         #[cfg(not(feature = "rayon"))]
         let keys: Vec<u64> = {
             let mut values = Vec::new();
-            let keys = vectors.chunks(dims);
+            let keys = vectors.chunks(dim);
             keys.flat_map(|x| keys_of(&mut values, x)).collect()
         };
         let numbers = 0..count;
@@ -119,7 +119,7 @@ impl<F: Family> Tables<F> {
         probes: usize,
         room: &'a mut Lookup,
     ) -> Result<&'a [u32], Error> {
-        check_floats(x, self.family.dims())?;
+        check_floats(x, self.family.dim())?;
         room.start(self.len);
         self.family.values(Kernels::detect(), x, &mut room.values);
         for (i, table) in self.tables.iter().enumerate() {

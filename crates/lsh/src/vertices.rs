@@ -6,7 +6,7 @@
 use crate::error::check_floats;
 use crate::kernels::Kernels;
 use crate::rotation::Rotation;
-use crate::simhash::{MAX_DIMS, Scratch};
+use crate::simhash::{MAX_DIM, Scratch};
 use crate::{Error, Seed};
 
 /// Most vertices.
@@ -30,21 +30,21 @@ const MOST: usize = 1 << 20;
 /// ```
 #[derive(Clone, Debug)]
 pub struct Vertices {
-    dims: usize,
+    dim: usize,
     count: usize,
     rotation: Rotation,
 }
 
 impl Vertices {
-    /// `count` vertices, 1 to 2^20, for vectors of `dims` floats, 1 to 8194.
+    /// `count` vertices, 1 to 2^20, for vectors of `dim` floats, 1 to 8194.
     ///
     /// # Errors
-    /// [`Error::Dims`] or [`Error::Functions`].
-    pub fn new(dims: usize, count: usize, seed: Seed) -> Result<Self, Error> {
-        if !(1..=MAX_DIMS).contains(&dims) {
-            return Err(Error::Dims {
-                found: dims,
-                most: MAX_DIMS,
+    /// [`Error::Dim`] or [`Error::Functions`].
+    pub fn new(dim: usize, count: usize, seed: Seed) -> Result<Self, Error> {
+        if !(1..=MAX_DIM).contains(&dim) {
+            return Err(Error::Dim {
+                found: dim,
+                most: MAX_DIM,
             });
         }
         if !(1..=MOST).contains(&count) {
@@ -54,18 +54,18 @@ impl Vertices {
                 most: MOST,
             });
         }
-        let copies = count.div_ceil(2 * Rotation::size(dims));
+        let copies = count.div_ceil(2 * Rotation::size(dim));
         Ok(Self {
-            dims,
+            dim,
             count,
-            rotation: Rotation::new(seed, dims, copies),
+            rotation: Rotation::new(seed, dim, copies),
         })
     }
 
     /// Floats of a vector.
     #[must_use]
-    pub fn dims(&self) -> usize {
-        self.dims
+    pub fn dim(&self) -> usize {
+        self.dim
     }
 
     /// Number of vertices.
@@ -78,14 +78,14 @@ impl Vertices {
     /// `2 j` and `2 j + 1` are opposite.
     ///
     /// # Errors
-    /// [`Error::Floats`] if `x` does not have `dims` floats or `scores` not `count`.
+    /// [`Error::Floats`] if `x` does not have `dim` floats or `scores` not `count`.
     pub fn scores(
         &self,
         x: &[f32],
         scratch: &mut Scratch,
         scores: &mut [f32],
     ) -> Result<(), Error> {
-        check_floats(x, self.dims)?;
+        check_floats(x, self.dim)?;
         check_floats(scores, self.count)?;
         self.scores_of(x, scratch, scores);
         Ok(())
@@ -102,18 +102,18 @@ impl Vertices {
         }
     }
 
-    /// The vertices themselves, `count x dims` floats. Their lengths differ where `dims` is not a
+    /// The vertices themselves, `count x dim` floats. Their lengths differ where `dim` is not a
     /// power of two of 64 and more.
     #[must_use]
     pub fn directions(&self) -> Vec<f32> {
         let (mut scratch, mut scores) = (Scratch::default(), vec![0.0; self.count]);
-        let mut directions = vec![0.0; self.count * self.dims];
-        let mut unit = vec![0.0; self.dims];
-        for axis in 0..self.dims {
+        let mut directions = vec![0.0; self.count * self.dim];
+        let mut unit = vec![0.0; self.dim];
+        for axis in 0..self.dim {
             unit[axis] = 1.0;
             self.scores_of(&unit, &mut scratch, &mut scores);
             unit[axis] = 0.0;
-            for (direction, score) in directions.chunks_exact_mut(self.dims).zip(&scores) {
+            for (direction, score) in directions.chunks_exact_mut(self.dim).zip(&scores) {
                 direction[axis] = *score;
             }
         }
@@ -131,17 +131,17 @@ mod tests {
 
     #[test]
     fn scores_are_products_with_the_directions() {
-        for (dims, count) in [(1, 1), (3, 16), (64, 128), (100, 777), (128, 512)] {
-            let vertices = Vertices::new(dims, count, Seed([3; 32])).unwrap();
+        for (dim, count) in [(1, 1), (3, 16), (64, 128), (100, 777), (128, 512)] {
+            let vertices = Vertices::new(dim, count, Seed([3; 32])).unwrap();
             let directions = vertices.directions();
-            assert_eq!(directions.len(), count * dims);
-            let x: Vec<f32> = (0..dims).map(|i| (i as f32 * 1.7).sin()).collect();
+            assert_eq!(directions.len(), count * dim);
+            let x: Vec<f32> = (0..dim).map(|i| (i as f32 * 1.7).sin()).collect();
             let (mut scratch, mut scores) = (Scratch::default(), vec![0.0; count]);
             vertices.scores(&x, &mut scratch, &mut scores).unwrap();
             let largest = scores
                 .iter()
                 .fold(0.0_f32, |most, score| most.max(score.abs()));
-            for (direction, score) in directions.chunks_exact(dims).zip(&scores) {
+            for (direction, score) in directions.chunks_exact(dim).zip(&scores) {
                 assert!((dot(direction, &x) - score).abs() <= 1e-4 * largest);
             }
         }
@@ -162,9 +162,9 @@ mod tests {
 
     #[test]
     fn shapes_out_of_range_are_refused() {
-        let new = |dims, count| Vertices::new(dims, count, Seed([1; 32])).map(|_| ());
-        assert!(matches!(new(0, 8), Err(Error::Dims { .. })));
-        assert!(matches!(new(MAX_DIMS + 1, 8), Err(Error::Dims { .. })));
+        let new = |dim, count| Vertices::new(dim, count, Seed([1; 32])).map(|_| ());
+        assert!(matches!(new(0, 8), Err(Error::Dim { .. })));
+        assert!(matches!(new(MAX_DIM + 1, 8), Err(Error::Dim { .. })));
         assert!(matches!(new(8, 0), Err(Error::Functions { .. })));
         assert!(matches!(new(8, MOST + 1), Err(Error::Functions { .. })));
     }

@@ -1,4 +1,4 @@
-//! The client under memcheck: message, secret and errors are marked as undefined memory, and memcheck reports every
+//! The client under memcheck, which runs it as a process of its own: message, secret and errors are marked as undefined memory, and memcheck reports every
 //! branch and every address that depends on them.
 //!
 //! Run by `scripts/constant_time.sh`. Outside valgrind the marks do nothing.

@@ -1,9 +1,9 @@
-//! Nothing is allocated per item: counted.
+//! A process of its own, whose allocations are counted: there is none per item.
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 #![expect(unsafe_code, reason = "an allocator that counts")]
 
-#[path = "support/signer.rs"]
+#[path = "signatures/signer.rs"]
 mod signer;
 
 use signer::Signs;

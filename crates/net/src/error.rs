@@ -35,7 +35,7 @@ pub enum Error {
     /// A name of an index that is none.
     #[error("the name of an index: expected 1 to 64 letters of ASCII, digits, - and _")]
     IndexName,
-    /// There are as many indexes as a service takes.
+    /// There are no more places for indexes in a service.
     #[error("a service takes {most} indexes")]
     Indexes {
         /// The most.
@@ -95,7 +95,7 @@ pub enum Error {
     ReaderKey(#[source] Box<sordino_index::Error>),
     /// A service that asks for keys was to answer anyone from now on, or the other way round.
     #[error(
-        "a server that asks for keys cannot begin to answer anyone, nor the other way round: start it anew"
+        "a server that asks for keys cannot begin to answer anyone, nor the other way round: start it again"
     )]
     Access,
     /// A limit of zero, or limits that contradict each other.
@@ -105,7 +105,7 @@ pub enum Error {
     /// certificate that is not trusted, a server that speaks something else.
     #[error("cannot connect {0}")]
     Connect(String),
-    /// Nobody listens at the address, or nobody lets this client in; a little later that may differ.
+    /// No server listens at the address, or none lets this client in; a little later that may differ.
     #[error("cannot connect {0}")]
     Unreachable(String),
     /// The connection ended before the reply was whole.

@@ -25,7 +25,7 @@ pub enum Refusal {
     /// The request was seen before.
     #[error("the request was seen before")]
     Replayed,
-    /// The server does not know the login: it was started anew, or the login is over.
+    /// The server does not know the login: it was started again, or the login is over.
     #[error("the login is not known to the server, or over")]
     Login,
     /// The token is not accepted here, or does not allow what is asked.
@@ -37,7 +37,7 @@ pub enum Refusal {
     /// This client, its address, or all clients together ask too often.
     #[error("too many requests: ask again later")]
     Rate,
-    /// There are as many requests in flight as the server takes, of all or of this client; or this one
+    /// There are no more places for requests in flight, of all or of this client; or this one
     /// was given up before it was whole, because there were too many of those.
     #[error("the server is busy: ask again later")]
     Busy,
@@ -121,7 +121,7 @@ impl Refusal {
         }
     }
 
-    /// The same request, made anew, may well be answered a little later.
+    /// The same request, made again, may well be answered a little later.
     #[must_use]
     pub fn is_passing(self) -> bool {
         matches!(

@@ -15,7 +15,7 @@ use crate::{ClientPublicKey, login};
 
 /// A client's ML-DSA-65 key, with which it logs in.
 ///
-/// The server and whoever holds its logs can link all requests of one key. Where that is worse than
+/// The server and those who hold its logs can link all requests of one key. Where that is worse than
 /// an open door, let the server answer anyone.
 pub struct ClientKey {
     signing: SigningKey<ml_dsa::MlDsa65>,
@@ -25,7 +25,7 @@ pub struct ClientKey {
 impl ClientKey {
     /// A new key.
     pub fn generate<R: CryptoRng + ?Sized>(rng: &mut R) -> Self {
-        // A hash, so that nobody has it who sees the same bytes of a generator in another place.
+        // A hash, so that no one has it who sees the same bytes of a generator in another place.
         Self::from_seed(&Zeroizing::new(shown(rng, b"new client key")))
     }
 
@@ -41,7 +41,7 @@ impl ClientKey {
         Self { signing, public }
     }
 
-    /// The seed, to be stored. Whoever has it can ask as this client.
+    /// The seed, to be stored. Its holder can ask as this client.
     #[must_use]
     pub fn seed(&self) -> Zeroizing<[u8; 32]> {
         let mut seed = Zeroizing::new([0; 32]);

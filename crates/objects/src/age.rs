@@ -1,7 +1,7 @@
 //! The time for which a file stays that no version names.
 //!
-//! An object store has no locks, so whoever removes files cannot know which of them another owner is about to name. Nobody
-//! removes one that is younger than [`GRACE`], and nobody names in a version what it wrote longer than half of that
+//! An object store has no locks, so an owner who removes files cannot know which of them another owner is about to name. No owner
+//! removes one that is younger than [`GRACE`], or names in a version what it wrote longer than half of that
 //! before. Ages are differences of times that the store itself gave: the clocks of owners do not matter, but for the length of a
 //! day on them.
 

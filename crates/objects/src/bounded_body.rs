@@ -108,7 +108,7 @@ mod tests {
                 }
             });
             assert!(failed, "{head}");
-            // With their sockets, for nobody reads on.
+            // With their sockets, for no one reads on.
             drop((store, runtime));
             // The rest waits in buffers.
             let taken = server.join().unwrap();

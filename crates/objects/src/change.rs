@@ -12,7 +12,7 @@ use crate::age::{Clock, Since};
 /// The version that a change begins from.
 #[derive(Clone, Debug, Default)]
 enum Base {
-    /// Nobody has looked since the lock was taken, so there should be none.
+    /// No one has looked since the lock was taken, so there should be none.
     #[default]
     Unread,
     /// There was none.
@@ -103,7 +103,7 @@ impl Change {
     /// The store's time.
     pub(crate) fn clock(&self) -> io::Result<Clock> {
         self.clock
-            .ok_or_else(|| io::Error::other("nobody has begun to change this index here"))
+            .ok_or_else(|| io::Error::other("no change of this index was begun here"))
     }
 
     /// Refuses a change whose first parts may have been removed as left over before it came to its end.
@@ -112,7 +112,7 @@ impl Change {
             Some(begun) if begun.elapsed() > grace / 2 => {
                 let (took, most) = (begun.elapsed().as_secs(), grace.as_secs() / 2);
                 let why = format!(
-                    "the change took {took} s, and its first parts are safe for {most}: open the index anew"
+                    "the change took {took} s, and its first parts are safe for {most}: open the index again"
                 );
                 Err(io::Error::new(io::ErrorKind::TimedOut, why))
             }

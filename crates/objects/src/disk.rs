@@ -212,7 +212,7 @@ impl Disk for Objects {
         stays
     }
 
-    /// Nobody is kept away: an owner who is overtaken is refused at the end. Here it takes the store's time, and sees
+    /// The lock keeps no one away: an owner who is overtaken is refused at the end. Here it takes the store's time, and sees
     /// that the store keeps conditions.
     fn lock(&self, path: &Path) -> io::Result<Lock> {
         let writing = self.writing(path)?;

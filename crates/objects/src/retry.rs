@@ -57,7 +57,7 @@ impl Requests {
             runtime.spawn(async move {
                 let result = tokio::time::timeout(limit, request).await;
                 let result = result.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()));
-                // Nobody waits any more, where the caller has failed elsewhere.
+                // No one waits any more, where the caller has failed elsewhere.
                 drop(done.send(result));
             });
         }

@@ -5,7 +5,7 @@ use rayon::prelude::*;
 use sordino_index::bucket::Layout;
 use sordino_index::code::Codec;
 use sordino_index::manifest::{self, Routing, Sealed};
-use sordino_index::{Error, digest};
+use sordino_index::{Disk, Error, digest};
 use sordino_pir::{Database, Seed, simple};
 use sordino_vault::bucket_codec::BucketCodec;
 use sordino_vault::decoded_rows::DecodedRows;
@@ -14,13 +14,13 @@ use sordino_vault::purpose::Purpose;
 use sordino_vectors::Vectors;
 use sordino_vectors::u32_of;
 
+use crate::build_context::Build;
 use crate::cluster::{self, Lists};
 use crate::measurement::Measurement;
 use crate::plan::{Plan, Way};
 use crate::probe::{SAMPLE, Sample, first_enough, reaches};
-use crate::random::random;
-use crate::rows::Rows;
-use crate::segment::{SegmentWriter, WrittenSegment};
+use crate::rows::{Lifted, Rows};
+use crate::segment::WrittenSegment;
 use crate::step::Step;
 use crate::trained_centroids::{Assignment, TrainedCentroids};
 
@@ -39,45 +39,40 @@ pub(crate) struct Base {
 
 impl Base {
     /// Clusters rows as they are lifted, seals them as planned, and measures it with some of them as queries.
-    pub(crate) fn new<R: CryptoRng + ?Sized>(
-        rng: &mut R,
-        writer: &SegmentWriter<'_>,
-        (rows, given): (&Rows, Option<Assignment>),
+    pub(crate) fn new<D: Disk, R: CryptoRng + ?Sized>(
+        build: &mut Build<'_, D, R>,
+        rows: &Rows,
+        given: Option<Assignment>,
         plan: &Plan,
         frame: &Frame,
-        progress: &mut dyn FnMut(Step),
     ) -> Result<Self, Error> {
         let chosen = plan.chosen();
         let units = &rows.lifted(frame)?;
-        progress(Step::Cluster);
-        let pir_seed = random(rng);
+        let lifted = Lifted::new(rows, units);
+        build.tell(Step::Cluster);
+        let pir_seed = build.seed();
         let (trained, lists) = if let Some(given) = given {
             (given.trained, Some(given.lists))
         } else {
-            let mut pulse = || progress(Step::Cluster);
-            let trained = TrainedCentroids::new(units, chosen.clusters, random(rng), &mut pulse)?;
+            let seed = build.seed();
+            let mut pulse = || build.tell(Step::Cluster);
+            let trained = TrainedCentroids::new(units, chosen.clusters, seed, &mut pulse)?;
             (trained, None)
         };
-        progress(Step::Assign);
-        let mut pulse = || progress(Step::Assign);
-        let plain = trained.filled((rows, units), lists, &chosen.layout, &mut pulse);
-        progress(Step::Probe);
-        let mut pulse = || progress(Step::Probe);
-        let probes = Probes::measured(
-            &trained.centres,
-            &plain,
-            (rows, units),
-            (plan, frame),
-            &mut pulse,
-        )?;
-        progress(Step::Seal);
-        let sealed = Buckets::sealed(rng, writer, (rows, units), plan, trained, plain);
-        progress(Step::Hint);
+        build.tell(Step::Assign);
+        let mut pulse = || build.tell(Step::Assign);
+        let plain = trained.filled(lifted, lists, &chosen.layout, &mut pulse);
+        build.tell(Step::Probe);
+        let mut pulse = || build.tell(Step::Probe);
+        let probes = Probes::measured(&trained.centres, &plain, lifted, plan, frame, &mut pulse)?;
+        build.tell(Step::Seal);
+        let sealed = Buckets::sealed(build, lifted, plan, trained, plain);
+        build.tell(Step::Hint);
         sealed.finish(plan, &probes, pir_seed)
     }
 }
 
-/// The buckets that a search reads, and the recall that so many reach.
+/// The number of buckets that a search reads, and the recall that it reaches.
 struct Probes {
     count: usize,
     recall: f64,
@@ -90,8 +85,9 @@ impl Probes {
     fn measured(
         centres: &Vectors,
         plain: &[Vec<u8>],
-        rows: (&Rows, &Vectors),
-        (plan, frame): (&Plan, &Frame),
+        lifted: Lifted<'_>,
+        plan: &Plan,
+        frame: &Frame,
         pulse: &mut dyn FnMut(),
     ) -> Result<Self, Error> {
         let layout = plan.chosen().layout;
@@ -102,7 +98,7 @@ impl Probes {
         };
         let opened: Result<Vec<DecodedRows>, Error> = plain.par_iter().map(read).collect();
         let opened = opened?;
-        let sample = Sample::new(frame, rows, (SAMPLE, plan.wish().k));
+        let sample = Sample::new(frame, lifted, SAMPLE, plan.wish().k);
         let most = plan.most_probes();
         let curve = sample.curve(sample.queries(), centres, &opened, most, pulse);
         let wanted = plan.wish().recall;
@@ -126,14 +122,14 @@ struct Buckets {
 
 impl Buckets {
     /// Seals buckets, centroids and chunks under one new id.
-    fn sealed<R: CryptoRng + ?Sized>(
-        rng: &mut R,
-        writer: &SegmentWriter<'_>,
-        (rows, units): (&Rows, &Vectors),
+    fn sealed<D: Disk, R: CryptoRng + ?Sized>(
+        build: &mut Build<'_, D, R>,
+        Lifted { rows, units }: Lifted<'_>,
         plan: &Plan,
         trained: TrainedCentroids,
         plain: Vec<Vec<u8>>,
     ) -> Self {
+        let writer = build.writer;
         let layout = plan.chosen().layout;
         // The clusters are drawn at random. Which bucket a vector is in follows from them only up to the
         // rounding of sums, which may differ between processors, so buckets are content of their own.
@@ -141,7 +137,7 @@ impl Buckets {
         let drawn = drawn.chain(rows.vectors.as_slice());
         let drawn = drawn.map(|x| x.to_bits());
         let contents = plain.iter().flat_map(|plain| words(plain));
-        let id = writer.base_id(rng, rows, plan, drawn.chain(contents));
+        let id = writer.base_id(build.rng, rows, plan, drawn.chain(contents));
         let reader = writer.key();
         let seal = reader.seal(Purpose::Bucket, &id, writer.version());
         let sealed: Vec<u8> = plain
@@ -197,7 +193,8 @@ impl Buckets {
             hint,
             base: self.base,
             measured: Measurement::new(
-                (probes.recall, probes.reached),
+                probes.recall,
+                probes.reached,
                 plan.cost(probes.count),
                 plan.masked().map(|masked| masked.cost),
                 wish.queries,
@@ -219,7 +216,7 @@ impl TrainedCentroids {
     /// The contents of all buckets, by these lists or, if there are none yet, by those that it makes.
     fn filled(
         &self,
-        (all, units): (&Rows, &Vectors),
+        Lifted { rows: all, units }: Lifted<'_>,
         lists: Option<Lists>,
         layout: &Layout,
         pulse: &mut dyn FnMut(),

@@ -116,7 +116,7 @@ impl Binding {
     }
 }
 
-/// No two codecs have as many bits.
+/// No two codecs have the same number of bits.
 fn codec_bits(codec: Codec) -> u64 {
     codec.bits() as u64
 }

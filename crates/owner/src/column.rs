@@ -3,54 +3,56 @@
 use rand_core::CryptoRng;
 use sordino_index::columns::{Rows as Content, Scheme};
 use sordino_index::manifest::ColumnSegment;
-use sordino_index::{Error, digest};
+use sordino_index::{Disk, Error, digest};
 use sordino_vault::frame::Frame;
 use sordino_vault::residue;
 
+use crate::build_context::Build;
 use crate::recall::{Noise, Recall, keys_of_units};
 use crate::rows::Rows;
 use crate::scaled_rows::ScaledRows;
-use crate::segment::{SegmentWriter, WrittenSegment};
 use crate::step::Step;
 
-/// A segment that is scored whole, with the digests of its hint and of the sums that readers hold, if they do.
-pub(crate) fn column<R: CryptoRng + ?Sized>(
-    rng: &mut R,
-    writer: &SegmentWriter<'_>,
-    (frame, rows): (&Frame, &Rows),
-    (scheme, seed): (Scheme, [u8; 32]),
+/// Writes a segment that is scored whole. The result has the digests of its hint and of the sums that readers hold, if they do.
+pub(crate) fn column<D: Disk, R: CryptoRng + ?Sized>(
+    build: &mut Build<'_, D, R>,
+    frame: &Frame,
+    rows: &Rows,
+    scheme: Scheme,
+    seed: [u8; 32],
     recall: Option<&mut Recall>,
-    progress: &mut dyn FnMut(Step),
-) -> Result<(ColumnSegment, WrittenSegment), Error> {
+) -> Result<ColumnSegment, Error> {
     // Never more than three copies of a segment are in memory: each goes when the next has been made of it.
     let mut scaled = ScaledRows::new(frame, rows);
     let written = match scheme.rows {
-        Content::Open => writer.open(rng, rows, &scaled, scheme)?,
+        Content::Open => build.writer.open(build.rng, rows, &scaled, scheme)?,
         Content::Masked => {
-            progress(Step::Mask);
+            build.tell(Step::Mask);
             let units = std::mem::take(&mut scaled.units);
             let codes: Vec<i32> = residue::codes(&units).collect();
             drop(units);
-            writer.masked(rng, rows, (&codes, &scaled), scheme.checking)
+            let writer = build.writer;
+            writer.masked(build.rng, rows, &codes, &scaled, scheme.checking)
         }
     };
     drop(scaled);
     if let Some(recall) = recall {
-        progress(Step::Probe);
-        measure(recall, (frame, rows), scheme);
+        build.tell(Step::Probe);
+        measure(recall, frame, rows, scheme);
     }
-    progress(Step::Hint);
+    build.tell(Step::Hint);
     let hint = scheme.hint(seed, rows.vectors.dim(), &written.rows)?;
     let hint = digest::of(&hint.to_bytes());
     let mut column = ColumnSegment::new(written.segment.clone(), hint);
     column.sums = written.sums.as_deref().map(digest::of);
-    Ok((column, written))
+    build.put(&written)?;
+    Ok(column)
 }
 
 /// Measures what searches find of these rows: by the numbers that are stored, and under the noise of encrypted scores.
-pub(crate) fn measure(recall: &mut Recall, (frame, rows): (&Frame, &Rows), scheme: Scheme) {
+pub(crate) fn measure(recall: &mut Recall, frame: &Frame, rows: &Rows, scheme: Scheme) {
     let mut scaled = ScaledRows::new(frame, rows);
-    let error = scheme.params().statistical_error(frame.width());
+    let error = scheme.params().statistical_error(frame.stored_dim());
     let (stored, deviation): (fn(&mut [f32]), f64) = match scheme.rows {
         Content::Open => (|_| (), error),
         Content::Masked => (coded, error * f64::from(residue::score(1))),
@@ -60,7 +62,7 @@ pub(crate) fn measure(recall: &mut Recall, (frame, rows): (&Frame, &Rows), schem
         let mut query = asked.unit().to_vec();
         stored(&mut query);
         let noise = Noise { seed, deviation };
-        keys_of_units((&scaled.units, &scaled.scales), (asked, &query), &noise)
+        keys_of_units(&scaled.units, &scaled.scales, asked, &query, &noise)
     });
 }
 

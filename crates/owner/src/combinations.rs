@@ -13,7 +13,7 @@ use sordino_vault::purpose::Purpose;
 use zeroize::Zeroizing;
 
 use crate::binding::Content;
-use crate::segment::SegmentWriter;
+use crate::build_context::Build;
 
 /// The segments of an index whose scores are checked exactly, if it is one.
 fn checked(mode: &Mode) -> Option<(Rows, &Columns)> {
@@ -28,17 +28,16 @@ fn checked(mode: &Mode) -> Option<(Rows, &Columns)> {
 /// The combinations of a version's rows, written, if its scores are checked exactly: those of the version before, if segments
 /// were only added to it, and of what is new. Nothing is written if there is nothing new.
 pub(crate) fn combined<D: Disk, R: CryptoRng + ?Sized>(
-    rng: &mut R,
-    folder: &Folder<D>,
-    writer: &SegmentWriter<'_>,
+    build: &mut Build<'_, D, R>,
     manifest: &Manifest,
     before: &Manifest,
 ) -> Result<Option<Combined>, Error> {
+    let (folder, writer) = (build.folder, build.writer);
     let Some((rows, columns)) = checked(&manifest.mode) else {
         return Ok(None);
     };
-    let (scheme, width) = (Scheme::new(rows, columns), manifest.width() as usize);
-    let of = (&scheme.params(), width);
+    let (scheme, width) = (Scheme::new(rows, columns), manifest.stored_dim() as usize);
+    let params = &scheme.params();
     let key = &writer.keys().shared();
     let old = checked(&before.mode).filter(|(_, old)| columns.segments.starts_with(&old.segments));
     let old = old.and_then(|(_, old)| Some((old.combined.as_ref()?, old.segments.len())));
@@ -46,9 +45,9 @@ pub(crate) fn combined<D: Disk, R: CryptoRng + ?Sized>(
         Some((old, held)) if held == columns.segments.len() => return Ok(Some(*old)),
         Some((old, held)) => {
             let part = folder.part(&before.part(PartKind::Combination, None)?)?;
-            (key.open_combined(old, of, &part)?, held)
+            (key.open_combined(old, params, width, &part)?, held)
         }
-        None => (empty(of)?, 0),
+        None => (empty(params, width)?, 0),
     };
     add(folder, key, manifest, held, &mut all)?;
     // In one piece from the start, so that no copy is left where it grew.
@@ -56,7 +55,7 @@ pub(crate) fn combined<D: Disk, R: CryptoRng + ?Sized>(
     let len = each.iter().map(|it| it.len()).sum();
     let mut bytes = Zeroizing::new(Vec::with_capacity(len));
     each.iter().for_each(|it| bytes.extend_from_slice(it));
-    let id = writer.id(rng, &Content::Combination, &bytes, std::iter::empty());
+    let id = writer.id(build.rng, &Content::Combination, &bytes, std::iter::empty());
     let seal = key.seal(Purpose::Combination, &id, writer.version());
     let sealed = seal.seal(0, &[], &bytes);
     folder.put(&sealed)?;
@@ -74,13 +73,13 @@ pub(crate) fn check<D: Disk>(
         return Ok(());
     };
     let params = Scheme::new(rows, columns).params();
-    let of = (&params, manifest.width() as usize);
+    let width = manifest.stored_dim() as usize;
     let key = keys.get(SHARED).ok_or(Error::NoReader)?;
-    let mut all = empty(of)?;
+    let mut all = empty(&params, width)?;
     add(folder, key, manifest, 0, &mut all)?;
     let combined = manifest.combined().ok_or(Error::BadReply)?;
     let part = folder.part(&manifest.part(PartKind::Combination, None)?)?;
-    let held = key.open_combined(combined, of, &part)?;
+    let held = key.open_combined(combined, &params, width, &part)?;
     let same = all
         .iter()
         .zip(&held)
@@ -92,9 +91,7 @@ pub(crate) fn check<D: Disk>(
 }
 
 /// The combinations of no rows.
-fn empty(
-    (params, width): (&sordino_ckks::column::Params, usize),
-) -> Result<Vec<Combination>, Error> {
+fn empty(params: &sordino_ckks::column::Params, width: usize) -> Result<Vec<Combination>, Error> {
     let empty = (0..exact::copies(params)).map(|_| Ok(Combination::empty(params, width)?));
     empty.collect()
 }
@@ -111,7 +108,11 @@ fn add<D: Disk>(
         return Ok(());
     };
     let scheme = Scheme::new(rows, columns);
-    let segments = Segments::new(&scheme.params(), columns.seed, manifest.width() as usize)?;
+    let segments = Segments::new(
+        &scheme.params(),
+        columns.seed,
+        manifest.stored_dim() as usize,
+    )?;
     for (at, column) in columns.segments.iter().enumerate().skip(held) {
         let rows = folder.part(&manifest.part(PartKind::Rows, Some(at))?)?;
         let (database, _) = scheme.encode(&segments, &rows)?;

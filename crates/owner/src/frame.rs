@@ -70,7 +70,8 @@ pub(crate) fn gain(lengths: impl IntoIterator<Item = (f64, f64)>) -> f64 {
 pub(crate) fn trained(
     metric: Metric,
     rotation: [u8; 32],
-    (sample, n): (&Vectors, usize),
+    sample: &Vectors,
+    n: usize,
     seed: [u8; 32],
     hidden: bool,
 ) -> Result<Frame, Error> {
@@ -233,8 +234,8 @@ mod tests {
     use sordino_vectors::synthetic;
 
     fn trained_on(vectors: &Vectors, hidden: bool) -> Frame {
-        let sample = (vectors, vectors.len());
-        trained(Metric::Euclidean, [1; 32], sample, [2; 32], hidden).unwrap()
+        let n = vectors.len();
+        trained(Metric::Euclidean, [1; 32], vectors, n, [2; 32], hidden).unwrap()
     }
 
     #[test]
@@ -270,7 +271,7 @@ mod tests {
         let few = Vectors::new(8, apart.as_slice()[..8 * 31].to_vec()).unwrap();
         for hidden in [true, false] {
             let few = trained_on(&few, hidden);
-            assert_eq!(few.restored(&vec![0.0; few.width()]), [0.0; 8]);
+            assert_eq!(few.restored(&vec![0.0; few.stored_dim()]), [0.0; 8]);
         }
     }
 
@@ -315,8 +316,7 @@ mod tests {
             synthetic::uniform(5000, 8, 2),
         );
         let len = |vectors| {
-            let of = (vectors, SAMPLE);
-            let frame = trained(Metric::Euclidean, [1; 32], of, [2; 32], false);
+            let frame = trained(Metric::Euclidean, [1; 32], vectors, SAMPLE, [2; 32], false);
             frame.unwrap().to_bytes().len()
         };
         assert_eq!(len(&some), len(&more));

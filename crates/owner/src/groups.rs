@@ -2,7 +2,7 @@
 //!
 //! A search of routed mode reads the best cluster of each group, so of two that it wants in one group it loses the
 //! second. How much is lost by that is known from queries: a cluster that is `j`th in a query's order holds, on
-//! average, so many of its nearest that no cluster before it holds. That is the weight of a pair whose second is
+//! average, some of its nearest that no cluster before it holds. Their number is the weight of a pair whose second is
 //! `j`th, added up over many queries; the deal makes the sum of weights inside groups small.
 
 /// The weight of each pair of clusters.
@@ -31,7 +31,7 @@ impl Demand {
         &self.weights[cluster * self.clusters..][..self.clusters]
     }
 
-    /// The clusters of each of so many groups of one size, group after group.
+    /// The clusters of each of `groups` groups of one size, group after group.
     ///
     /// # Panics
     /// If the groups cannot be of one size.

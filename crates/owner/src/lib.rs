@@ -16,6 +16,7 @@ mod step;
 // Segments
 mod base;
 mod binding;
+mod build_context;
 mod column;
 mod combinations;
 mod compression;

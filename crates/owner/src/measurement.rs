@@ -32,7 +32,8 @@ pub struct Alternative {
 impl Measurement {
     /// The measurements of an index of this cost, beside masked mode where that is possible.
     pub(crate) fn new(
-        (expected_recall, reached): (f64, bool),
+        expected_recall: f64,
+        reached: bool,
         cost: Cost,
         masked: Option<Cost>,
         queries: u64,
@@ -59,12 +60,12 @@ mod tests {
     fn a_mode_that_finds_less_has_to_save_a_fifth() {
         let cost = |once, up| Cost { once, up, down: 0 };
         let masked = cost(1000, 10);
-        let instead = |built: Cost| Measurement::new((0.9, true), built, Some(masked), 100).instead;
+        let instead = |built: Cost| Measurement::new(0.9, true, built, Some(masked), 100).instead;
         assert_eq!(instead(cost(600, 10)), None);
         let better = instead(cost(601, 10)).expect("masked mode");
         assert_eq!((better.mode, better.cost), (ModeKind::Masked, masked));
         assert_eq!(
-            Measurement::new((0.9, true), cost(601, 10), None, 100).instead,
+            Measurement::new(0.9, true, cost(601, 10), None, 100).instead,
             None
         );
     }

@@ -242,7 +242,7 @@ impl Pins {
     }
 
     /// Remembers a store's version, if it follows from the one that is `known`, or gives that one if it is newer. The store need not be compared
-    /// with `sure`. The versions between are read while others may read and change the lines: a store that is slow keeps nobody waiting.
+    /// with `sure`. The versions between are read while others may read and change the lines: a slow store does not make them wait.
     fn put<D: Disk>(
         &self,
         places: &[String],
@@ -280,7 +280,7 @@ impl Pins {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Reads and changes the lines, while nobody else does.
+    /// Reads and changes the lines, while others are kept out.
     fn with<T>(&self, work: impl FnOnce(&mut Vec<Line>) -> Result<T, Error>) -> Result<T, Error> {
         match &mut *self.kept() {
             Kept::Here(lines) => {

@@ -59,7 +59,7 @@ pub struct Plan {
     payloads: Option<Retrieval>,
     /// The slots that a second look fetches, payloads included, if there is one.
     look: Option<Retrieval>,
-    beside: RecordBytes,
+    record_bytes: RecordBytes,
     download: Cost,
 }
 
@@ -102,12 +102,12 @@ impl Plan {
             wish,
             chosen,
             candidates,
-            open: scoring::cheapest((n, dim), wish.queries, (Rows::Open, wish.checking)),
-            masked: scoring::cheapest((n, dim), wish.queries, (Rows::Masked, wish.checking)),
+            open: scoring::cheapest(n, dim, wish.queries, Rows::Open, wish.checking),
+            masked: scoring::cheapest(n, dim, wish.queries, Rows::Masked, wish.checking),
             routed: Grouping::cheapest(n, dim, &wish),
             payloads: None,
             look: Retrieval::of_look(n, dim, None, &wish)?,
-            beside: RecordBytes::default(),
+            record_bytes: RecordBytes::default(),
             download,
         })
     }
@@ -130,8 +130,11 @@ impl Plan {
     /// The plan for records with such ids and attributes: without this, numbers that follow one another, and no
     /// attributes. [`table`](Self::table) counts them in every mode.
     #[must_use]
-    pub fn with_beside(self, beside: RecordBytes) -> Self {
-        Self { beside, ..self }
+    pub fn with_record_bytes(self, record_bytes: RecordBytes) -> Self {
+        Self {
+            record_bytes,
+            ..self
+        }
     }
 
     /// The cost of payloads, if the records have any: [`table`](Self::table) counts it in every mode,
@@ -226,7 +229,7 @@ impl Plan {
         few.max(probes + probes / 2)
     }
 
-    /// The way in which so many buckets are fetched.
+    /// The way in which `probes` buckets are fetched.
     ///
     /// # Panics
     /// If no layout serves them, which one does for those of the chosen candidate.
@@ -249,7 +252,7 @@ impl Plan {
             routing,
             ..
         } = self.chosen;
-        candidates::cost(clusters, &layout, routing, (self.way(probes), probes))
+        candidates::cost(clusters, &layout, routing, self.way(probes), probes)
             .expect("the chosen candidate has a cost")
     }
 }

@@ -11,7 +11,7 @@ use sordino_vectors::recall::{Scored, TopK};
 use sordino_vectors::{Vectors, to_f32, u32_of};
 
 use crate::recall::{Nearness, share};
-use crate::rows::Rows;
+use crate::rows::{Lifted, Rows};
 
 /// Vectors that serve as queries to measure how many probes are needed.
 pub(crate) const SAMPLE: usize = 500;
@@ -82,8 +82,9 @@ impl<'a> Sample<'a> {
     /// Every `len / count`-th row of these, which are lifted to `units`, as it would be asked for.
     pub(crate) fn new(
         frame: &Frame,
-        (rows, units): (&'a Rows, &Vectors),
-        (count, k): (usize, usize),
+        Lifted { rows, units }: Lifted<'a>,
+        count: usize,
+        k: usize,
     ) -> Self {
         let len = units.len();
         let count = count.min(len);
@@ -98,12 +99,12 @@ impl<'a> Sample<'a> {
         let near = candidates(frame, rows, &asked, k + 1 + SPARE);
         let lifted = asked.iter().flat_map(|(_, asked, _)| asked.lifted());
         let lifted: Vec<f32> = lifted.copied().collect();
-        // Nobody asks for the inner product with zero vectors alone.
+        // A search for the inner product has no query in zero vectors alone.
         let lifted = match lifted.is_empty() {
             true => Vectors::new(units.dim(), units.row(0).to_vec()),
             false => Vectors::new(units.dim(), lifted),
         };
-        let lifted = lifted.expect("as many coordinates as before");
+        let lifted = lifted.expect("the same number of coordinates as before");
         let query = |(near, (itself, asked, near_to)): (Vec<u32>, (u32, FrameQuery, Nearness))| {
             let others = near.iter().filter(|&&id| id != itself);
             let of = |id: u32| {
@@ -219,7 +220,7 @@ fn candidates(
     asked: &[(u32, FrameQuery, Nearness)],
     most: usize,
 ) -> Vec<Vec<u32>> {
-    let (n, width) = (rows.vectors.len(), frame.width());
+    let (n, width) = (rows.vectors.len(), frame.stored_dim());
     let mut best = vec![TopK::new(most); asked.len()];
     for first in (0..n).step_by(ROWS) {
         let last = n.min(first + ROWS);
@@ -344,7 +345,7 @@ mod tests {
                 opened
             })
             .collect();
-        let sample = Sample::new(&frame, (&rows, &units), (100, 10));
+        let sample = Sample::new(&frame, Lifted::new(&rows, &units), 100, 10);
         let curve = sample.curve(sample.queries(), &centroids, &opened, 20, &mut || ());
         assert_eq!(curve.len(), 20);
         assert!(curve[19] > 0.998, "{curve:?}");
@@ -364,7 +365,8 @@ mod tests {
             sample.recall(|query| ids.clone().map(|id| sample.scored(id, query)).collect())
         };
         for candidates in [None, Some(32)] {
-            let sample = Sample::new(&frame, (&rows, &units), (1, 10)).with_candidates(candidates);
+            let lifted = Lifted::new(&rows, &units);
+            let sample = Sample::new(&frame, lifted, 1, 10).with_candidates(candidates);
             for (first, recall) in [(10, 0.1), (9, 0.2), (4, 0.7), (1, 1.0), (0, 1.0)] {
                 let measured = found(&sample, first..60);
                 assert!((measured - recall).abs() < 1e-9, "{first}: {measured}");
@@ -378,7 +380,7 @@ mod tests {
     fn rows_are_not_found_because_all_scores_are_alike() {
         let data = synthetic::uniform(400, 8, 1);
         let (frame, rows, units) = rows(&data);
-        let sample = Sample::new(&frame, (&rows, &units), (50, 10));
+        let sample = Sample::new(&frame, Lifted::new(&rows, &units), 50, 10);
         let alike = |_: &Query| (0..400).map(|id| Scored { id, score: 0.5 }).collect();
         let recall = sample.recall(alike);
         assert!(recall < 0.1, "{recall}");
@@ -403,7 +405,7 @@ mod tests {
     fn of_one_record_all_others_are_found() {
         let data = synthetic::uniform(1, 8, 1);
         let (frame, rows, units) = rows(&data);
-        let sample = Sample::new(&frame, (&rows, &units), (500, 1));
+        let sample = Sample::new(&frame, Lifted::new(&rows, &units), 500, 1);
         assert!(sample.recall(|_| Vec::new()) > 0.999);
         assert!(target(0.993) <= 1.0 && target(0.9) > 0.9);
         let sum: f64 = (0..20).map(|at| if at % 2 == 0 { 0.9 } else { 1.0 }).sum();

@@ -285,8 +285,10 @@ impl Noise {
 
 /// The keys of rows whose residuals are stored as these unit vectors, under noise; `asked` as its query is stored.
 pub(crate) fn keys_of_units(
-    (units, scales): (&[f32], &[RowScale]),
-    (asked, query): (&FrameQuery, &[f32]),
+    units: &[f32],
+    scales: &[RowScale],
+    asked: &FrameQuery,
+    query: &[f32],
     noise: &Noise,
 ) -> Vec<f32> {
     let rows = units.chunks_exact(query.len()).zip(scales).enumerate();

@@ -6,9 +6,8 @@ mod noise;
 
 use rand_core::CryptoRng;
 use rayon::prelude::*;
-use sordino_index::Error;
-use sordino_index::digest::Digest;
 use sordino_index::manifest::{Grid, Routed};
+use sordino_index::{Disk, Error};
 use sordino_vault::frame::Frame;
 use sordino_vault::ids::Ids;
 use sordino_vault::mean::Mean;
@@ -18,14 +17,13 @@ use sordino_vault::route::Route;
 use sordino_vectors::Vectors;
 use sordino_vectors::u32_of;
 
+use crate::build_context::Build;
 use crate::cluster::{self, Lists};
 use crate::groups::Demand;
 use crate::measurement::Measurement;
 use crate::plan::{Grouping, Wish};
 use crate::probe::{SAMPLE, Sample};
-use crate::random::random;
-use crate::rows::Rows;
-use crate::segment::SegmentWriter;
+use crate::rows::{Lifted, Rows};
 use crate::step::Step;
 use crate::trained_centroids::{Assignment, TrainedCentroids};
 use dealt::Dealt;
@@ -40,36 +38,35 @@ pub(crate) struct Base {
 
 impl Base {
     /// Clusters and masks rows as they are lifted, as planned, measures how many groups are needed with some of
-    /// them as queries, and has `put` write each part.
-    pub(crate) fn new<R: CryptoRng + ?Sized>(
-        rng: &mut R,
-        writer: &SegmentWriter<'_>,
-        (rows, given): (Rows, Option<Assignment>),
-        (planned, wish): (&Grouping, &Wish),
+    /// them as queries, and writes each part.
+    pub(crate) fn new<D: Disk, R: CryptoRng + ?Sized>(
+        build: &mut Build<'_, D, R>,
+        rows: Rows,
+        given: Option<Assignment>,
+        planned: &Grouping,
+        wish: &Wish,
         frame: &Frame,
-        put: &mut dyn FnMut(&[u8]) -> Result<Digest, Error>,
-        progress: &mut dyn FnMut(Step),
     ) -> Result<Self, Error> {
         let units = rows.lifted(frame)?;
         let (n, dim) = (units.len(), units.dim());
-        let both = (&rows, &units);
-        let sample = Sample::new(frame, both, (SAMPLE, wish.k));
+        let lifted = Lifted::new(&rows, &units);
+        let sample = Sample::new(frame, lifted, SAMPLE, wish.k);
         let sample = sample.with_candidates(wish.second_look);
         let (planned, clusters, wanted) = match given {
-            None => Clusters::planned(rng, both, (planned, wish), (&sample, frame), progress)?,
+            None => Clusters::planned(build, lifted, planned, wish, &sample, frame)?,
             Some(given) => {
-                let clusters = Clusters::given(&units, &planned.grid, given, progress)?;
-                progress(Step::Probe);
-                let wanted = clusters.wanted(&sample, frame, both)?;
+                let clusters = Clusters::given(&units, &planned.grid, given, build.progress)?;
+                build.tell(Step::Probe);
+                let wanted = clusters.wanted(&sample, frame, lifted)?;
                 (*planned, clusters, wanted)
             }
         };
-        let chosen = Chosen::measured(&clusters, &wanted, &sample, (&planned, wish), progress)?;
-        drop((sample, wanted, units));
-        progress(Step::Mask);
+        let chosen = Chosen::measured(&clusters, &wanted, &sample, &planned, wish, build.progress)?;
+        drop((sample, wanted));
+        drop(units);
+        build.tell(Step::Mask);
         let dealt = clusters.dealt(&chosen.order, chosen.grid.slots, dim);
-        let how = (chosen.grid, wish);
-        let (mode, ids) = dealt.written(rng, writer, rows, how, put, progress)?;
+        let (mode, ids) = dealt.written(build, rows, chosen.grid, wish)?;
         Ok(Self {
             mode,
             ids,
@@ -98,42 +95,44 @@ struct Clusters {
 impl Clusters {
     /// Clusters as planned, or in another number if these find so much more or less than predicted that the others
     /// save bytes; and which of them queries want together.
-    fn planned<R: CryptoRng + ?Sized>(
-        rng: &mut R,
-        (rows, units): (&Rows, &Vectors),
-        (planned, wish): (&Grouping, &Wish),
-        (sample, frame): (&Sample<'_>, &Frame),
-        progress: &mut dyn FnMut(Step),
+    fn planned<D: Disk, R: CryptoRng + ?Sized>(
+        build: &mut Build<'_, D, R>,
+        lifted: Lifted<'_>,
+        planned: &Grouping,
+        wish: &Wish,
+        sample: &Sample<'_>,
+        frame: &Frame,
     ) -> Result<(Grouping, Self, Demand), Error> {
-        let clusters = Self::trained(rng, units, &planned.grid, progress)?;
-        progress(Step::Probe);
-        let wanted = clusters.wanted(sample, frame, (rows, units))?;
+        let units = lifted.units;
+        let clusters = Self::trained(build, units, &planned.grid)?;
+        build.tell(Step::Probe);
+        let wanted = clusters.wanted(sample, frame, lifted)?;
         let order = wanted.dealt(planned.grid.groups as usize);
         let recall = clusters.recall(sample, &order, &planned.grid);
         let Some(planned) = planned.refitted(units.len(), units.dim(), wish, recall) else {
             return Ok((*planned, clusters, wanted));
         };
         drop(clusters);
-        let clusters = Self::trained(rng, units, &planned.grid, progress)?;
-        let wanted = clusters.wanted(sample, frame, (rows, units))?;
+        let clusters = Self::trained(build, units, &planned.grid)?;
+        let wanted = clusters.wanted(sample, frame, lifted)?;
         Ok((planned, clusters, wanted))
     }
 
-    fn trained<R: CryptoRng + ?Sized>(
-        rng: &mut R,
+    fn trained<D: Disk, R: CryptoRng + ?Sized>(
+        build: &mut Build<'_, D, R>,
         units: &Vectors,
         grid: &Grid,
-        progress: &mut dyn FnMut(Step),
     ) -> Result<Self, Error> {
-        progress(Step::Cluster);
+        build.tell(Step::Cluster);
         let mean = Mean::of(units);
         let centred = mean.centred_all(units)?;
-        let (count, mut pulse) = (grid.all_clusters(), || progress(Step::Cluster));
-        let trained = TrainedCentroids::new(&centred, count, random(rng), &mut pulse)?;
-        progress(Step::Assign);
-        let mut pulse = || progress(Step::Assign);
+        let (count, seed) = (grid.all_clusters(), build.seed());
+        let mut pulse = || build.tell(Step::Cluster);
+        let trained = TrainedCentroids::new(&centred, count, seed, &mut pulse)?;
+        build.tell(Step::Assign);
+        let mut pulse = || build.tell(Step::Assign);
         let lists = cluster::lists(&centred, &trained.centres, &mut pulse);
-        Self::placed(units, centred, grid, (mean, trained, lists))
+        Self::placed(units, centred, grid, mean, trained, lists)
     }
 
     /// The clusters of these centroids, filled by lists that there are.
@@ -146,14 +145,16 @@ impl Clusters {
         progress(Step::Assign);
         let mean = given.mean.unwrap_or_else(|| Mean::of(units));
         let centred = mean.centred_all(units)?;
-        Self::placed(units, centred, grid, (mean, given.trained, given.lists))
+        Self::placed(units, centred, grid, mean, given.trained, given.lists)
     }
 
     fn placed(
         units: &Vectors,
         centred: Vectors,
         grid: &Grid,
-        (mean, trained, lists): (Mean, TrainedCentroids, Lists),
+        mean: Mean,
+        trained: TrainedCentroids,
+        lists: Lists,
     ) -> Result<Self, Error> {
         let (count, slots, dim) = (grid.all_clusters(), grid.slots as usize, units.dim());
         let (codes, directions) = (trained.codes, trained.centres);
@@ -183,7 +184,7 @@ impl Clusters {
         })
     }
 
-    /// The clusters in this order, each of so many places, which may be a few more than they were trained for.
+    /// The clusters in this order, each with `slots` places, which may be a few more than they were trained for.
     fn dealt(self, order: &[u32], slots: u32, dim: usize) -> Dealt {
         let mut clusters: Vec<_> = (self.members.into_iter())
             .zip(self.codes)

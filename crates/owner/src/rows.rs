@@ -29,6 +29,13 @@ pub(crate) struct Rows {
     pub(crate) attributes: Attributes,
 }
 
+/// Records and the unit vectors that their rows are lifted to.
+#[derive(Clone, Copy)]
+pub(crate) struct Lifted<'a> {
+    pub(crate) rows: &'a Rows,
+    pub(crate) units: &'a Vectors,
+}
+
 /// A residual's place in the frame.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Mark {
@@ -42,10 +49,16 @@ pub(crate) struct Mark {
     pub(crate) step: f32,
 }
 
+impl<'a> Lifted<'a> {
+    pub(crate) fn new(rows: &'a Rows, units: &'a Vectors) -> Self {
+        Self { rows, units }
+    }
+}
+
 impl Rows {
     /// The residuals of vectors that came.
     pub(crate) fn framed(self, frame: &Frame) -> Result<Self, Error> {
-        let (n, dim, width) = (self.vectors.len(), self.vectors.dim(), frame.width());
+        let (n, dim, width) = (self.vectors.len(), self.vectors.dim(), frame.stored_dim());
         let (mut residuals, mut marks) = (vec![0.0; n * width], vec![Mark::default(); n]);
         let rows = residuals.par_chunks_exact_mut(width).zip(&mut marks);
         let vectors = self.vectors.as_slice().par_chunks_exact(dim);
@@ -115,7 +128,7 @@ impl Rows {
         let lifted = rows.flat_map_iter(|(row, mark)| {
             frame.lifted(&frame.whole(mark.base, self.vectors.row(row)))
         });
-        Ok(Vectors::new(frame.width(), lifted.collect())?)
+        Ok(Vectors::new(frame.stored_dim(), lifted.collect())?)
     }
 
     /// Row `row` as buckets and chunks store it, beside the unit vector that it is lifted to.
@@ -157,7 +170,7 @@ impl Rows {
     pub(crate) fn decoded(&self, frame: &Frame, codec: Codec) -> Result<DecodedRows, Error> {
         let n = self.vectors.len();
         let layout = Layout {
-            dim: u32_of(frame.width()),
+            dim: u32_of(frame.stored_dim()),
             slots: u32_of(n).min(CHUNK),
             codec,
         };

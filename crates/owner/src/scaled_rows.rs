@@ -17,7 +17,7 @@ pub(crate) struct ScaledRows {
 
 impl ScaledRows {
     pub(crate) fn new(frame: &Frame, rows: &Rows) -> Self {
-        let width = frame.width();
+        let width = frame.stored_dim();
         let marks = rows
             .marks
             .par_iter()

@@ -126,7 +126,8 @@ impl<'a> SegmentWriter<'a> {
         &self,
         rng: &mut R,
         rows: &Rows,
-        (codes, scaled): (&[i32], &ScaledRows),
+        codes: &[i32],
+        scaled: &ScaledRows,
         checking: Checking,
     ) -> WrittenSegment {
         let words = codes.iter().map(|x| x.cast_unsigned());

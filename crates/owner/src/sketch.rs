@@ -42,7 +42,7 @@ const SCANNED: f64 = 0.09;
 /// The sketch for a segment of these vectors, which are here as a client has them, if one is worth it.
 pub(crate) fn of(vectors: &DecodedRows, frame: &Frame, seed: Seed, k: usize) -> Option<Sketch> {
     let query = |row| {
-        let mut y = vec![0.0; frame.width()];
+        let mut y = vec![0.0; frame.stored_dim()];
         vectors.from_centre(frame, row, &mut y);
         frame.ask_for(&y)
     };
@@ -58,7 +58,7 @@ fn choose(
     seed: Seed,
     k: usize,
 ) -> Option<Sketch> {
-    let (len, dim) = (vectors.rows.len(), frame.width());
+    let (len, dim) = (vectors.rows.len(), frame.stored_dim());
     let whole = (len * dim) as f64 * SCANNED;
     let cost = |sketch: &Sketch| {
         let words = len as f64 * f64::from(sketch.bits) / 64.0;

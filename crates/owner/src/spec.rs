@@ -33,7 +33,7 @@ pub struct Spec {
     /// The way in which clients check scores: in masked and open mode [`Checking::Exact`] or, as in routed mode, [`Checking::Sums`]; in open mode it
     /// may be [`Checking::None`]. The other modes have no scores, and ignore it. Exact checks are not for an index with readers of its own.
     pub checking: Checking,
-    /// True if readers have keys of their own from the first version on: nobody reads it, but for the owner, until
+    /// True if readers have keys of their own from the first version on: only the owner reads it until
     /// somebody is [granted](crate::Store::change_access) to.
     pub own_readers: bool,
     /// The mode.
@@ -49,62 +49,23 @@ impl Spec {
             ..Self::default()
         }
     }
+}
 
-    /// The same, with this number of results of a search.
-    #[must_use]
-    pub fn k(self, k: usize) -> Self {
-        Self { k, ..self }
+sordino_index::setters! {
+    Spec {
+        k: usize,
+        ids: IdKind,
+        metric: Metric,
+        conditions: Conditions,
+        second_look: Option<u32>,
+        checking: Checking,
+        own_readers: bool,
+        form: Form,
     }
+}
 
-    /// The same, with record ids of this kind.
-    #[must_use]
-    pub fn ids(self, ids: IdKind) -> Self {
-        Self { ids, ..self }
-    }
-
-    /// The same, with this measure of nearness.
-    #[must_use]
-    pub fn metric(self, metric: Metric) -> Self {
-        Self { metric, ..self }
-    }
-
-    /// The same, with the way to payloads chosen by these terms.
-    #[must_use]
-    pub fn conditions(self, conditions: Conditions) -> Self {
-        Self { conditions, ..self }
-    }
-
-    /// The same, with a second look at this number of candidates, or none.
-    #[must_use]
-    pub fn second_look(self, second_look: Option<u32>) -> Self {
-        Self {
-            second_look,
-            ..self
-        }
-    }
-
-    /// The same, with scores that are checked so.
-    #[must_use]
-    pub fn checking(self, checking: Checking) -> Self {
-        Self { checking, ..self }
-    }
-
-    /// The same, with readers that have keys of their own, or share one.
-    #[must_use]
-    pub fn own_readers(self, own_readers: bool) -> Self {
-        Self {
-            own_readers,
-            ..self
-        }
-    }
-
-    /// The same, with this mode.
-    #[must_use]
-    pub fn form(self, form: Form) -> Self {
-        Self { form, ..self }
-    }
-
-    /// Refuses what no index of so many vectors, as far as they are known, of `dim` coordinates can have; the second look.
+impl Spec {
+    /// Refuses what no index of `n` vectors, as far as they are known, of `dim` coordinates can have; the second look.
     ///
     /// # Errors
     /// [`Error::TooLarge`], [`Error::K`], [`Error::Candidates`], [`Error::Mode`].
@@ -253,7 +214,7 @@ impl Batch {
     /// Vectors with these record ids.
     ///
     /// # Errors
-    /// [`Error::Ids`] if there are not as many ids as vectors.
+    /// [`Error::Ids`] if the numbers of ids and vectors differ.
     pub fn new(
         ids: impl IntoIterator<Item = impl Into<Id>>,
         vectors: Vectors,
@@ -274,7 +235,7 @@ impl Batch {
     /// The same records with payloads, one for each, of at most [`MOST_PAYLOAD`](sordino_index::payload::MOST_PAYLOAD) bytes.
     ///
     /// # Errors
-    /// [`Error::PayloadCount`] if there are not as many payloads as vectors.
+    /// [`Error::PayloadCount`] if the numbers of payloads and vectors differ.
     pub fn with_payloads(self, payloads: Vec<Vec<u8>>) -> Result<Self, Error> {
         let (found, expected) = (payloads.len(), self.vectors.len());
         if found != expected {
@@ -289,7 +250,7 @@ impl Batch {
     /// The same records with attributes, a row for each.
     ///
     /// # Errors
-    /// [`Error::AttributeCount`] if there are not as many rows as vectors.
+    /// [`Error::AttributeCount`] if the numbers of rows and vectors differ.
     pub fn with_attributes(self, attributes: Attributes) -> Result<Self, Error> {
         let (found, expected) = (attributes.rows(), self.vectors.len());
         if found != expected {

@@ -106,7 +106,7 @@ impl Store {
     /// gives stay.
     ///
     /// # Security
-    /// It takes the version that is there for the newest. That is right for a folder which nobody else can write; where
+    /// It takes the version that is there for the newest. That is right for a folder which only the owner can write; where
     /// somebody can put an older one back, revocations and deletions would be undone: [`Pins::open`](crate::Pins::open) remembers versions
     /// and refuses that.
     ///
@@ -134,7 +134,7 @@ impl<D: Disk> Store<D> {
         // No lock file where there is no index.
         folder.current()?;
         let lock = folder.lock()?;
-        // Only now does nobody else change it.
+        // From here on the lock keeps others from changing it.
         let current = folder.current()?;
         let manifest = folder.manifest(&current, &keys.public())?;
         // Before anything is removed that only a newer version names.

@@ -16,7 +16,7 @@ pub(crate) struct TrainedCentroids {
 }
 
 impl TrainedCentroids {
-    /// So many centroids of these vectors, which are as they are compared. `pulse` is called often.
+    /// Trains `count` centroids of these vectors, which are as they are compared. `pulse` is called often.
     ///
     /// # Panics
     /// If there are more centroids than vectors, or none.
@@ -32,7 +32,7 @@ impl TrainedCentroids {
         Self::of_codes(vectors.dim(), codes)
     }
 
-    /// The centroids of these codes, of so many coordinates each.
+    /// The centroids of these codes, of `dim` coordinates each.
     pub(crate) fn of_codes(dim: usize, codes: Vec<u8>) -> Result<Self, Error> {
         let decoded = codes.chunks_exact(dim).flat_map(code::unit_from_int8);
         let centres = Vectors::new(dim, decoded.collect())?;

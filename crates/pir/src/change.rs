@@ -1,7 +1,7 @@
 //! Changes of records, which both schemes make alike.
 
-use crate::wire::{self, Kind, check_params, check_scheme};
-use crate::{Error, Params, Scheme};
+use crate::wire::{self, Kind, check_params};
+use crate::{Error, Params, Protocol};
 
 /// A change of one record.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,8 +29,8 @@ pub enum Change {
 type Placed<'a> = (usize, &'a [u8]);
 
 /// The number of records after the changes, and where each of them puts which bytes.
-pub(crate) fn place<'a>(
-    params: &Params,
+pub(crate) fn place<'a, P: Protocol>(
+    params: &Params<P>,
     changes: &'a [Change],
 ) -> Result<(usize, Vec<Placed<'a>>), Error> {
     let (mut records, expected) = (params.records(), params.record_len());
@@ -63,14 +63,12 @@ pub(crate) const HEAD: usize = 8;
 
 /// The layout after an update, the version before it, and its entries, for a client whose parameters
 /// are `params`. Every entry has a length of `entry_len`.
-pub(crate) fn decode<'a>(
+pub(crate) fn decode<'a, P: Protocol>(
     kind: Kind,
-    scheme: Scheme,
-    params: &Params,
+    params: &Params<P>,
     entry_len: usize,
     bytes: &'a [u8],
-) -> Result<(Params, u64, std::slice::ChunksExact<'a, u8>), Error> {
-    check_scheme(params, scheme)?;
+) -> Result<(Params<P>, u64, std::slice::ChunksExact<'a, u8>), Error> {
     let (to, version, payload) = wire::decode(kind, bytes)?;
     let (head, entries) = payload.split_first_chunk::<HEAD>().ok_or(Error::Length {
         found: payload.len(),

@@ -3,7 +3,7 @@
 use sordino_lattice::matrix::{Digits, LANES, stride};
 use sordino_lattice::store::{Changed, Store};
 
-use crate::{Error, Params};
+use crate::{Error, Params, Protocol};
 
 mod file;
 
@@ -11,13 +11,13 @@ mod file;
 /// complement is `b ^ 0x80`.
 pub(crate) const CENTRE: u8 = 0x80;
 
-/// `D`: the records as `l x m` digits.
-pub struct Database {
-    params: Params,
+/// `D`: the records as `l x m` digits, laid out for the scheme `P`.
+pub struct Database<P> {
+    params: Params<P>,
     matrix: Matrix,
 }
 
-impl std::fmt::Debug for Database {
+impl<P: Protocol> std::fmt::Debug for Database<P> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Database")
             .field("params", &self.params)
@@ -135,13 +135,13 @@ impl Matrix {
     }
 }
 
-impl Database {
+impl<P: Protocol> Database<P> {
     /// A database of the records that the iterator yields, in order. A record shorter than declared
     /// is followed by zeros.
     ///
     /// # Errors
     /// [`Error::RecordTooLong`] or [`Error::RecordCount`].
-    pub fn from_records<I>(params: &Params, records: I) -> Result<Self, Error>
+    pub fn from_records<I>(params: &Params<P>, records: I) -> Result<Self, Error>
     where
         I: IntoIterator<Item: AsRef<[u8]>>,
     {
@@ -191,7 +191,7 @@ impl Database {
     ///
     /// # Errors
     /// [`Error::Length`] if `bytes` is not `records * record_len` long.
-    pub fn from_slice(params: &Params, bytes: &[u8]) -> Result<Self, Error> {
+    pub fn from_slice(params: &Params<P>, bytes: &[u8]) -> Result<Self, Error> {
         if bytes.len() != params.database_bytes() {
             return Err(Error::Length {
                 found: bytes.len(),
@@ -203,7 +203,7 @@ impl Database {
 
     /// The layout.
     #[must_use]
-    pub const fn params(&self) -> &Params {
+    pub const fn params(&self) -> &Params<P> {
         &self.params
     }
 
@@ -219,7 +219,7 @@ impl Database {
     }
 
     /// Makes room for the records of `to`, a layout that only differs by having more of them.
-    pub(crate) fn grow(&mut self, to: &Params) {
+    pub(crate) fn grow(&mut self, to: &Params<P>) {
         if to.columns() > self.params.columns() {
             self.matrix.widen(to.columns());
         }

@@ -33,8 +33,12 @@ pub use server::Server;
 pub use update::Update;
 
 pub use crate::change::Change;
-use crate::message::{self, DoublePir};
+use crate::{DoublePir, database, message, params};
 
+/// Parameters of DoublePIR.
+pub type Params = params::Params<DoublePir>;
+/// A database that is laid out for DoublePIR.
+pub type Database = database::Database<DoublePir>;
 /// The hint of DoublePIR.
 pub type Hint = message::Hint<DoublePir>;
 /// A query of DoublePIR.

@@ -59,16 +59,16 @@ pub enum Error {
     #[error("parameters differ: found {found:?}, expected {expected:?}")]
     ParamsMismatch {
         /// Parameters of the message or object.
-        found: Box<crate::Params>,
+        found: Box<crate::params::AnyParams>,
         /// Parameters of the receiver.
-        expected: Box<crate::Params>,
+        expected: Box<crate::params::AnyParams>,
     },
-    /// Parameters for the other scheme.
+    /// Bytes of parameters, of a message or of a database for the other scheme.
     #[error("parameters for {found:?}PIR, expected {expected:?}PIR")]
     SchemeMismatch {
-        /// Scheme of the parameters.
+        /// Scheme of the bytes.
         found: crate::Scheme,
-        /// Scheme that was asked to use them.
+        /// Scheme that was asked to read them.
         expected: crate::Scheme,
     },
     /// A message made for another version of the database.

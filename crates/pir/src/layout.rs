@@ -1,8 +1,8 @@
 //! Layouts of databases: which of the named sets serves one.
 
-use crate::{Error, Params, Scheme, Security, Set};
+use crate::{DoublePir, Error, Params, Protocol, Security, Set, SimplePir};
 
-impl Params {
+impl Params<SimplePir> {
     /// A nearly square matrix for `records` records of `record_len` bytes, at 128 bits: queries and
     /// answers have about the square root of the database's size.
     ///
@@ -28,6 +28,29 @@ impl Params {
         Self::with_layout(records, record_len, per_column, Security::default())
     }
 
+    /// One record to a column, at 128 bits: `record_len` rows, `columns` columns.
+    ///
+    /// # Errors
+    /// Those of [`Self::for_database`].
+    pub fn for_columns(columns: usize, record_len: usize) -> Result<Self, Error> {
+        Self::with_layout(columns, record_len, 1, Security::default())
+    }
+
+    /// `per_column` records to a column.
+    ///
+    /// # Errors
+    /// Those of [`Self::for_database`].
+    pub fn with_layout(
+        records: usize,
+        record_len: usize,
+        per_column: usize,
+        security: Security,
+    ) -> Result<Self, Error> {
+        Self::choose(records, record_len, per_column, security)
+    }
+}
+
+impl Params<DoublePir> {
     /// DoublePIR's layout for `records` records of `record_len` bytes, at 128 bits: as many columns as
     /// slots if a set with uniform secrets serves them (up to 518 to 593 of each), since the hint has
     /// `n^2` words for each byte; otherwise at least `16 n` columns where there are as many records,
@@ -57,32 +80,12 @@ impl Params {
         per_column: usize,
     ) -> Result<Self, Error> {
         let security = Security::default();
-        Self::choose(Scheme::Double, records, record_len, per_column, security)
+        Self::choose(records, record_len, per_column, security)
     }
+}
 
-    /// One record to a column, at 128 bits: `record_len` rows, `columns` columns.
-    ///
-    /// # Errors
-    /// Those of [`Self::for_database`].
-    pub fn for_columns(columns: usize, record_len: usize) -> Result<Self, Error> {
-        Self::with_layout(columns, record_len, 1, Security::default())
-    }
-
-    /// `per_column` records to a column.
-    ///
-    /// # Errors
-    /// Those of [`Self::for_database`].
-    pub fn with_layout(
-        records: usize,
-        record_len: usize,
-        per_column: usize,
-        security: Security,
-    ) -> Result<Self, Error> {
-        Self::choose(Scheme::Simple, records, record_len, per_column, security)
-    }
-
+impl<P: Protocol> Params<P> {
     fn choose(
-        scheme: Scheme,
         records: usize,
         record_len: usize,
         per_column: usize,
@@ -91,7 +94,7 @@ impl Params {
         Set::ALL
             .into_iter()
             .filter(|set| set.serves(security))
-            .find_map(|set| Self::under(scheme, set, records, record_len, per_column).transpose())
+            .find_map(|set| Self::under(set, records, record_len, per_column).transpose())
             .unwrap_or_else(|| {
                 let (rows, columns) = (
                     per_column.saturating_mul(record_len),
@@ -107,13 +110,7 @@ impl Params {
     /// Those of [`Self::for_database`].
     pub fn at(&self, security: Security) -> Result<Self, Error> {
         let (records, record_len) = (self.records(), self.record_len());
-        Self::choose(
-            self.scheme(),
-            records,
-            record_len,
-            self.per_column(),
-            security,
-        )
+        Self::choose(records, record_len, self.per_column(), security)
     }
 
     /// The same layout with the set that serves `records` records, for a database that will grow towards
@@ -130,11 +127,10 @@ impl Params {
     /// # Ok::<(), sordino_pir::Error>(())
     /// ```
     pub fn with_room(&self, records: usize, security: Security) -> Result<Self, Error> {
-        let (scheme, record_len, per_column) =
-            (self.scheme(), self.record_len(), self.per_column());
+        let (record_len, per_column) = (self.record_len(), self.per_column());
         let most = records.max(self.records());
-        let room = Self::choose(scheme, most, record_len, per_column, security)?;
-        let now = Self::under(scheme, room.set(), self.records(), record_len, per_column)?;
+        let room = Self::choose(most, record_len, per_column, security)?;
+        let now = Self::under(room.set(), self.records(), record_len, per_column)?;
         now.ok_or(Error::TooLarge {
             rows: room.rows(),
             columns: room.columns(),
@@ -148,7 +144,7 @@ impl Params {
     /// bound.
     pub(crate) fn grown(&self, records: usize) -> Result<Self, Error> {
         let (record_len, per_column) = (self.record_len(), self.per_column());
-        Self::under(self.scheme(), self.set(), records, record_len, per_column)?
+        Self::under(self.set(), records, record_len, per_column)?
             .filter(|params| params.hint_bits() == self.hint_bits())
             .ok_or(Error::TooLarge {
                 rows: self.rows(),
@@ -161,7 +157,6 @@ impl Params {
     /// # Errors
     /// [`Error::Empty`].
     pub(crate) fn under(
-        scheme: Scheme,
         set: Set,
         records: usize,
         record_len: usize,
@@ -173,6 +168,6 @@ impl Params {
                 record_len,
             });
         }
-        Ok(Self::new(scheme, set, records, record_len, per_column))
+        Ok(Self::new(set, records, record_len, per_column))
     }
 }

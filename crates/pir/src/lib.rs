@@ -18,6 +18,6 @@ mod wire;
 
 pub use database::Database;
 pub use error::Error;
-pub use params::{Params, Scheme, Security, Set};
+pub use params::{DoublePir, Params, Protocol, Scheme, Security, Set, SimplePir};
 pub use sordino_lattice::Seed;
 pub use sordino_lattice::matrix::Backend;

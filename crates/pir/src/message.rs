@@ -8,52 +8,20 @@
     reason = "unpacked words have 12 bits"
 )]
 
-use std::marker::PhantomData;
-
 use crate::bits::{pack, packed_len, unpack};
 use crate::params::{ANSWER_BITS, HEADER_LEN, LOG_Q};
-use crate::wire::{self, Kind, check_scheme};
-use crate::{Error, Params, Scheme};
-
-/// A scheme, as the type parameter of its messages.
-pub trait Protocol: sealed::Sealed {
-    /// The scheme.
-    const SCHEME: Scheme;
-}
-
-/// SimplePIR.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SimplePir;
-
-/// DoublePIR.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct DoublePir;
-
-impl Protocol for SimplePir {
-    const SCHEME: Scheme = Scheme::Simple;
-}
-
-impl Protocol for DoublePir {
-    const SCHEME: Scheme = Scheme::Double;
-}
-
-mod sealed {
-    /// Keeps others from adding protocols.
-    pub trait Sealed {}
-    impl Sealed for super::SimplePir {}
-    impl Sealed for super::DoublePir {}
-}
+use crate::wire::{self, Kind};
+use crate::{Error, Params, Protocol};
 
 /// The message that a client needs once for each version of the database: `H = D A`, `l x n`, for
 /// SimplePIR; `H2 = G A2`, `kappa n x n` for each byte of a record, for DoublePIR. Each word is rounded to
 /// [`Params::hint_bits`] bits. The same for every client.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Hint<P> {
-    pub(crate) params: Params,
+    pub(crate) params: Params<P>,
     pub(crate) version: u64,
     /// Rounded words, row after row.
     pub(crate) words: Vec<u32>,
-    pub(crate) protocol: PhantomData<P>,
 }
 
 /// The words `b = A s + e + Delta u_j`, `m` of them, for SimplePIR; `q1` and `q2`, `m` and `l` words, for
@@ -61,39 +29,37 @@ pub struct Hint<P> {
 /// from uniform ones.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Query<P> {
-    pub(crate) params: Params,
+    pub(crate) params: Params<P>,
     pub(crate) version: u64,
     /// Multiples of `2^(32 - query_bits)`: `b`, or `q1` and `q2`.
     pub(crate) words: Vec<u32>,
-    pub(crate) protocol: PhantomData<P>,
 }
 
 /// The words `D b`, `l` of them, rounded to 12 bits, for SimplePIR; `a2`, `b2` and `h` for DoublePIR, whose
 /// size depends on the length of a record, not on the database.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Answer<P> {
-    pub(crate) params: Params,
+    pub(crate) params: Params<P>,
     pub(crate) version: u64,
     /// `D b`, or `a2` of all bytes and then `b2` of all bytes: 12 bits each.
     pub(crate) words: Vec<u16>,
     /// Nothing, or `h`, `kappa` rows of `n` words for each byte, rounded like a hint.
     pub(crate) h: Vec<u32>,
-    pub(crate) protocol: PhantomData<P>,
 }
 
-impl<P> std::fmt::Debug for Hint<P> {
+impl<P: Protocol> std::fmt::Debug for Hint<P> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         wire::describe(f, "Hint", &self.params, self.version)
     }
 }
 
-impl<P> std::fmt::Debug for Query<P> {
+impl<P: Protocol> std::fmt::Debug for Query<P> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         wire::describe(f, "Query", &self.params, self.version)
     }
 }
 
-impl<P> std::fmt::Debug for Answer<P> {
+impl<P: Protocol> std::fmt::Debug for Answer<P> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         wire::describe(f, "Answer", &self.params, self.version)
     }
@@ -120,15 +86,13 @@ impl<P: Protocol> Hint<P> {
     ///
     /// # Errors
     /// If the bytes are not a hint for `params`.
-    pub fn from_bytes(params: &Params, bytes: &[u8]) -> Result<Self, Error> {
-        check_scheme(params, P::SCHEME)?;
+    pub fn from_bytes(params: &Params<P>, bytes: &[u8]) -> Result<Self, Error> {
         let (kind, length) = (Kind::hint(P::SCHEME), params.hint_len() - HEADER_LEN);
         let (version, payload) = wire::decode_for(kind, params, length, bytes)?;
         Ok(Self {
             params: *params,
             version,
             words: unpack(payload, params.hint_words(), params.hint_bits()).collect(),
-            protocol: PhantomData,
         })
     }
 }
@@ -166,8 +130,7 @@ impl<P: Protocol> Query<P> {
     ///
     /// # Errors
     /// If the bytes are not a query for `params`.
-    pub fn from_bytes(params: &Params, bytes: &[u8]) -> Result<Self, Error> {
-        check_scheme(params, P::SCHEME)?;
+    pub fn from_bytes(params: &Params<P>, bytes: &[u8]) -> Result<Self, Error> {
         let (kind, length) = (Kind::query(P::SCHEME), params.query_len() - HEADER_LEN);
         let (version, payload) = wire::decode_for(kind, params, length, bytes)?;
         let width = params.query_bits();
@@ -176,7 +139,6 @@ impl<P: Protocol> Query<P> {
             params: *params,
             version,
             words: words.map(|word| word << (LOG_Q - width)).collect(),
-            protocol: PhantomData,
         })
     }
 }
@@ -204,8 +166,7 @@ impl<P: Protocol> Answer<P> {
     ///
     /// # Errors
     /// If the bytes are not an answer for `params`.
-    pub fn from_bytes(params: &Params, bytes: &[u8]) -> Result<Self, Error> {
-        check_scheme(params, P::SCHEME)?;
+    pub fn from_bytes(params: &Params<P>, bytes: &[u8]) -> Result<Self, Error> {
         let (kind, length) = (Kind::answer(P::SCHEME), params.answer_len() - HEADER_LEN);
         let (version, payload) = wire::decode_for(kind, params, length, bytes)?;
         let count = params.answer_words();
@@ -217,7 +178,6 @@ impl<P: Protocol> Answer<P> {
             // 12 bits fit.
             words: words.map(|word| word as u16).collect(),
             h: unpack(h, params.answer_hint_words(), params.hint_bits()).collect(),
-            protocol: PhantomData,
         })
     }
 }

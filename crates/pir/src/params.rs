@@ -12,13 +12,16 @@
 //! | `H` | the hint, `D A`, `l x n` | rounded to [`Params::hint_bits`] bits |
 //! | `b` | a query, `A s + e + Delta u_j`, `m` words | rounded to [`Params::query_bits`] bits |
 
+use std::fmt;
+use std::marker::PhantomData;
+
 mod failure;
 mod length;
 mod scheme;
 mod set;
 
 pub(crate) use length::HEADER_LEN;
-pub use scheme::Scheme;
+pub use scheme::{DoublePir, Protocol, Scheme, SimplePir};
 pub(crate) use set::ERROR_BITS;
 pub use set::{Security, Set};
 
@@ -39,26 +42,89 @@ const MIN_QUERY_BITS: u32 = 24;
 /// Records, rows and columns are below `2^32`, digits below `2^46`.
 const MAX_DIGITS: u128 = 1 << 46;
 
-/// A database's layout and the set that serves it.
+/// A database's layout and the set that serves it, for the scheme `P`.
+///
+/// The scheme is in the type, so that parameters for the other one do not compile:
+///
+/// ```compile_fail
+/// use sordino_pir::{Database, Params, Seed, double};
+/// let params = Params::for_database(50, 2)?;
+/// let database = Database::from_slice(&params, &[0; 100])?;
+/// double::Server::setup(database, &params, &Seed([1; 32]))?;
+/// # Ok::<(), sordino_pir::Error>(())
+/// ```
 ///
 /// Record `i` lies in column `i / per_column`, in rows `(i % per_column) * record_len` and on: one
 /// query fetches one column, and with it every record of that column.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Params {
-    scheme: Scheme,
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Params<P> {
     set: Set,
     records: usize,
     record_len: usize,
     per_column: usize,
     hint_bits: u32,
     query_bits: u32,
+    protocol: PhantomData<P>,
 }
 
-impl Params {
+/// The numbers of some [`Params`], for errors, which are of one type for both schemes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct AnyParams {
+    /// The scheme.
+    pub scheme: Scheme,
+    /// The named set.
+    pub set: Set,
+    /// Records in the database.
+    pub records: usize,
+    /// Bytes of a record.
+    pub record_len: usize,
+    /// Records that share a column.
+    pub per_column: usize,
+    /// Bits that a word of the hint is rounded to.
+    pub hint_bits: u32,
+    /// Bits that a word of a query is rounded to.
+    pub query_bits: u32,
+}
+
+impl<P: Protocol> From<Params<P>> for AnyParams {
+    fn from(params: Params<P>) -> Self {
+        Self {
+            scheme: P::SCHEME,
+            set: params.set,
+            records: params.records,
+            record_len: params.record_len,
+            per_column: params.per_column,
+            hint_bits: params.hint_bits,
+            query_bits: params.query_bits,
+        }
+    }
+}
+
+impl fmt::Debug for AnyParams {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Params")
+            .field("scheme", &self.scheme)
+            .field("set", &self.set)
+            .field("records", &self.records)
+            .field("record_len", &self.record_len)
+            .field("per_column", &self.per_column)
+            .field("hint_bits", &self.hint_bits)
+            .field("query_bits", &self.query_bits)
+            .finish()
+    }
+}
+
+impl<P: Protocol> fmt::Debug for Params<P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        AnyParams::from(*self).fmt(f)
+    }
+}
+
+impl<P: Protocol> Params<P> {
     /// The layout under one set with words rounded as far as they can be, or nothing if the set does not
     /// serve it: no layout of nothing has one, and neither has one that the failure bound rules out.
     pub(crate) fn new(
-        scheme: Scheme,
         set: Set,
         records: usize,
         record_len: usize,
@@ -72,18 +138,18 @@ impl Params {
             && per_column <= records
             && (per_column as u128 * record_len as u128) < 1 << 32
             && (per_column as u128 * record_len as u128) * (columns as u128) < MAX_DIGITS
-            && set.hides(scheme, columns, per_column);
+            && set.hides(P::SCHEME, columns, per_column);
         if !fits {
             return None;
         }
         let whole = Self {
-            scheme,
             set,
             records,
             record_len,
             per_column,
             hint_bits: LOG_Q,
             query_bits: LOG_Q,
+            protocol: PhantomData,
         };
         let keeps = |params: &Self| params.log2_failure() <= LOG2_FAILURE;
         // A hint is the largest message: queries are rounded as far as that costs it nothing.
@@ -101,12 +167,6 @@ impl Params {
             ..rounded
         });
         rounded.into_iter().find(keeps)
-    }
-
-    /// The scheme that the layout is for.
-    #[must_use]
-    pub const fn scheme(&self) -> Scheme {
-        self.scheme
     }
 
     /// The named set.

@@ -5,7 +5,7 @@
 
 use std::fmt;
 
-use crate::{Error, Params, hintless};
+use crate::{Error, Params, Protocol, double, hintless, simple};
 
 /// A way to fetch records without telling which.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,9 +13,9 @@ pub enum Candidate {
     /// Everything, once.
     Download,
     /// [`simple`](crate::simple), with this layout.
-    Simple(Params),
+    Simple(simple::Params),
     /// [`double`](crate::double), with this layout.
-    Double(Params),
+    Double(double::Params),
     /// [`hintless`], with this layout.
     Hintless(hintless::Params),
 }
@@ -150,7 +150,7 @@ impl Plan {
 }
 
 impl Cost {
-    fn of(candidate: Candidate, params: &Params, queries: u64) -> Self {
+    fn of<P: Protocol>(candidate: Candidate, params: &Params<P>, queries: u64) -> Self {
         let (n, d) = (params.n() as u64, params.record_len() as u64);
         let matrix = params.rows() as u64 * params.columns() as u64;
         // DoublePIR's second level: the digits of H1, kappa n x l for each byte of a record.

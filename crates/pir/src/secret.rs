@@ -16,7 +16,7 @@ use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
 use crate::lwe::Domain;
 use crate::params::ERROR_BITS;
-use crate::{Params, Seed, Set};
+use crate::{Params, Protocol, Seed, Set};
 
 /// Products of words and secrets below which they stay on their thread: as for scans, waking another
 /// costs more.
@@ -157,10 +157,10 @@ pub(crate) enum Asked<'a> {
 /// Each is a keyed hash of 32 bytes of the generator and of all that the queries say, so that a generator
 /// that repeats itself does not repeat a secret for other records ([`Hedge`]): not even for a record at the same place of both, or
 /// two batches would show at which places they agree.
-pub(crate) fn seeds<R: CryptoRng + ?Sized>(
+pub(crate) fn seeds<P: Protocol, R: CryptoRng + ?Sized>(
     rng: &mut R,
     domain: Domain,
-    (params, a, version): (&Params, &Seed, u64),
+    (params, a, version): (&Params<P>, &Seed, u64),
     asked: Asked<'_>,
 ) -> Zeroizing<Vec<[u8; 32]>> {
     let (count, indices) = match asked {

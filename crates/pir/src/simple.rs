@@ -24,8 +24,12 @@ pub use share::Share;
 pub use update::Update;
 
 pub use crate::change::Change;
-use crate::message::{self, SimplePir};
+use crate::{SimplePir, database, message, params};
 
+/// Parameters of SimplePIR.
+pub type Params = params::Params<SimplePir>;
+/// A database that is laid out for SimplePIR.
+pub type Database = database::Database<SimplePir>;
 /// The hint of SimplePIR.
 pub type Hint = message::Hint<SimplePir>;
 /// A query of SimplePIR.

@@ -25,11 +25,11 @@ use rand_core::CryptoRng;
 use sordino_lattice::matrix::{Backend, LANES, Panels, Vector, Words, stride};
 use zeroize::Zeroize;
 
+use crate::Error;
 use crate::database::Matrix;
 use crate::secret::Secrets;
-use crate::simple::{Answer, Query, RawAnswer, Update};
-use crate::wire::{check_params, check_scheme, check_version};
-use crate::{Database, Error, Params, Scheme};
+use crate::simple::{Answer, Database, Params, Query, RawAnswer, Update};
+use crate::wire::{check_params, check_version};
 
 /// Rows of `C`: a wrong answer passes with probability at most `2^-128`.
 pub const ROWS: usize = 128;
@@ -65,10 +65,9 @@ impl Checker {
     /// A fresh `C` and its `Z`, for the database at version 0: `128 l m` byte products.
     ///
     /// # Errors
-    /// [`Error::SchemeMismatch`] if the database is laid out for DoublePIR.
+    /// [`Error::Length`] if the database is mapped from a file that has changed its length.
     pub fn new<R: CryptoRng + ?Sized>(rng: &mut R, database: &Database) -> Result<Self, Error> {
         let params = *database.params();
-        check_scheme(&params, Scheme::Simple)?;
         let backend = Backend::detect_with_tiles();
         let (l, m) = (params.rows(), params.columns());
         let mut c = Matrix::zeroed(ROWS, l);

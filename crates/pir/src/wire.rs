@@ -14,7 +14,7 @@
 //! compared with what its parameters ask for.
 
 pub(crate) use crate::params::HEADER_LEN;
-use crate::params::{Scheme, Set};
+use crate::params::{Protocol, Scheme, Set};
 use crate::{Error, Params};
 
 const MAGIC: [u8; 4] = *b"SPIR";
@@ -115,14 +115,14 @@ impl Header {
 }
 
 /// A message of `length` payload bytes, which `write` appends.
-pub(crate) fn encode(
+pub(crate) fn encode<P: Protocol>(
     kind: Kind,
-    params: &Params,
+    params: &Params<P>,
     version: u64,
     length: usize,
     write: impl FnOnce(&mut Vec<u8>),
 ) -> Vec<u8> {
-    let set = params.scheme().code() << 4 | params.set().code();
+    let set = P::SCHEME.code() << 4 | params.set().code();
     let numbers = [params.records(), params.record_len(), params.per_column()];
     let [records, record_len, per_column] = numbers.map(|number| number as u64);
     let numbers = [records, record_len, per_column, version];
@@ -156,7 +156,10 @@ pub(crate) fn encode_numbers(
 }
 
 /// The parameters, version and payload of a message of `kind`.
-pub(crate) fn decode(kind: Kind, bytes: &[u8]) -> Result<(Params, u64, &[u8]), Error> {
+pub(crate) fn decode<P: Protocol>(
+    kind: Kind,
+    bytes: &[u8],
+) -> Result<(Params<P>, u64, &[u8]), Error> {
     let (set, [records, record_len, per_column, version], payload) = decode_numbers(kind, bytes)?;
     let scheme = set >> 4;
     let set = Set::from_code(set & 15).ok_or(Error::Header("unknown parameter set"))?;
@@ -165,9 +168,10 @@ pub(crate) fn decode(kind: Kind, bytes: &[u8]) -> Result<(Params, u64, &[u8]), E
         1 => Scheme::Double,
         _ => return Err(Error::Header("unknown scheme")),
     };
+    check_scheme(scheme, P::SCHEME)?;
     let size = |word: u64| usize::try_from(word).map_err(|_| Error::Header("a size above memory"));
     let (records, record_len) = (size(records)?, size(record_len)?);
-    let params = Params::under(scheme, set, records, record_len, size(per_column)?)?
+    let params = Params::under(set, records, record_len, size(per_column)?)?
         .ok_or(Error::Header("a layout that the set does not serve"))?;
     Ok((params, version, payload))
 }
@@ -209,9 +213,9 @@ pub(crate) fn decode_numbers(kind: Kind, bytes: &[u8]) -> Result<(u8, [u64; 4], 
 }
 
 /// [`decode`] for a receiver that knows the parameters: `length` payload bytes.
-pub(crate) fn decode_for<'a>(
+pub(crate) fn decode_for<'a, P: Protocol>(
     kind: Kind,
-    params: &Params,
+    params: &Params<P>,
     length: usize,
     bytes: &'a [u8],
 ) -> Result<(u64, &'a [u8]), Error> {
@@ -226,9 +230,8 @@ pub(crate) fn decode_for<'a>(
     Ok((version, payload))
 }
 
-/// The parameters are for this scheme.
-pub(crate) fn check_scheme(params: &Params, expected: Scheme) -> Result<(), Error> {
-    let found = params.scheme();
+/// A header is of the scheme that its reader is of.
+fn check_scheme(found: Scheme, expected: Scheme) -> Result<(), Error> {
     if found == expected {
         return Ok(());
     }
@@ -236,13 +239,16 @@ pub(crate) fn check_scheme(params: &Params, expected: Scheme) -> Result<(), Erro
 }
 
 /// Both sides use the same parameters.
-pub(crate) fn check_params(found: &Params, expected: &Params) -> Result<(), Error> {
+pub(crate) fn check_params<P: Protocol>(
+    found: &Params<P>,
+    expected: &Params<P>,
+) -> Result<(), Error> {
     if found == expected {
         return Ok(());
     }
     Err(Error::ParamsMismatch {
-        found: Box::new(*found),
-        expected: Box::new(*expected),
+        found: Box::new((*found).into()),
+        expected: Box::new((*expected).into()),
     })
 }
 
@@ -255,10 +261,10 @@ pub(crate) fn check_version(found: u64, expected: u64) -> Result<(), Error> {
 }
 
 /// The `Debug` form of a message or a party: its sizes, not its megabytes.
-pub(crate) fn describe(
+pub(crate) fn describe<P: Protocol>(
     f: &mut std::fmt::Formatter<'_>,
     name: &str,
-    params: &Params,
+    params: &Params<P>,
     version: u64,
 ) -> std::fmt::Result {
     f.debug_struct(name)
@@ -267,7 +273,7 @@ pub(crate) fn describe(
         .finish_non_exhaustive()
 }
 
-impl Params {
+impl<P: Protocol> Params<P> {
     /// The wire form: a header without payload, 48 bytes.
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
@@ -277,7 +283,8 @@ impl Params {
     /// Reads a wire form.
     ///
     /// # Errors
-    /// If the bytes are no header of this release, or describe what no set serves. [`Error::Security`] for
+    /// If the bytes are no header of this release, or describe what no set serves. [`Error::SchemeMismatch`] for
+    /// parameters of the other scheme. [`Error::Security`] for
     /// parameters below 128 bits, so that whoever sends them cannot lower the security of those who use them.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
         let params = Self::from_header(Kind::Params, bytes)?;

@@ -1,4 +1,4 @@
-//! The client under memcheck: everything secret is marked as undefined memory, and memcheck reports
+//! The client under memcheck, which runs it as a process of its own: everything secret is marked as undefined memory, and memcheck reports
 //! every branch and every address that depends on it.
 //!
 //! Run by `scripts/constant_time.sh`. Outside valgrind the marks do nothing, and this is one more
@@ -52,7 +52,7 @@ fn simple_clients_do_not_branch_on_index_or_secret() {
 }
 
 #[expect(clippy::unwrap_used, reason = "a test fails by panicking")]
-fn simple_client_does_not_branch(params: &Params) {
+fn simple_client_does_not_branch(params: &simple::Params) {
     let bytes: Vec<u8> = (0..1500u16).map(|i| i.to_le_bytes()[0]).collect();
     let database = Database::from_slice(params, &bytes).unwrap();
     let seed = Seed([1; 32]);
@@ -80,7 +80,7 @@ fn double_clients_do_not_branch_on_index_or_secret() {
 }
 
 #[expect(clippy::unwrap_used, reason = "a test fails by panicking")]
-fn double_client_does_not_branch(params: &Params) {
+fn double_client_does_not_branch(params: &double::Params) {
     let bytes: Vec<u8> = (0..60).collect();
     let database = Database::from_slice(params, &bytes).unwrap();
     let seed = Seed([1; 32]);

@@ -41,7 +41,7 @@ impl Cache {
     /// The bytes of a part, if they are here and whole.
     pub(crate) fn get(&self, part: &Part) -> Option<Vec<u8>> {
         let path = self.path(&part.digest);
-        // Opening a pipe would wait for whoever writes into it.
+        // Opening a pipe would wait for its writer.
         let is_file = fs::metadata(&path).ok()?.is_file();
         let file = is_file.then(|| File::open(&path).ok()).flatten()?;
         // A longer file is not the part, and is not read to its end.
@@ -101,7 +101,7 @@ impl Cache {
         self.folder.join(name(digest))
     }
 
-    /// Writes a file aside and gives it its name, so that whoever reads it finds all of it or nothing.
+    /// Writes a file aside and gives it its name, so that a reader finds all of it or nothing.
     fn write(&self, digest: &Digest, bytes: &[u8]) -> io::Result<()> {
         static COUNT: AtomicU64 = AtomicU64::new(0);
         fs::create_dir_all(&self.folder)?;

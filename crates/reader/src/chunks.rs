@@ -60,12 +60,12 @@ impl Chunks {
             download,
             ..
         } = update;
-        let width = self.frame.width();
+        let width = self.frame.stored_dim();
         let fresh = segments.iter().skip(kept).map(|segment| {
             let bytes = download.take(&segment.rows)?;
             let layout = segment.layout(u32_of(width), self.codec);
             match keys.of(segment) {
-                Some(key) => Decoded::new((layout, &self.frame), segment, key, &bytes),
+                Some(key) => Decoded::new(layout, &self.frame, segment, key, &bytes),
                 None => Ok(Decoded::hidden(segment)),
             }
         });
@@ -136,7 +136,8 @@ impl Decoded {
     }
 
     fn new(
-        (layout, frame): (Layout, &Frame),
+        layout: Layout,
+        frame: &Frame,
         segment: &Segment,
         key: &ContentKey,
         bytes: &[u8],
@@ -146,7 +147,7 @@ impl Decoded {
         let chunks: Result<Vec<DecodedRows>, Error> = chunks
             .map(|(at, sealed)| {
                 let mut opened = DecodedRows::default();
-                BucketCodec(layout).open(&seal, (u32_of(at), sealed), frame, &mut opened)?;
+                BucketCodec(layout).open(&seal, u32_of(at), sealed, frame, &mut opened)?;
                 Ok(opened)
             })
             .collect();

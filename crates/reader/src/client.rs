@@ -1,5 +1,6 @@
 //! The client: it verifies, encrypts, decrypts and ranks.
 
+mod connect_options;
 mod pin;
 mod records; // records by their ids // stored, and shared with other clients
 
@@ -27,22 +28,7 @@ use crate::transport::Transport;
 use crate::update::Update;
 use crate::verdict::Wrong;
 use crate::{history, payload};
-
-/// The choices of a client that connects.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct ConnectOptions<'a> {
-    /// The version that was seen last; none at the first time.
-    pub pin: Option<&'a Pin>,
-    /// Connects also where the server does not show that its version follows from that one: it is of the same index and not older.
-    /// Where the server shows the way, all of it is checked.
-    ///
-    /// # Security
-    /// A server that hides another history shows a gap. Ask the owner first, by another way than that server.
-    pub over_gap: bool,
-    /// A folder of parts that were downloaded before: only those that it lacks are asked for, now and at each
-    /// [`refresh`](Client::refresh), and are kept in it.
-    pub cache: Option<&'a Cache>,
-}
+pub use connect_options::ConnectOptions;
 
 /// A client of one version of an index: what it downloaded, verified.
 pub struct Client {
@@ -81,11 +67,7 @@ impl Client {
         keys: &ReaderKeys,
         pin: Option<&Pin>,
     ) -> Result<Self, Error> {
-        let options = ConnectOptions {
-            pin,
-            ..ConnectOptions::default()
-        };
-        Self::connect_with(transport, keys, options)
+        Self::connect_with(transport, keys, ConnectOptions::default().pin(pin))
     }
 
     /// [`connect`](Self::connect), with all that there is to choose.
@@ -121,7 +103,7 @@ impl Client {
         let frame = download.frame(&manifest, &contents)?;
         let sessions = Arc::new(Sessions::default());
         let mut client = Self {
-            kind: Kind::new(&manifest, (&contents, &frame), &sessions, &mut download)?,
+            kind: Kind::new(&manifest, &contents, &frame, &sessions, &mut download)?,
             records: Records::default(),
             chosen: FilterMatches::default(),
             payloads: payload::Client::new(&manifest, &contents, &sessions, &mut download)?,
@@ -188,13 +170,8 @@ impl Client {
             .transpose()?;
         let known = if kept.records { kept.segments } else { 0 };
         let records = Fresh::new(&manifest, keys, known, &mut download)?;
-        let anew = match kept.segments {
-            0 => Some(Kind::new(
-                &manifest,
-                (keys, &frame),
-                sessions,
-                &mut download,
-            )?),
+        let replaced = match kept.segments {
+            0 => Some(Kind::new(&manifest, keys, &frame, sessions, &mut download)?),
             _ => None,
         };
         let update = Update {
@@ -205,7 +182,7 @@ impl Client {
             download: &mut download,
         };
         // From here on all is as it was after an error, or nothing fails.
-        match anew {
+        match replaced {
             Some(mut kind) => {
                 kind.update(&manifest, update)?;
                 self.kind = kind;
@@ -242,7 +219,7 @@ impl Client {
         self.bytes_once
     }
 
-    /// Finds the records nearest to `query`, as many as the manifest's `k`.
+    /// Finds the records nearest to `query`, the manifest's `k` of them.
     ///
     /// # Errors
     /// Those of [`ask`](Self::ask).
@@ -265,7 +242,7 @@ impl Client {
     /// If the vector has another dimension than the index, is zero or not finite, more results are wanted than
     /// the manifest's `k`, or the filter does not fit the attributes: before any
     /// message. [`Error::Stale`] if the server has another version by now;
-    /// [`refresh`](Self::refresh) and search anew. [`Error::BadReply`] if what the server sent does not belong to this index: after
+    /// [`refresh`](Self::refresh) and search again. [`Error::BadReply`] if what the server sent does not belong to this index: after
     /// all messages, which are the same in number, order and size as those of any other search; [`Error::AfterBadReply`] if one of them
     /// failed after that.
     pub fn ask<R: CryptoRng + ?Sized>(

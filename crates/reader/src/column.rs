@@ -31,7 +31,7 @@ pub(crate) struct ScoredSegments {
 }
 
 /// A segment's place among the scores. Segments begin blocks, so there are positions between them
-/// that are nobody's.
+/// without a row.
 pub(crate) struct Positions {
     pub(crate) segment: Segment,
     pub(crate) first: usize,
@@ -76,8 +76,8 @@ impl ScoredSegments {
         } = update;
         let fresh = || mode.segments.iter().skip(kept);
         let exact = self.exact.as_ref().map(|exact| {
-            let of = (self.column.params(), self.column.dim());
-            exact.fresh(mode, of, (keys, kept), download)
+            let (params, width) = (self.column.params(), self.column.dim());
+            exact.fresh(mode, params, width, keys, kept, download)
         });
         let exact = exact.transpose()?;
         let scales = mode.segments.iter().enumerate().map(|(at, column)| {
@@ -164,7 +164,8 @@ impl ScoredSegments {
     /// Where nothing else checks scores, one that no two unit vectors have refutes the whole reply.
     pub(crate) fn best(
         &self,
-        (asked, Wanted { k, chosen }): (&FrameQuery, Wanted<'_>),
+        asked: &FrameQuery,
+        Wanted { k, chosen }: Wanted<'_>,
         score: impl Fn(usize) -> f32,
         row: impl Fn(usize, u32) -> u32,
     ) -> Ranked {
@@ -419,7 +420,7 @@ mod tests {
         let asked = Frame::origin(Metric::Cosine, [1; 32], DIM).ask(&[1.0; DIM]);
         let asked = asked.unwrap();
         let best = |segments: &ScoredSegments, wanted, scores: [f32; 5]| {
-            let best = segments.best((&asked, wanted), |at| scores[at], row);
+            let best = segments.best(&asked, wanted, |at| scores[at], row);
             let found = best.hits.iter().map(|hit| hit.id);
             best.right.then(|| found.collect::<Vec<_>>())
         };

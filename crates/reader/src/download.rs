@@ -162,7 +162,7 @@ impl Download {
 pub(crate) struct Kept {
     /// The number of segments, from the first on.
     pub(crate) segments: usize,
-    /// True if the sealed ids and attributes of these are not to be had anew: whoever had no key of some may have one now,
+    /// True if the sealed ids and attributes of these are not to be fetched again: a reader who had no key of some may have one now,
     /// and all clients ask for the same parts.
     pub(crate) records: bool,
     /// True if it has the payloads, or the hint to fetch them with.

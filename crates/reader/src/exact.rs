@@ -46,8 +46,10 @@ impl ExactCheck {
     pub(crate) fn fresh(
         &self,
         mode: &Columns,
-        (params, width): (&Params, usize),
-        (keys, kept): (&ContentKeys, usize),
+        params: &Params,
+        width: usize,
+        keys: &ContentKeys,
+        kept: usize,
         download: &mut Download,
     ) -> Result<FreshCheck, Error> {
         let combined = mode.combined.as_ref().ok_or(Error::BadReply)?;
@@ -57,7 +59,7 @@ impl ExactCheck {
             true => None,
             false => {
                 let part = download.take(&combined.part)?;
-                let combinations = key.open_combined(combined, (params, width), &part)?;
+                let combinations = key.open_combined(combined, params, width, &part)?;
                 Some(Exact::new(combinations))
             }
         };

@@ -7,8 +7,8 @@ use sordino_index::Error;
 use crate::filter::Filter;
 use crate::question::Passing;
 
-/// Filters that are kept, a byte for each record of each: a program that takes turns with so many does not show by when
-/// it asks which of them it has come to.
+/// Filters that are kept, a byte for each record of each: a program that takes turns with these does not show by when
+/// it asks which of them is next.
 const KEPT: usize = 8;
 
 /// The last filters, the last one at the end.
@@ -64,16 +64,16 @@ mod tests {
     }
 
     #[test]
-    fn the_last_filters_are_found_once_and_older_ones_anew() {
+    fn the_last_filters_are_found_once_and_older_ones_again() {
         let chosen = FilterMatches::default();
         let found = |year: usize| {
-            let mut anew = false;
+            let mut searched = false;
             let passing = chosen.by(&filter(year as i64), || {
-                anew = true;
+                searched = true;
                 Ok(vec![vec![true; year]])
             });
             assert_eq!(passing.expect("a filter")[0].len(), year);
-            anew
+            searched
         };
         assert!((0..KEPT).all(found));
         // Looked up again, in another order: the first is the last one now.

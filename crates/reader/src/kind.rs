@@ -35,19 +35,16 @@ impl Kind {
     /// A client without segments, or with sealed or routed mode's base alone.
     pub(crate) fn new(
         manifest: &SignedManifest,
-        (keys, frame): (&ContentKeys, &Frame),
+        keys: &ContentKeys,
+        frame: &Frame,
         sessions: &Arc<Sessions>,
         download: &mut Download,
     ) -> Result<Self, Error> {
-        let width = manifest.width() as usize;
+        let width = manifest.stored_dim() as usize;
         Ok(match &manifest.mode {
             Mode::Sealed(mode) => {
-                let fetcher = sealed::Fetcher::new(
-                    mode,
-                    (frame, keys.need(&mode.base)?),
-                    sessions,
-                    download,
-                )?;
+                let fetcher =
+                    sealed::Fetcher::new(mode, frame, keys.need(&mode.base)?, sessions, download)?;
                 Self::Sealed(Box::new(fetcher))
             }
             Mode::Local(mode) => Self::Local(Chunks::new(frame, mode.codec)),

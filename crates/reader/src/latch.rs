@@ -18,7 +18,7 @@
 //! ends early by the same kind. The latch of the session is set when a batch is dropped, so after its last message. ∎
 //!
 //! Then the session is over, and its silence tells one bit: some reply of some batch was bad. A client that went on would tell one with each batch.
-//! `search/tests/refusals.rs` tries all refusals at all moments.
+//! `search/tests/searches/refusals.rs` tries all refusals at all moments.
 
 use sordino_index::{Error, Kind};
 

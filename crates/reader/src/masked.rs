@@ -41,16 +41,16 @@ struct Mask {
     pad: Pad,
     order: RowOrder,
     checks: Checks,
-    /// False if there is no key of the segment. Then its pad is another one: scores stay what they are to everybody
+    /// False if there is no key of the segment. Then its pad is made of a key that is public: scores stay what they are to everybody
     /// without the key, and are made in the same time.
     visible: bool,
 }
 
 impl Mask {
     fn new(keys: &ContentKeys, segment: &Segment, width: usize) -> Self {
-        let nobody = ContentKey::from_bytes([0; 32]);
+        let public = ContentKey::from_bytes([0; 32]);
         let own = keys.of(segment);
-        let key = own.unwrap_or(&nobody);
+        let key = own.unwrap_or(&public);
         Self {
             pad: key.pad(&segment.id, segment.version),
             order: key.row_order(&segment.id, segment.n),
@@ -106,7 +106,7 @@ impl Scorer {
         let scored = score(round, &self.rows, &query, stages)?;
         Ok(scored.map_or_else(
             |Wrong| Ranked::nothing(),
-            |reply| self.best(sent, &reply, (asked, wanted), stages),
+            |reply| self.best(sent, &reply, asked, wanted, stages),
         ))
     }
 
@@ -147,7 +147,8 @@ impl Scorer {
         &self,
         SentQuery { codes, secret }: SentQuery,
         reply: &Reply,
-        wanted: (&FrameQuery, Wanted<'_>),
+        asked: &FrameQuery,
+        wanted: Wanted<'_>,
         stages: &mut Stages,
     ) -> Ranked {
         let products = time(&mut stages.decrypt, || {
@@ -173,7 +174,9 @@ impl Scorer {
         });
         let score = |position: usize| residue::score(bare[position]);
         let row = |segment: usize, position| self.masks[segment].order.row(position);
-        let mut best = time(&mut stages.rank, || self.rows.best(wanted, score, row));
+        let mut best = time(&mut stages.rank, || {
+            self.rows.best(asked, wanted, score, row)
+        });
         best.right &= held;
         best
     }

@@ -44,8 +44,8 @@ impl Scorer {
         let sums = sums.transpose()?;
         self.rows.update(mode, update, row)?;
         if let (Some(check), Some(sums)) = (&mut self.sums, sums) {
-            let of = (self.rows.column.params(), width);
-            check.follow(of, kept, sums, &self.rows.segments)?;
+            let params = self.rows.column.params();
+            check.follow(params, width, kept, sums, &self.rows.segments)?;
         }
         Ok(())
     }
@@ -64,14 +64,15 @@ impl Scorer {
         let scored = score(round, &self.rows, &sent, stages)?;
         Ok(scored.map_or_else(
             |Wrong| Ranked::nothing(),
-            |reply| self.best((asked, secret), &reply, wanted, stages),
+            |reply| self.best(asked, secret, &reply, wanted, stages),
         ))
     }
 
     /// The best of these scores.
     fn best(
         &self,
-        (asked, secret): (&FrameQuery, SecretKey),
+        asked: &FrameQuery,
+        secret: SecretKey,
         reply: &Reply,
         wanted: Wanted<'_>,
         stages: &mut Stages,
@@ -86,13 +87,13 @@ impl Scorer {
         let held = time(&mut stages.open, || self.held(asked.unit(), &steps));
         let score = |position: usize| column.params().score(steps[position].into());
         let mut best = time(&mut stages.rank, || {
-            self.rows.best((asked, wanted), score, row)
+            self.rows.best(asked, wanted, score, row)
         });
         best.right &= held.unwrap_or(false);
         best
     }
 
-    /// True if the sums of the scores are what they should be, or nobody holds sums.
+    /// True if the sums of the scores are what they should be, or there are no sums.
     fn held(&self, query: &[f32], steps: &[i32]) -> Result<bool, Error> {
         let Some(sums) = &self.sums else {
             return Ok(true);

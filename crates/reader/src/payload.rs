@@ -100,7 +100,8 @@ impl Client {
     pub(crate) fn look<R: CryptoRng + ?Sized>(
         &self,
         round: &mut Round<'_, R, impl Transport>,
-        (frame, asked): (&Frame, &FrameQuery),
+        frame: &Frame,
+        asked: &FrameQuery,
         candidates: &[Scored],
     ) -> Result<Verdict<Vec<(Scored, Carried)>>, Error> {
         let all = self.fetch(round, candidates)?;

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use rand_core::CryptoRng;
 use sordino_pir::hintless::{Digest, Keys, Session};
 
-/// Requests of a session: as many can be linked to each other by the name of its keys, and share their 589 KB.
+/// Requests of a session: they can be linked to each other by the name of its keys, and share their 589 KB.
 ///
 /// A server that answers wrongly, and notices how the client reacts, learns about half a coefficient of the session's
 /// secret from each reaction, of 2,048: 64 of them leave the other queries of the session as safe as they were but for

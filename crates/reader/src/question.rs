@@ -22,7 +22,7 @@ pub struct Question<'a> {
 }
 
 impl<'a> Question<'a> {
-    /// The records nearest to a vector, as many as the index gives.
+    /// The records nearest to a vector, in the number that the index gives.
     #[must_use]
     pub fn new(vector: &'a [f32]) -> Self {
         Self {
@@ -80,7 +80,7 @@ pub struct Hit {
 #[derive(Clone, Debug)]
 pub struct Found {
     /// The nearest records, best first, with their scores in the index's metric: where that is the
-    /// Euclidean distance, smaller is better. Equal scores are in the order of the ids. As many as were asked for, or fewer if no more are left.
+    /// Euclidean distance, smaller is better. Equal scores are in the order of the ids. There is the number that was asked for, or fewer if no more are left.
     ///
     /// # Security
     /// The scores must not go back to the server, not even rounded: together with the messages

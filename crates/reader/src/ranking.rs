@@ -48,7 +48,7 @@ impl Ranking<'_> {
         if let Some(most) = payloads.candidates() {
             let hits = self.ordered(hits, most);
             let looked = time(&mut stages.payloads, || {
-                payloads.look(round, (self.frame, self.asked), &hits)
+                payloads.look(round, self.frame, self.asked, &hits)
             })?;
             return Ok(looked.map(|looked| {
                 let hits = looked.iter().map(|(hit, _)| *hit);

@@ -1,4 +1,4 @@
-//! Private retrieval: always as many items, in one message.
+//! Private retrieval: always the same number of items, in one message.
 
 use std::sync::Arc;
 
@@ -90,10 +90,10 @@ impl Retrieval {
             Self::Simple(pir) => with_hint(pir, round, request, items),
             Self::Hintless(pir, sessions) => {
                 let turn = sessions.next(round.rng);
-                match without_hint((pir, &turn), round, request, items) {
+                match without_hint(pir, &turn, round, request, items) {
                     Err(Error::Session) if turn.keys.is_none() => {
                         let again = sessions.again(round.rng);
-                        without_hint((pir, &again), round, request, items)
+                        without_hint(pir, &again, round, request, items)
                             .inspect(|_| sessions.learn(again.session.digest()))
                     }
                     reply => reply.inspect(|_| sessions.learn(turn.session.digest())),
@@ -119,7 +119,8 @@ fn with_hint<R: CryptoRng + ?Sized>(
 }
 
 fn without_hint<R: CryptoRng + ?Sized>(
-    (pir, turn): (&hintless::Client, &Turn),
+    pir: &hintless::Client,
+    turn: &Turn,
     round: &mut Round<'_, R, impl Transport>,
     request: Message,
     items: &[usize],

@@ -129,7 +129,7 @@ impl Scorer {
         })?;
         Ok(reply.map_or_else(
             |Wrong| Ranked::nothing(),
-            |reply| self.best(sent, &reply, (asked, wanted), stages),
+            |reply| self.best(sent, &reply, asked, wanted, stages),
         ))
     }
 
@@ -202,7 +202,8 @@ impl Scorer {
         &self,
         sent: SentQuery,
         reply: &Reply,
-        (asked, wanted): (&FrameQuery, Wanted<'_>),
+        asked: &FrameQuery,
+        wanted: Wanted<'_>,
         stages: &mut Stages,
     ) -> Ranked {
         let products = time(&mut stages.decrypt, || {
@@ -214,11 +215,11 @@ impl Scorer {
         let (bare, held) = time(&mut stages.open, || self.bare(&sent.split, &products));
         let (chosen, added) = wanted.split_base();
         let found = time(&mut stages.rank, || {
-            self.scored((asked, &sent.split), &bare, (wanted.k, chosen))
+            self.scored(asked, &sent.split, &bare, wanted.k, chosen)
         });
         // Where one of the two is wrong the other is read all the same: it takes as long, and the next message waits for it.
         let tail = match (sent.tail, &reply.tail) {
-            (Some(sent), Some(reply)) => self.tail.best(sent, reply, (asked, added), stages),
+            (Some(sent), Some(reply)) => self.tail.best(sent, reply, asked, added, stages),
             _ => Ranked {
                 hits: Vec::new(),
                 right: true,
@@ -263,9 +264,11 @@ impl Scorer {
     /// moves scores so far.
     fn scored(
         &self,
-        (asked, split): (&FrameQuery, &[(usize, SplitQuery)]),
+        asked: &FrameQuery,
+        split: &[(usize, SplitQuery)],
         products: &[i32],
-        (k, chosen): (usize, Option<&[bool]>),
+        k: usize,
+        chosen: Option<&[bool]>,
     ) -> Vec<Scored> {
         let scores = Scores::new(self.width);
         let mut found = Vec::with_capacity(products.len());

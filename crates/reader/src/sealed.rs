@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use rand_core::CryptoRng;
 use sordino_ckks::dot;
+use sordino_hash::BatchHasher;
 use sordino_index::code::Codec;
 use sordino_index::digest::Digest;
 use sordino_index::manifest::{self, Routing, Sealed};
@@ -62,11 +63,12 @@ impl Fetcher {
     /// A fetcher of the base; [`update`](Self::update) adds the rest.
     pub(crate) fn new(
         mode: &Sealed,
-        (frame, key): (&Frame, &ContentKey),
+        frame: &Frame,
+        key: &ContentKey,
         sessions: &Arc<Sessions>,
         download: &mut Download,
     ) -> Result<Self, Error> {
-        let (id, version, width) = (&mode.base.id, mode.base.version, frame.width());
+        let (id, version, width) = (&mode.base.id, mode.base.version, frame.stored_dim());
         let route = match mode.routing {
             Routing::Downloaded => {
                 let sealed = download.take(&mode.centroids)?;
@@ -142,7 +144,7 @@ impl Fetcher {
 
     /// The scores of centroids that are here.
     fn own_scores(&self, rows: &[f32], query: &[f32], stages: &mut Stages) -> Zeroizing<Vec<f32>> {
-        let rows = rows.chunks_exact(self.frame.width());
+        let rows = rows.chunks_exact(self.frame.stored_dim());
         let scores = || rows.map(|row| sordino_vectors::dot(row, query)).collect();
         Zeroizing::new(time(&mut stages.scores, scores))
     }
@@ -151,15 +153,15 @@ impl Fetcher {
     /// place and ranked, or the next message would leave the sooner the more of them were wrong.
     fn open(&self, buckets: &[usize], fetched: &[Vec<u8>]) -> (DecodedRows, bool) {
         let mut opened = DecodedRows::default();
-        let digests = sordino_hash::hash_each(fetched);
+        let digests = BatchHasher::new().hash(fetched);
         let (layout, mut good) = (&self.mode.layout, true);
         for (at, &bucket) in buckets.iter().enumerate() {
             // By its digest, before it is opened: the one that stands in is opened in its place.
             let digest = digests.get(at);
             let right = digest.is_some_and(|digest| *digest == self.digests[bucket]);
             let open = right && {
-                let bucket = (u32_of(bucket), &fetched[at][..]);
-                let open = BucketCodec(*layout).open(&self.seal, bucket, &self.frame, &mut opened);
+                let (codec, sealed) = (BucketCodec(*layout), &fetched[at][..]);
+                let open = codec.open(&self.seal, u32_of(bucket), sealed, &self.frame, &mut opened);
                 open.is_ok()
             };
             if !open {
@@ -173,7 +175,7 @@ impl Fetcher {
     /// The best of the fetched buckets and of what was added since.
     fn rank(&self, opened: &DecodedRows, query: &FrameQuery, wanted: Wanted<'_>) -> Vec<Scored> {
         let (chosen, added) = wanted.split_base();
-        // A row that is none is of no record, whoever sealed it.
+        // A row that is none is of no record, even if the owner sealed it.
         let counts = |row: u32| {
             let passes = |rows: &[bool]| rows.get(row as usize) == Some(&true);
             (row < self.mode.base.n) & !self.dead.contains(row) & chosen.is_none_or(passes)
@@ -200,7 +202,7 @@ impl Fetcher {
             dot::encrypt(round.rng, &params, query)
         })?;
         let clusters = self.mode.clusters as usize;
-        let len = dot::Reply::encoded_len(&params, self.frame.width(), clusters)?;
+        let len = dot::Reply::encoded_len(&params, self.frame.stored_dim(), clusters)?;
         let reply = time(&mut stages.scores, || {
             round.ask(Message::Score, &query.to_bytes(), len, |body| {
                 Ok(dot::Reply::from_bytes(body)?)

@@ -4,6 +4,7 @@ mod dial;
 mod pin_store;
 mod retry;
 mod search_batch;
+mod session_options;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard};
@@ -23,43 +24,7 @@ pub use pin_store::PinStore;
 pub use retry::Retry;
 use retry::{Attempts, Pauses};
 pub use search_batch::SearchBatch;
-
-/// The choices of a session. [`SessionOptions::default`] remembers nothing, caches nothing and makes no second attempt.
-pub struct SessionOptions {
-    /// The memory of versions.
-    pub pins: Box<dyn PinStore>,
-    /// Connects also where the server does not show that its version follows from the one that is remembered.
-    pub over_gap: bool,
-    /// The folder of downloads.
-    pub cache: Option<Cache>,
-    /// The time for which calls are made again.
-    pub retry: Retry,
-    /// The most transports that wait for the next call.
-    pub transports: usize,
-}
-
-impl std::fmt::Debug for SessionOptions {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("SessionOptions")
-            .field("newest", &self.pins.newest())
-            .field("over_gap", &self.over_gap)
-            .field("cache", &self.cache)
-            .field("retry", &self.retry)
-            .finish_non_exhaustive()
-    }
-}
-
-impl Default for SessionOptions {
-    fn default() -> Self {
-        Self {
-            pins: Box::new(None::<Pin>),
-            over_gap: false,
-            cache: None,
-            retry: Retry::default(),
-            transports: 8,
-        }
-    }
-}
+pub use session_options::SessionOptions;
 
 /// A client of one index with its server, for several threads: it follows the index, makes calls again that may succeed, and
 /// remembers the versions that it has seen.
@@ -169,11 +134,8 @@ impl<D: Dial> Session<D> {
             pauses: Pauses::new(retry),
         };
         let known = pins.newest();
-        let connect = ConnectOptions {
-            pin: known.as_ref(),
-            over_gap,
-            cache: cache.as_ref(),
-        };
+        let connect = ConnectOptions::default().pin(known.as_ref());
+        let connect = connect.over_gap(over_gap).cache(cache.as_ref());
         let client = link.call(batch, |line| {
             Client::connect_with(&mut line.transport, keys, connect)
         })?;

@@ -36,7 +36,7 @@ impl StandIn {
     /// Opens it in the place of a search's bucket `at`.
     pub(crate) fn open(&self, at: usize, frame: &Frame, opened: &mut DecodedRows) {
         let before = opened.rows.len();
-        let open = BucketCodec(self.layout).open(&self.seal, (0, &self.sealed), frame, opened);
+        let open = BucketCodec(self.layout).open(&self.seal, 0, &self.sealed, frame, opened);
         debug_assert!(open.is_ok(), "sealed here");
         let mut state = at as u64;
         for row in &mut opened.rows[before..] {

@@ -4,7 +4,7 @@ use sordino_ckks::column::Params;
 use sordino_index::Error;
 use sordino_index::checks::held::{GROUP, tolerance};
 use sordino_index::manifest::{Checking, Columns};
-use sordino_vault::checks::held::Held;
+use sordino_vault::checks::held::ReaderSums;
 use sordino_vault::contents::ContentKeys;
 
 use crate::column::Positions;
@@ -13,13 +13,13 @@ use crate::download::Download;
 /// The sums of all segments, if an index's scores are checked by sums.
 pub(crate) struct SumCheck {
     /// None of a segment whose key is not here: nothing in it is found.
-    segments: Vec<Option<Held>>,
+    segments: Vec<Option<ReaderSums>>,
     /// The most that sums of the groups of each segment are off, in squares of a step.
     most: Vec<Vec<u64>>,
 }
 
 /// The sums of each segment of the next version: `None` if they stay as they are.
-pub(crate) type FreshSums = Vec<Option<Option<Held>>>;
+pub(crate) type FreshSums = Vec<Option<Option<ReaderSums>>>;
 
 impl SumCheck {
     pub(crate) fn new(mode: &Columns) -> Option<Self> {
@@ -55,14 +55,15 @@ impl SumCheck {
     /// If scores are no real numbers, or sums are missing.
     pub(crate) fn follow(
         &mut self,
-        (params, width): (&Params, usize),
+        params: &Params,
+        width: usize,
         kept: usize,
         fresh: FreshSums,
         segments: &[Positions],
     ) -> Result<(), Error> {
         let rows = || segments.iter().map(|it| it.segment.n as usize);
         let groups = rows().map(|n| n.div_ceil(GROUP)).sum();
-        let most = |rows| tolerance(params, width, (rows, groups));
+        let most = |rows| tolerance(params, width, rows, groups);
         let whole = most(GROUP)?;
         let of_segment = |n: usize| {
             let mut all = vec![whole; n / GROUP];

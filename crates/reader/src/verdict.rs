@@ -12,7 +12,7 @@ pub(crate) type Verdict<T> = Result<T, Wrong>;
 
 /// The outcome of scoring.
 ///
-/// Hits of wrong replies are ranked as others are and carried to the end of the search, where nobody gets them: the time until
+/// Hits of wrong replies are ranked as others are and carried to the end of the search, where no caller gets them: the time until
 /// the message that asks for their payloads must not tell that they are wrong.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Ranked {

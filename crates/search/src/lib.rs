@@ -19,7 +19,7 @@ pub use sordino_reader::{
     Cache, Client, ConnectOptions, Dial, Filter, Found, Hit, KEYS_LEN, Kind, PinStore, Question,
     Retry, SearchBatch, Session, SessionOptions, Stages, Transport, graver,
 };
-pub use sordino_server::{Ask, Encodings, PendingRequest, Server, Shard, StaticReply};
+pub use sordino_server::{Ask, Encodings, OpenOptions, PendingRequest, Server, Shard, StaticReply};
 pub use sordino_vault::{
     KeyWrap, KeyWrapError, OwnerKeys, ReaderKeys, ReaderPublicKey, ReaderSecret, WrappingKey,
 };

@@ -31,6 +31,7 @@ pub use encodings::Encodings;
 use gateway::Gateway;
 pub use gateway::PendingRequest;
 pub use gather::Ask;
+pub use open::OpenOptions;
 use pass::Pass;
 use retrieval::{Retrieval, Sessions};
 use routed::Routed;
@@ -239,8 +240,8 @@ impl Server {
             .collect()
     }
 
-    /// [`handle_batch`](Self::handle_batch) of clients that are told from one another, each request with a number of whoever
-    /// sent it: the keys of sessions that are held are shared out among them.
+    /// [`handle_batch`](Self::handle_batch) of clients that are told from one another, each request with the number of its
+    /// sender: the keys of sessions that are held are shared out among them.
     #[must_use]
     #[expect(
         clippy::missing_panics_doc,
@@ -263,7 +264,7 @@ impl Server {
                     _ => return Some(self.ready(*request).map(|reply| reply.to_vec())),
                 };
                 match self.edition.strip(request.body()) {
-                    Ok(body) => pass.push((at, *holder), body),
+                    Ok(body) => pass.push(at, *holder, body),
                     Err(error) => return Some(Err(error)),
                 }
                 None
@@ -302,7 +303,7 @@ impl Server {
         pass::score_centroids(centroids, bodies)
     }
 
-    /// Answers each request for as many buckets as the manifest says.
+    /// Answers each request for the number of buckets that the manifest names.
     fn fetch(&self, requests: &Pass<'_>) -> Vec<Result<Vec<u8>, Error>> {
         match &self.kind {
             Kind::Sealed(sealed) => sealed.buckets.fetch(&self.sessions, requests),
@@ -310,7 +311,7 @@ impl Server {
         }
     }
 
-    /// Answers each request for as many payloads as a search has results.
+    /// Answers each request for one payload for each result of a search.
     fn fetch_payloads(&self, requests: &Pass<'_>) -> Vec<Result<Vec<u8>, Error>> {
         let Some(payloads) = &self.payloads else {
             return self.refuse(requests.bodies.len(), "one with payloads to fetch");

@@ -40,7 +40,7 @@ impl Attributes {
         }
     }
 
-    /// The attributes of so many records, in columns by name.
+    /// The attributes of this number of records, in columns by name.
     ///
     /// # Errors
     /// [`Error::Attribute`] for a column of another length, of bytes, with a text of more than 4,096 bytes
@@ -197,7 +197,7 @@ impl Attributes {
         }
     }
 
-    /// Reads the attributes of so many records from the front of `bytes`.
+    /// Reads the attributes of this number of records from the front of `bytes`.
     ///
     /// # Errors
     /// If the bytes are not their code.

@@ -90,7 +90,8 @@ impl BucketCodec {
     pub fn open(
         &self,
         seal: &Seal,
-        (number, sealed): (u32, &[u8]),
+        number: u32,
+        sealed: &[u8],
         frame: &Frame,
         opened: &mut DecodedRows,
     ) -> Result<(), Error> {
@@ -105,9 +106,11 @@ impl BucketCodec {
     pub fn open_residuals(
         &self,
         seal: &Seal,
-        (number, sealed): (u32, &[u8]),
+        number: u32,
+        sealed: &[u8],
         frame: &Frame,
-        (marks, residuals): (&mut Vec<(u8, f32)>, &mut Vec<f32>),
+        marks: &mut Vec<(u8, f32)>,
+        residuals: &mut Vec<f32>,
     ) -> Result<(), Error> {
         let plain = seal.open(number, &self.0.shape(), sealed);
         self.each(

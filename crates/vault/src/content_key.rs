@@ -15,7 +15,7 @@ use crate::seal::Seal;
 /// Bytes of a content key.
 pub(crate) const CONTENT_KEY_LEN: usize = 32;
 
-/// A key of contents. Whoever has it can read all that is written under it.
+/// A key of contents. Its holder can read all that is written under it.
 #[derive(Clone, Zeroize, ZeroizeOnDrop)]
 pub struct ContentKey([u8; CONTENT_KEY_LEN]);
 

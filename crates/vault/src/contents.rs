@@ -105,7 +105,7 @@ impl ContentKeys {
             let Some(key) = self.get(*number) else {
                 continue;
             };
-            let code = key.open_part(Purpose::Deleted, (&deleted.id, deleted.version), sealed)?;
+            let code = key.open_part(Purpose::Deleted, &deleted.id, deleted.version, sealed)?;
             let mut rest = &code[..];
             let own = segments.iter().zip(&mut all);
             let own = own.filter(|(segment, _)| manifest.newest(segment.key) == *number);

@@ -193,7 +193,7 @@ mod tests {
         Seal::new(&[1; 32], Purpose::Bucket, [2; 16], 3)
     }
 
-    /// A frame about the origin, in which keys are inner products, of residuals of so many coordinates.
+    /// A frame about the origin, in which keys are inner products, of residuals of `width` coordinates.
     fn frame(width: usize) -> Frame {
         Frame::origin(Metric::InnerProduct, [9; 32], width - 1)
     }
@@ -227,7 +227,7 @@ mod tests {
                 assert_eq!(sealed.len(), layout.sealed_len());
                 let mut opened = DecodedRows::default();
                 BucketCodec(layout)
-                    .open(&seal(), (7, &sealed), frame, &mut opened)
+                    .open(&seal(), 7, &sealed, frame, &mut opened)
                     .unwrap();
                 assert_eq!(opened.rows, (100..).take(count).collect::<Vec<_>>());
                 for query in queries.rows() {
@@ -242,12 +242,12 @@ mod tests {
                 }
                 assert!(
                     BucketCodec(layout)
-                        .open(&seal(), (8, &sealed), frame, &mut opened)
+                        .open(&seal(), 8, &sealed, frame, &mut opened)
                         .is_err()
                 );
                 assert!(
                     BucketCodec(layout)
-                        .open(&seal(), (7, &sealed[1..]), frame, &mut opened)
+                        .open(&seal(), 7, &sealed[1..], frame, &mut opened)
                         .is_err()
                 );
                 let other = Layout {
@@ -256,7 +256,7 @@ mod tests {
                 };
                 assert!(
                     BucketCodec(other)
-                        .open(&seal(), (7, &sealed), frame, &mut opened)
+                        .open(&seal(), 7, &sealed, frame, &mut opened)
                         .is_err()
                 );
             }

@@ -1,7 +1,7 @@
 //! The owner's list of an index's readers: labels, the content keys of each, groups, and who may read which.
 //!
 //! It is sealed in the [ring](crate::ring), for the owner alone. A label's last key is what is written under now. Whenever
-//! somebody loses a label it gets another one: so no change of readers, labels and groups can forget to.
+//! somebody loses a label it gets a new key: so no change of readers, labels and groups can forget to.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -70,8 +70,8 @@ impl Reader {
 }
 
 impl Directory {
-    /// Nobody yet, of an index that has no readers of its own so far. All that is there is under the shared key, and what is
-    /// written from now on under another one, which [`salt`](Self::salt) or a [change](Self::change) has yet to give its salt.
+    /// A list without readers, of an index that has no readers of its own so far. All that is there is under the shared key, and what is
+    /// written from now on under another key, which [`salt`](Self::salt) or a [change](Self::change) has yet to give its salt.
     #[must_use]
     pub fn unsalted() -> Self {
         let keys = [SHARED, SHARED + 1].map(|number| LabelKey {
@@ -164,7 +164,7 @@ impl Directory {
         uses
     }
 
-    /// Forgets keys that nothing is under any more, and labels that nobody may read and nothing has.
+    /// Forgets keys that nothing is under any more, and labels that no reader may read and no record has.
     pub fn prune(&mut self, used: &BTreeSet<u32>) {
         let wanted = self.granted();
         for keys in self.labels.values_mut() {
@@ -200,7 +200,7 @@ impl Directory {
     /// The entries of a ring: the keys that each reader gets. The shared key is in none.
     ///
     /// # Panics
-    /// If there are not as many public keys as readers.
+    /// If the numbers of public keys and readers differ.
     #[must_use]
     pub fn entries<'a>(
         &self,
@@ -225,12 +225,13 @@ impl Directory {
     ///
     /// # Errors
     /// [`Error::Access`] names the first reader whose key [`ReaderPublicKey::from_bytes`] refuses: it may be on a list of
-    /// before such keys were refused. Revoked, it is in nobody's way.
+    /// before such keys were refused. Revoking that reader clears the error.
     pub fn publics(&self) -> Result<Vec<ReaderPublicKey>, Error> {
         let readers = self.readers.iter();
         let keys = readers.map(|(name, reader)| {
             ReaderPublicKey::from_bytes(&reader.public).map_err(|_| {
-                let why = "its public key protects nothing: revoke it, and grant it another one";
+                let why =
+                    "its public key protects nothing: revoke it, and grant it with another key";
                 access("reader", name, why)
             })
         });
@@ -258,7 +259,7 @@ impl Directory {
                 "the index would have more than 1024 readers",
             ));
         }
-        assert!(self.is_salted(), "a key that nobody gave a salt");
+        assert!(self.is_salted(), "a key that was given no salt");
         let mut code = self.encoded()?;
         numbers::fill(&mut code);
         if code.len() > MAX_DIRECTORY {
@@ -348,7 +349,7 @@ mod tests {
     #[test]
     fn a_label_has_a_new_key_exactly_when_somebody_loses_it() {
         let mut directory = directory();
-        // Records without a label are under 1, finance under 2; 0 is given to nobody.
+        // Records without a label are under 1, finance under 2; 0 is given to no one.
         assert_eq!(given(&directory), [[1, 2], [1, 2]]);
         assert_eq!(directory.newest("finance"), Some(2));
         let before = directory.clone();

@@ -161,7 +161,7 @@ impl Frame {
 
     /// Coordinates of a residual and of a lifted vector.
     #[must_use]
-    pub fn width(&self) -> usize {
+    pub fn stored_dim(&self) -> usize {
         self.width
     }
 
@@ -473,21 +473,21 @@ mod tests {
     #[test]
     fn a_frame_reads_back_and_nothing_else_does() {
         for metric in Metric::ALL {
-            let kind = (metric, [4; 32]);
+            let rotation = [4; 32];
             for recall in [None, Some(0.0), Some(0.9876), Some(1.0)] {
                 let frame = frame(metric, 5).with_recall(recall);
                 let bytes = frame.to_bytes();
                 let own = usize::from(bases_of(metric));
-                assert_eq!(bytes.len(), frame_len(5, frame.width(), own));
-                let read = Frame::from_bytes(kind, 5, &bytes).unwrap();
+                assert_eq!(bytes.len(), frame_len(5, frame.stored_dim(), own));
+                let read = Frame::from_bytes(metric, rotation, 5, &bytes).unwrap();
                 assert_eq!(read.to_bytes(), bytes);
                 assert_eq!(read.recall(), recall);
             }
             let bytes = frame(metric, 5).to_bytes();
             for len in 0..bytes.len() {
-                assert!(Frame::from_bytes(kind, 5, &bytes[..len]).is_err());
+                assert!(Frame::from_bytes(metric, rotation, 5, &bytes[..len]).is_err());
             }
-            assert!(Frame::from_bytes(kind, 6, &bytes).is_err());
+            assert!(Frame::from_bytes(metric, rotation, 6, &bytes).is_err());
             for (at, byte) in [(1, 0x7f), (5, 0x01), (6, 0), (7, 2), (11, 0x7f), (12, 0x7f)] {
                 let mut wrong = bytes.clone();
                 wrong[at] = byte;
@@ -497,7 +497,10 @@ mod tests {
                 if at == 5 {
                     wrong[2..6].copy_from_slice(&1_000_001u32.to_le_bytes());
                 }
-                assert!(Frame::from_bytes(kind, 5, &wrong).is_err(), "{at}");
+                assert!(
+                    Frame::from_bytes(metric, rotation, 5, &wrong).is_err(),
+                    "{at}"
+                );
             }
         }
     }

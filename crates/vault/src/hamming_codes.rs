@@ -32,7 +32,7 @@ impl HammingCodes {
     /// If the sketch is not one that the manifest's check lets through.
     #[must_use]
     pub fn new(sketch: &Sketch, seed: Seed, frame: &Frame, vectors: &DecodedRows) -> Self {
-        let dim = frame.width();
+        let dim = frame.stored_dim();
         let hash = SimHash::new(dim, sketch.bits as usize, Kind::Rotation, seed);
         let hash = hash.expect("bits and dimension were checked");
         let words: Vec<u64> = (0..vectors.rows.len())

@@ -5,7 +5,7 @@
 //! what is wrapped: kind: 8 bytes, SRDOWNER or SRDREADR | the secret: 32 bytes
 //! ```
 //!
-//! The kind is wrapped with the secret, so nobody who can exchange stored bytes has a reader's seed taken for an owner's master.
+//! The kind is wrapped with the secret, so no one who can exchange stored bytes has a reader's seed taken for an owner's master.
 
 use std::fmt;
 
@@ -19,7 +19,7 @@ use crate::reader_secret::ReaderSecret;
 /// (`examples/key_service`), a service in a cloud.
 ///
 /// # Security
-/// Whoever may have a key unwrapped has the key: what the service protects is when, where and by whom that is asked, and
+/// A program that may have a key unwrapped has the key: what the service protects is when, where and by whom that is asked, and
 /// that it can be refused. Unwrapping must refuse what was not wrapped.
 pub trait KeyWrap {
     /// Wraps a secret, of 40 bytes: its kind and its key.

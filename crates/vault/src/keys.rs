@@ -20,7 +20,7 @@ pub struct OwnerKeys {
 }
 
 impl OwnerKeys {
-    /// New keys: of a hash of 32 bytes of `rng`, so that nobody has them who sees the same bytes in another place.
+    /// New keys: of a hash of 32 bytes of `rng`, so that no one has them who sees the same bytes in another place.
     pub fn generate<R: CryptoRng + ?Sized>(rng: &mut R) -> Self {
         let mut drawn = Zeroizing::new([0; 32]);
         rng.fill_bytes(&mut *drawn);
@@ -33,7 +33,7 @@ impl OwnerKeys {
         Self { master }
     }
 
-    /// The master secret, to be stored. Whoever has it can read and sign everything.
+    /// The master secret, to be stored. Its holder can read and sign everything.
     #[must_use]
     pub fn master(&self) -> &[u8; 32] {
         &self.master

@@ -22,7 +22,7 @@ pub struct Members {
     bytes: Vec<u8>,
 }
 
-/// The list of a cluster: its records, and how their vectors are split. Places behind the last are nobody's.
+/// The list of a cluster: its records, and how their vectors are split. Places behind the last are empty.
 ///
 /// # Security
 /// A client that has decoded a cluster has chosen it for a query: the list is wiped when it is dropped.
@@ -67,11 +67,11 @@ impl Members {
     /// # Panics
     /// If it has more records than places, its rows do not ascend below `n`, or a code has more than 10 bits.
     pub fn push(&mut self, cluster: &Cluster) {
-        let nobody = self.rows.most();
+        let empty = self.rows.most();
         assert_eq!(cluster.rows.len(), cluster.along.len(), "records and parts");
-        let within = cluster.rows.last().is_none_or(|&last| last < nobody);
+        let within = cluster.rows.last().is_none_or(|&last| last < empty);
         let ascend = cluster.rows.is_sorted_by(|a, b| a < b);
-        assert!(within && ascend, "rows that do not ascend below {nobody}");
+        assert!(within && ascend, "rows that do not ascend below {empty}");
         let codes = cluster.along.iter().all(|&code| code >> ALONG_BITS == 0);
         let fits = cluster.rows.len() <= self.slots;
         assert!(
@@ -80,7 +80,7 @@ impl Members {
             self.slots
         );
         let mut rows = cluster.rows.clone();
-        rows.resize(self.slots, nobody);
+        rows.resize(self.slots, empty);
         self.bytes.extend(cluster.spread.to_bytes());
         self.rows.append(&rows, &mut self.bytes);
         let mut along = vec![0; (self.slots * ALONG_BITS).div_ceil(8)];
@@ -136,7 +136,7 @@ impl Members {
         Ok(members)
     }
 
-    /// The cluster in so many bytes; `None` if [`push`](Self::push) writes none of these.
+    /// The cluster in these bytes; `None` if [`push`](Self::push) writes none of these.
     fn read(&self, cluster: &[u8]) -> Option<Cluster> {
         let (spread, rest) = cluster.split_first_chunk()?;
         let (rows, along) = rest.split_at_checked(self.rows.list_len())?;

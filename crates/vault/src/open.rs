@@ -4,7 +4,7 @@ use sordino_ckks::column::{Combination, Params};
 use zeroize::Zeroizing;
 
 use crate::attributes::Attributes;
-use crate::checks::held::Held;
+use crate::checks::held::ReaderSums;
 use crate::content_key::ContentKey;
 use crate::contents::ContentKeys;
 use crate::frame::{Frame, RowScale};
@@ -27,9 +27,9 @@ impl ContentKeys {
     pub fn open_frame(&self, manifest: &Manifest, sealed: &[u8]) -> Result<Frame, Error> {
         let part = &manifest.frame;
         let key = self.get(part.key).ok_or(Error::NoReader)?;
-        let bytes = key.open_part(Purpose::Frame, (&part.id, part.version), sealed)?;
-        let kind = (manifest.metric, manifest.rotation);
-        Frame::from_bytes(kind, manifest.dim as usize, &bytes)
+        let bytes = key.open_part(Purpose::Frame, &part.id, part.version, sealed)?;
+        let dim = manifest.dim as usize;
+        Frame::from_bytes(manifest.metric, manifest.rotation, dim, &bytes)
     }
 }
 
@@ -44,7 +44,7 @@ impl ContentKey {
         segment: &Segment,
         sealed: &[u8],
     ) -> Result<Vec<RowScale>, Error> {
-        let code = self.open_part(Purpose::Scales, (&segment.id, segment.version), sealed)?;
+        let code = self.open_part(Purpose::Scales, &segment.id, segment.version, sealed)?;
         RowScale::read_all(metric, segment.n as usize, &code)
     }
 
@@ -53,7 +53,7 @@ impl ContentKey {
     /// # Errors
     /// If the part is not what the owner sealed, or has another number of ids than the segment.
     pub fn open_ids(&self, segment: &Segment, kind: IdKind, sealed: &[u8]) -> Result<Ids, Error> {
-        let code = self.open_part(Purpose::Ids, (&segment.id, segment.version), sealed)?;
+        let code = self.open_part(Purpose::Ids, &segment.id, segment.version, sealed)?;
         Ids::read(kind, segment.n, &code)
     }
 
@@ -62,7 +62,7 @@ impl ContentKey {
     /// # Errors
     /// If the part is not what the owner sealed.
     pub fn open_attributes(&self, segment: &Segment, sealed: &[u8]) -> Result<Attributes, Error> {
-        let code = self.open_part(Purpose::Attributes, (&segment.id, segment.version), sealed)?;
+        let code = self.open_part(Purpose::Attributes, &segment.id, segment.version, sealed)?;
         Attributes::read(segment.n as usize, &code)
     }
 
@@ -70,10 +70,15 @@ impl ContentKey {
     ///
     /// # Errors
     /// If the part is not what the owner sealed, or of another shape than the segment's.
-    pub fn open_sums(&self, segment: &Segment, width: usize, sealed: &[u8]) -> Result<Held, Error> {
-        let code = self.open_part(Purpose::Sums, (&segment.id, segment.version), sealed)?;
+    pub fn open_sums(
+        &self,
+        segment: &Segment,
+        width: usize,
+        sealed: &[u8],
+    ) -> Result<ReaderSums, Error> {
+        let code = self.open_part(Purpose::Sums, &segment.id, segment.version, sealed)?;
         let code = Zeroizing::new(code);
-        Held::from_bytes(self.signs(&segment.id), (segment.n as usize, width), &code)
+        ReaderSums::from_bytes(self.signs(&segment.id), segment.n as usize, width, &code)
     }
 
     /// The combinations that check all rows, from their sealed part.
@@ -83,12 +88,13 @@ impl ContentKey {
     pub fn open_combined(
         &self,
         combined: &Combined,
-        (params, width): (&Params, usize),
+        params: &Params,
+        width: usize,
         sealed: &[u8],
     ) -> Result<Vec<Combination>, Error> {
-        let of = (&combined.id, combined.version);
-        let code = Zeroizing::new(self.open_part(Purpose::Combination, of, sealed)?);
-        exact::read(params, width, &code)
+        let (id, version) = (&combined.id, combined.version);
+        let code = self.open_part(Purpose::Combination, id, version, sealed)?;
+        exact::read(params, width, &Zeroizing::new(code))
     }
 
     /// The way to routed mode's clusters, from its sealed part.
@@ -96,8 +102,8 @@ impl ContentKey {
     /// # Errors
     /// If the part is not what the owner sealed, or of another shape than the mode's.
     pub fn open_route(&self, mode: &Routed, width: usize, sealed: &[u8]) -> Result<Route, Error> {
-        let base = (&mode.base.id, mode.base.version);
-        let code = self.open_part(Purpose::Centroids, base, sealed)?;
+        let (id, version) = (&mode.base.id, mode.base.version);
+        let code = self.open_part(Purpose::Centroids, id, version, sealed)?;
         Route::from_bytes(&mode.grid, width, &code)
     }
 
@@ -106,8 +112,8 @@ impl ContentKey {
     /// # Errors
     /// If the part is not what the owner sealed, or of another shape than the mode's.
     pub fn open_members(&self, mode: &Routed, sealed: &[u8]) -> Result<Members, Error> {
-        let base = (&mode.base.id, mode.base.version);
-        let code = self.open_part(Purpose::Members, base, sealed)?;
+        let (id, version) = (&mode.base.id, mode.base.version);
+        let code = self.open_part(Purpose::Members, id, version, sealed)?;
         Members::from_bytes(&mode.grid, mode.base.n, code)
     }
 
@@ -115,7 +121,8 @@ impl ContentKey {
     pub(crate) fn open_part(
         &self,
         purpose: Purpose,
-        (id, version): (&[u8; 16], u64),
+        id: &[u8; 16],
+        version: u64,
         sealed: &[u8],
     ) -> Result<Vec<u8>, Error> {
         let code = self.seal(purpose, id, version).open(0, &[], sealed);

@@ -57,7 +57,7 @@ impl Group {
         key: &ContentKey,
         sealed: &[u8],
     ) -> Result<Self, Error> {
-        let code = key.open_part(Purpose::Ids, (&payloads.id, payloads.version), sealed)?;
+        let code = key.open_part(Purpose::Ids, &payloads.id, payloads.version, sealed)?;
         let list = PageList::read(&payloads.form, group, &code)?;
         Ok(Self {
             first,

@@ -8,8 +8,8 @@
 //!
 //! All numbers are little-endian, a word has 32 bits, a block four of them. Different (row, version,
 //! block) are different counters, so all pads under one key are outputs of a pseudorandom
-//! permutation at different places, and what is stored, `code + pad mod P`, is uniform to whoever
-//! lacks the key.
+//! permutation at different places, and what is stored, `code + pad mod P`, is uniform to anyone
+//! without the key.
 //!
 //! # A pad is used once
 //! Two contents under one pad differ by `code - code'`, in the clear. So a pad belongs to one row of

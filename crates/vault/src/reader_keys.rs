@@ -60,7 +60,7 @@ impl ReaderKeys {
         }
     }
 
-    /// The content key that readers share, to be stored; none if these are the keys of a reader of its own. Whoever has
+    /// The content key that readers share, to be stored; none if these are the keys of a reader of its own. A holder of
     /// it can read what the owner's indexes hold that have no readers of their own.
     #[must_use]
     pub fn content(&self) -> Option<&[u8; 32]> {

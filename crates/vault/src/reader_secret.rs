@@ -1,5 +1,5 @@
 //! A reader's own pair of keys: X-Wing, which is ML-KEM-768 and X25519 together (draft-connolly-cfrg-xwing-kem).
-//! Whoever breaks one of the two alone has nothing.
+//! An attacker who breaks one of the two alone has nothing.
 
 use std::fmt;
 
@@ -29,7 +29,7 @@ pub struct ReaderSecret([u8; 32]);
 pub struct ReaderPublicKey(Box<[u8; PUBLIC_KEY_LEN]>);
 
 impl ReaderSecret {
-    /// A new pair: of a hash of 32 bytes of `rng`, so that nobody has it who sees the same bytes in another place.
+    /// A new pair: of a hash of 32 bytes of `rng`, so that no one has it who sees the same bytes in another place.
     pub fn generate<R: CryptoRng + ?Sized>(rng: &mut R) -> Self {
         let mut drawn = Zeroizing::new([0; 32]);
         rng.fill_bytes(&mut *drawn);
@@ -57,7 +57,7 @@ impl ReaderSecret {
         ReaderPublicKey(bytes)
     }
 
-    /// A function from what was encapsulated for somebody to the shared secret; to another one, or none, if it was not for
+    /// A function from what was encapsulated for somebody to the shared secret; to a different secret, or none, if it was not for
     /// this reader.
     pub(crate) fn decapsulator(
         &self,

@@ -10,7 +10,7 @@
 //! The keys of records without a label come first among an entry's.
 //!
 //! All entries have one length, with room for the keys of the reader who has most, and there are a power of two of them:
-//! those beyond the readers' are for nobody. They are in an order of no meaning, and nothing in one says whose it is: a
+//! those beyond the readers' are for no one. They are in an order of no meaning, and nothing in one says whose it is: a
 //! reader tries all of them. So the ring shows how many readers there are up to a factor of two, and about how many keys
 //! the one with most has. A ring is a part that the signed manifest names, and entries are bound to its id and their place.
 
@@ -52,7 +52,8 @@ pub struct Entry<'a> {
 #[must_use]
 pub fn write<R: CryptoRng + ?Sized>(
     rng: &mut R,
-    (id, version): (&[u8; 16], u64),
+    id: &[u8; 16],
+    version: u64,
     list: &[u8],
     readers: &[Entry<'_>],
 ) -> Vec<u8> {
@@ -70,13 +71,13 @@ pub fn write<R: CryptoRng + ?Sized>(
     ring.extend_from_slice(list);
     for (place, at) in (0..).zip(shuffled(rng, entries)) {
         let entry = readers.get(at);
-        let nobody;
+        let unused;
         let reader = match entry {
             Some(entry) => entry.reader,
             // A pair that is not kept.
             None => {
-                nobody = ReaderSecret::generate(rng).public();
-                &nobody
+                unused = ReaderSecret::generate(rng).public();
+                &unused
             }
         };
         let (ciphertext, shared) = reader.encapsulate(&mut drawn(rng, id, place, reader));

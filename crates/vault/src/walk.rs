@@ -1,4 +1,4 @@
-//! A permutation of a million rows and more, by FF1 on numbers of so many bits and cycle walking.
+//! A permutation of a million rows and more, by FF1 on numbers of the necessary bits and cycle walking.
 //!
 //! A row is encrypted again and again until the result is the number of a row. The steps that this takes depend on the row, so
 //! that [`Walk::positions`] takes the same number of them for every row and keeps the first result that is one.
@@ -18,7 +18,7 @@ const SURE: f64 = 46.0;
 pub struct Walk {
     /// The whole walk.
     rows: Ff1Range,
-    /// One step of it: all numbers of as many bits as the last row has.
+    /// One step of it: all numbers with the bit length of the last row.
     step: Ff1Range,
     n: u32,
 }
@@ -53,7 +53,7 @@ impl Walk {
         u32_of(row.expect("a position"))
     }
 
-    /// The positions of rows, in as many steps whatever they are; a row whose walk is longer goes on alone.
+    /// The positions of rows, in the same number of steps whatever they are; a row whose walk is longer goes on alone.
     ///
     /// # Panics
     /// If one is not the row of a record.
@@ -65,7 +65,7 @@ impl Walk {
         let mut found = vec![(0, u32::MAX); rows.len()];
         for _ in 0..steps(self.n) {
             let step = self.step.encrypt_batch(&[], &mut walked);
-            step.expect("numbers of so many bits");
+            step.expect("numbers of this bit length");
             for ((position, open), &number) in found.iter_mut().zip(walked.iter()) {
                 let here = mask(number < u64::from(self.n)) & *open;
                 *position |= u32::try_from(number).unwrap_or(u32::MAX) & here;
@@ -83,7 +83,7 @@ impl Walk {
     }
 }
 
-/// The numbers of as many bits as row `n - 1` has.
+/// The count of the numbers with the bit length of row `n - 1`.
 fn all(n: u32) -> u64 {
     u64::from(n).next_power_of_two()
 }

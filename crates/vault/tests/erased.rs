@@ -1,4 +1,4 @@
-//! A query leaves nothing in memory that was given back.
+//! A process of its own, whose allocator looks at what it gets back: a query leaves nothing in memory that was given back.
 #![expect(
     unsafe_code,
     reason = "a global allocator that looks at what it gets back"

@@ -1,5 +1,10 @@
 //! Columns of values beside the vectors.
 
+#[cfg(feature = "json")]
+use base64::{Engine, prelude::BASE64_STANDARD};
+#[cfg(feature = "json")]
+use serde_json::Value;
+
 /// The type of a column's values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ColumnKind {
@@ -110,6 +115,31 @@ impl Column {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
+    }
+
+    /// The value in a row as JSON: null for none, bytes in base64.
+    ///
+    /// # Panics
+    /// If there is no such row.
+    #[cfg(feature = "json")]
+    #[must_use]
+    pub fn json(&self, row: usize) -> Value {
+        match self {
+            Self::Int(values) => values[row].into(),
+            Self::Float(values) => values[row].into(),
+            Self::Bool(values) => values[row].into(),
+            Self::Text(values) => values[row].as_deref().into(),
+            Self::Bytes(values) => {
+                let bytes = values[row].as_deref();
+                bytes.map(|bytes| BASE64_STANDARD.encode(bytes)).into()
+            }
+            Self::Json(values) => {
+                let value = values[row].as_deref();
+                value.map_or(Value::Null, |value| {
+                    serde_json::from_str(value).unwrap_or_default()
+                })
+            }
+        }
     }
 
     /// These rows, in this order.

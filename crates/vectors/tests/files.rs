@@ -1,4 +1,5 @@
-//! The readers on small files of each format, and on files that are not there.
+//! The readers on small files of each format, and on files that are not there. They stand apart, since packages leave them
+//! out: they read the workspace's data sets.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on is to fail")]
 
 use proptest::prelude::*;

@@ -50,11 +50,9 @@ impl Here {
         known: Option<&Known>,
     ) -> Result<Self, Error> {
         let loaded = Loaded::read(&path, keys)?;
-        let options = ConnectOptions {
-            pin: known.map(|known| &known.pin),
-            over_gap: known.is_some_and(|known| known.over_gap),
-            cache: None,
-        };
+        let options = ConnectOptions::default()
+            .pin(known.map(|known| &known.pin))
+            .over_gap(known.is_some_and(|known| known.over_gap));
         let transport = &mut InProcess::new(&loaded.server);
         let client = Client::connect_with(transport, keys, options)?;
         Ok(Self {

@@ -82,16 +82,16 @@ impl Remote {
             endpoint,
             wire: Arc::clone(&wire),
         };
-        let options = SessionOptions {
-            pins: Box::new(known.map(|known| known.pin)),
-            over_gap: known.is_some_and(|known| known.over_gap),
-            cache,
-            retry: Retry {
-                busy: wait,
-                away: Duration::ZERO,
-            },
-            transports: CONNECTIONS,
+        let retry = Retry {
+            busy: wait,
+            away: Duration::ZERO,
         };
+        let options = SessionOptions::default()
+            .pins(Box::new(known.map(|known| known.pin)))
+            .over_gap(known.is_some_and(|known| known.over_gap))
+            .cache(cache)
+            .retry(retry)
+            .transports(CONNECTIONS);
         let batch = SearchBatch::default().stopped_by(stop);
         let session = Session::open_in(&batch, dial, keys, options)?;
         Ok(Self { session, wire })

@@ -2,6 +2,7 @@
 
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
+use sordino_hash::BatchHasher;
 
 use super::borrowed;
 use crate::compute::computing;
@@ -16,17 +17,16 @@ pub(crate) fn hash_each<'py>(
     context: Option<String>,
 ) -> PyResult<Vec<Bound<'py, PyBytes>>> {
     let slices = borrowed(&messages);
-    let digests = computing(py, || match (key, context) {
-        (Some(key), _) => plain(sordino_hash::par_keyed_hash_each(&key, &slices)),
-        (None, Some(context)) => sordino_hash::par_derive_key_each(&context, &slices),
-        (None, None) => plain(sordino_hash::par_hash_each(&slices)),
+    let digests = computing(py, || {
+        let hasher = match (key, context) {
+            (Some(key), _) => BatchHasher::new_keyed(&key),
+            (None, Some(context)) => BatchHasher::new_derive_key(&context),
+            (None, None) => BatchHasher::new(),
+        };
+        hasher.par_hash(&slices)
     })?;
     Ok(digests
         .iter()
-        .map(|digest| PyBytes::new(py, digest))
+        .map(|digest| PyBytes::new(py, digest.as_bytes()))
         .collect())
-}
-
-fn plain(digests: Vec<sordino_hash::Hash>) -> Vec<[u8; 32]> {
-    digests.into_iter().map(Into::into).collect()
 }

@@ -7,8 +7,8 @@ use std::sync::{Mutex, PoisonError};
 
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use sordino_pir::simple::{Answer, Client, Hint, Query, Secret, Server};
-use sordino_pir::{Database, Error, Params, Seed};
+use sordino_pir::simple::{Answer, Client, Database, Hint, Params, Query, Secret, Server};
+use sordino_pir::{Error, Seed};
 
 use super::{borrowed, wrong};
 use crate::compute::{computing, random};

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use sordino_net::Service;
-use sordino_search::{Bytes, Disk, Files, OwnerPublicKey};
+use sordino_search::{Bytes, Disk, Files, OpenOptions, OwnerPublicKey};
 
 /// The pause before a version that could not be put in place is tried again.
 const RETRY: Duration = Duration::from_secs(1);
@@ -54,7 +54,9 @@ impl Folder {
             return false;
         }
         // A damaged version is not served: the version before goes on, and this is tried again.
-        match service.server().follow_dir(&self.path, &self.owner) {
+        let before = service.server();
+        let options = OpenOptions::new(&self.owner).after(&before);
+        match options.open_dir(&self.path) {
             Ok(server) => {
                 service.replace(server);
                 (self.seen, self.failed) = (now, None);

@@ -257,7 +257,7 @@ impl Payloads {
         let object = |row| {
             let values = names.iter().zip(&columns);
             // Sorted here: the order of a `Map` is a feature of serde_json that another crate may turn on.
-            let values = values.map(|(name, column)| (name.as_str(), json(column, row)));
+            let values = values.map(|(name, column)| (name.as_str(), column.json(row)));
             let object: BTreeMap<&str, Value> = values.collect();
             serde_json::json!(object).to_string().into_bytes()
         };
@@ -286,30 +286,10 @@ fn single(column: &Column, row: usize) -> Vec<u8> {
             .unwrap_or_default()
             .as_bytes()
             .into(),
-        other => match json(other, row) {
+        other => match other.json(row) {
             Value::Null => Vec::new(),
             value => value.to_string().into_bytes(),
         },
-    }
-}
-
-/// A value as JSON: bytes in base64.
-fn json(column: &Column, row: usize) -> Value {
-    match column {
-        Column::Int(values) => values[row].into(),
-        Column::Float(values) => values[row].into(),
-        Column::Bool(values) => values[row].into(),
-        Column::Text(values) => values[row].as_deref().into(),
-        Column::Bytes(values) => {
-            let bytes = values[row].as_deref();
-            bytes.map(|bytes| BASE64_STANDARD.encode(bytes)).into()
-        }
-        Column::Json(values) => {
-            let value = values[row].as_deref();
-            value.map_or(Value::Null, |value| {
-                serde_json::from_str(value).unwrap_or_default()
-            })
-        }
     }
 }
 
@@ -332,7 +312,7 @@ pub(crate) fn shown(payload: &[u8]) -> (&'static str, Value) {
 /// The attributes in a row, as JSON.
 pub(crate) fn attributes(all: &Attributes, row: usize) -> Map<String, Value> {
     let columns = all.columns();
-    let columns = columns.map(|(name, column)| (name.to_owned(), json(column, row)));
+    let columns = columns.map(|(name, column)| (name.to_owned(), column.json(row)));
     columns.collect()
 }
 

@@ -5,7 +5,7 @@ use crate::serve::current::Current;
 use crate::serve::policy::{Governed, Groups, Stamp, Written, are_old};
 use crate::{Error, serve::owner};
 use sordino_net::{IndexName, Indexes, Policy};
-use sordino_search::{Encodings, OwnerPublicKey, Server};
+use sordino_search::{Encodings, OpenOptions, OwnerPublicKey};
 use std::{
     collections::{BTreeSet, HashMap},
     ffi::OsString,
@@ -191,7 +191,10 @@ impl Tenants {
         let accepting = self.changing.then(accepting).transpose();
         let accepting = accepting.map_err(Error::index(&dir))?;
         let (most, encodings) = (self.most, self.encodings.clone());
-        let opening = || Server::open_within(&dir, &owner, most, encodings.as_ref());
+        let opening = || {
+            let options = OpenOptions::new(&owner).most_bytes(most);
+            options.encodings(encodings.as_ref()).open_dir(&dir)
+        };
         let server = self.meanwhile(opening);
         let server = server.map_err(Error::index(&dir))?;
         let (governed, stamp) = self.policy(name)?;
@@ -331,7 +334,10 @@ impl Tenants {
             return Ok(false);
         };
         let (owner, most) = (tenant.owner.clone(), self.most);
-        let server = self.meanwhile(|| before.follow_within(&dir, &owner, most));
+        let server = self.meanwhile(|| {
+            let options = OpenOptions::new(&owner).most_bytes(most);
+            options.after(&before).open_dir(&dir)
+        });
         let server = server.map_err(Error::index(&dir))?;
         // Another may have been pushed here while this one was opened: then the folder is looked at once more.
         let replaced = self.indexes.replace_after(name, &before, server);

@@ -6,8 +6,11 @@
 //! round: [`Mac::tweak`] computes it once for each string. A round XORs `i` and `NUM(B)` into it,
 //! and encrypts that one block.
 
-use crate::feistel::Half;
-use sordino_aes::{Aes, Key, LANES};
+use crate::{
+    block::{self, BlockCipher},
+    feistel::Half,
+};
+use sordino_aes::{Aes, LANES};
 
 /// The start of the CBC-MAC, which depends on neither the round nor the half.
 #[derive(Clone)]
@@ -23,12 +26,12 @@ pub(crate) struct Mac {
 }
 
 impl Mac {
-    pub(crate) fn new(key: &Key, p: u128, b: u32, tweak_len: usize) -> Self {
+    pub(crate) fn new(cipher: &impl BlockCipher, p: u128, b: u32, tweak_len: usize) -> Self {
         Self {
             p,
             b,
             tweak_len,
-            e: key.block(p | (tweak_len as u128 & 0xffff_ffff)),
+            e: block::encrypt(cipher, p | (tweak_len as u128 & 0xffff_ffff)),
         }
     }
 

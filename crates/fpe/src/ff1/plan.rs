@@ -9,20 +9,21 @@ use super::{
     mac::Mac,
 };
 use crate::{
-    Alphabet, Error, decimal,
+    Alphabet, Error,
+    block::{BlockCipher, NativeAes},
+    decimal,
     feistel::{DECRYPT, Direction, ENCRYPT, Half},
     number::{Base, Chunk},
     numerals::NumeralCipher,
 };
 use alloc::boxed::Box;
-use sordino_aes::Key;
 
 /// FF1 for strings of one length: powers of the radix, their reciprocals and `E(P)` are ready.
 ///
-/// Made by [`Ff1::plan`]; holds its own copy of the key, which is erased when dropped.
+/// Made by [`Ff1::plan`]; holds its own copy of the cipher with its key, which [`NativeAes`] erases when dropped.
 #[derive(Clone)]
-pub struct Ff1Plan {
-    pub(crate) key: Key,
+pub struct Ff1Plan<C = NativeAes> {
+    pub(crate) cipher: C,
     pub(crate) base: Base,
     len: usize,
     pub(crate) mac: Mac,
@@ -45,7 +46,7 @@ pub(crate) enum Halves {
     Long(Box<[long::Half; 2]>),
 }
 
-impl core::fmt::Debug for Ff1Plan {
+impl<C> core::fmt::Debug for Ff1Plan<C> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         f.debug_struct("Ff1Plan")
             .field("radix", &self.base.radix())
@@ -54,10 +55,10 @@ impl core::fmt::Debug for Ff1Plan {
     }
 }
 
-impl Ff1Plan {
+impl<C: BlockCipher> Ff1Plan<C> {
     /// A plan for `len` numerals, which [`Ff1::plan`] has checked.
     #[expect(clippy::cast_possible_truncation, reason = "len and b are below 2^32")]
-    pub(super) fn new(ff1: &Ff1, len: usize, tweak_len: usize) -> Self {
+    pub(super) fn new(ff1: &Ff1<C>, len: usize, tweak_len: usize) -> Self {
         let (base, radix, u) = (Base::new(ff1.radix), u128::from(ff1.radix), len / 2);
         let v = len - u;
         let powers = || {
@@ -97,8 +98,8 @@ impl Ff1Plan {
             _ => None,
         };
         Self {
-            mac: Mac::new(&ff1.key, p, b, tweak_len),
-            key: ff1.key.clone(),
+            mac: Mac::new(&ff1.cipher, p, b, tweak_len),
+            cipher: ff1.cipher.clone(),
             base,
             len,
             halves,
@@ -137,7 +138,7 @@ impl Ff1Plan {
         number: (u64, u64),
     ) -> (u64, u64) {
         #[cfg(all(feature = "std", target_arch = "x86_64"))]
-        if let (Some(rounds), Key::AesNi(key)) = (&self.rounds, &self.key) {
+        if let (Some(rounds), Some(key)) = (&self.rounds, self.cipher.aesni()) {
             return rounds.run::<D>(key, &self.mac, tweak, number);
         }
         self.integers::<_, D>(halves, tweak, number)
@@ -151,7 +152,7 @@ impl Ff1Plan {
         tweak: &[u8],
         number: (H::Int, H::Int),
     ) -> (H::Int, H::Int) {
-        self.key.run(Feistel::<_, D> {
+        self.cipher.run(Feistel::<_, D> {
             mac: &self.mac,
             halves,
             tweak,
@@ -216,7 +217,7 @@ impl Ff1Plan {
                 base.write_128(*chunk, na, a.iter_mut().rev());
                 base.write_128(*chunk, nb, b.iter_mut().rev());
             }
-            Halves::Long(halves) => self.key.run(long::Feistel::<D> {
+            Halves::Long(halves) => self.cipher.run(long::Feistel::<D> {
                 mac: &self.mac,
                 halves,
                 tweak,
@@ -240,7 +241,7 @@ pub(crate) fn check_tweak(tweak: &[u8]) -> Result<(), Error> {
     Ok(())
 }
 
-impl NumeralCipher for Ff1Plan {
+impl<C: BlockCipher> NumeralCipher for Ff1Plan<C> {
     fn radix(&self) -> u32 {
         self.base.radix()
     }

@@ -7,18 +7,19 @@ use super::{
     half::{Feistel, Half30},
 };
 use crate::{
-    Alphabet, Error, NumeralCipher, decimal,
+    Alphabet, Error, NumeralCipher,
+    block::{BlockCipher, NativeAes},
+    decimal,
     feistel::{DECRYPT, Direction, ENCRYPT, Half},
     number::{Base, Chunk},
     numerals::{check, in_place},
     reciprocal::{Modulus64, Modulus128},
 };
-use sordino_aes::Key;
 
 /// FF3 or FF3-1 for strings of one length. Made by [`Ff3Cipher::plan`].
 #[derive(Clone)]
-pub struct Ff3Plan<const TWEAK: usize> {
-    pub(crate) key: Key,
+pub struct Ff3Plan<const TWEAK: usize, C = NativeAes> {
+    pub(crate) cipher: C,
     base: Base,
     len: usize,
     halves: Halves,
@@ -38,7 +39,7 @@ enum Halves {
     Double([Modulus128; 2], Chunk),
 }
 
-impl<const TWEAK: usize> core::fmt::Debug for Ff3Plan<TWEAK> {
+impl<const TWEAK: usize, C> core::fmt::Debug for Ff3Plan<TWEAK, C> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         f.debug_struct("Ff3Plan")
             .field("radix", &self.base.radix())
@@ -63,9 +64,9 @@ fn split(tweak: &[u8], expected: usize) -> Result<[u32; 2], Error> {
     }
 }
 
-impl<const TWEAK: usize> Ff3Plan<TWEAK> {
+impl<const TWEAK: usize, C: BlockCipher> Ff3Plan<TWEAK, C> {
     /// `len` has been checked.
-    pub(super) fn new(cipher: &Ff3Cipher<TWEAK>, len: usize) -> Self {
+    pub(super) fn new(cipher: &Ff3Cipher<TWEAK, C>, len: usize) -> Self {
         let base = Base::new(cipher.radix);
         let power = |n: usize| (0..n).fold(1, |power: u128, _| power * u128::from(cipher.radix));
         let u = len.div_ceil(2);
@@ -76,7 +77,7 @@ impl<const TWEAK: usize> Ff3Plan<TWEAK> {
             _ => Halves::Double([Modulus128::new(u), Modulus128::new(v)], base.chunk()),
         };
         Self {
-            key: cipher.key.clone(),
+            cipher: cipher.cipher.clone(),
             base,
             len,
             #[cfg(all(feature = "std", target_arch = "x86_64"))]
@@ -108,7 +109,7 @@ impl<const TWEAK: usize> Ff3Plan<TWEAK> {
         number: (u64, u64),
     ) -> (u64, u64) {
         #[cfg(all(feature = "std", target_arch = "x86_64"))]
-        if let (Some(rounds), Key::AesNi(key)) = (&self.rounds, &self.key) {
+        if let (Some(rounds), Some(key)) = (&self.rounds, self.cipher.aesni()) {
             return rounds.run::<D>(key, tweak, number);
         }
         self.integers::<_, D>(halves, tweak, number)
@@ -122,7 +123,7 @@ impl<const TWEAK: usize> Ff3Plan<TWEAK> {
         tweak: [u32; 2],
         number: (H::Int, H::Int),
     ) -> (H::Int, H::Int) {
-        self.key.run(Feistel::<_, D> {
+        self.cipher.run(Feistel::<_, D> {
             halves,
             tweak,
             number,
@@ -194,7 +195,7 @@ impl<const TWEAK: usize> Ff3Plan<TWEAK> {
     }
 }
 
-impl<const TWEAK: usize> NumeralCipher for Ff3Plan<TWEAK> {
+impl<const TWEAK: usize, C: BlockCipher> NumeralCipher for Ff3Plan<TWEAK, C> {
     fn radix(&self) -> u32 {
         self.base.radix()
     }

@@ -23,14 +23,14 @@
 //! ([`checks`](super)): a cluster's noise is large, and no search has scores of more places that could be summed together.
 //! The bound and its proof are in docs/security/routed.md.
 
-/// Check rows of a part of a cluster. Of as many less one the squares are summed: a changed reply is accepted with
+/// Check rows of a part of a cluster. The squares of all but one are summed: a changed reply is accepted with
 /// probability `2^-40`, where none was refused before.
 pub const COUNT: usize = 64;
 
 /// Places of a part: as few as changes above .023 of a cosine take in groups of the most columns.
 pub const PLACES: usize = 512;
 
-/// Check rows of a cluster of so many places: an eighth, and less than 64 more.
+/// Check rows of a cluster of `places` places: an eighth, and less than 64 more.
 #[must_use]
 pub fn count(places: usize) -> usize {
     COUNT * places.div_ceil(PLACES)
@@ -55,7 +55,7 @@ pub(crate) struct Noise {
 }
 
 impl Noise {
-    /// The largest sum of squares of an honest reply's part, in squares of a 256th of a step: one of so many parts
+    /// The largest sum of squares of an honest reply's part, in squares of a 256th of a step: one of `parts` parts
     /// exceeds it with probability below `2^-40`, over what an index and its queries draw.
     #[expect(
         clippy::cast_possible_truncation,
@@ -93,7 +93,7 @@ impl Noise {
     }
 }
 
-/// The mean, or more, of a probability that grows with the mean of so many squares of independent errors of variance 1.
+/// The mean, or more, of a probability that grows with the mean of squares of independent errors of variance 1.
 ///
 /// Errors are subgaussian with their variance: normal ones, uniform ones and sums of both are. Their squares are then above
 /// `size` times the mean with probability `e^(-count (size - 1 - ln size) / 2)` at most.

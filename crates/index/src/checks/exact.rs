@@ -19,7 +19,7 @@ use crate::Error;
 /// Bits of all weights of a row.
 pub const BITS: usize = 96;
 
-/// Combinations of an index: as many as are needed for weights of [`BITS`] bits that are residues mod `q`.
+/// Combinations of an index: the number that is needed for weights of [`BITS`] bits that are residues mod `q`.
 #[must_use]
 pub fn copies(params: &Params) -> usize {
     // A weight has less bits than q.
@@ -84,7 +84,7 @@ mod tests {
         assert!(read(&params, 9, &one).is_err());
         assert!(
             read(&params, 12, &both).is_err(),
-            "as many polynomials of more coordinates"
+            "the same number of polynomials of more coordinates"
         );
         assert!(read(&Params::modular_26_t8().whole(), 9, &both).is_err());
         assert!(read(&Params::modular_26_t4(), 9, &both).is_err());

@@ -23,7 +23,7 @@ use sordino_ckks::column::Params;
 /// Sums of a group: a changed reply is accepted with probability `2^-40`, where none was refused before.
 pub const COUNT: usize = 64;
 
-/// Positions of a group: so many that the sums have two bytes for each row of 128 coordinates.
+/// Positions of a group. With this number the sums have two bytes for each row of 128 coordinates.
 pub const GROUP: usize = 12_288;
 
 /// Bytes of a coordinate of a sum: 24 bits hold it but with probability `2^-63`, of rows that are all alike and all in
@@ -36,7 +36,7 @@ pub fn len(n: usize, width: usize) -> usize {
     n.div_ceil(GROUP) * COUNT * width * COORDINATE_LEN
 }
 
-/// A group of fewer rows has the tolerance of one of so many: the errors of a few may all be large, so that their squares are far from the mean of many.
+/// A group of fewer rows has the tolerance of one with this number: the errors of a few may all be large, so that their squares are far from the mean of many.
 const LEAST: usize = 48;
 
 /// Room for what one index's hint and one query's secret draw, above the mean. Rows that repeat from block to block of
@@ -49,7 +49,7 @@ fn room(params: &Params) -> f64 {
     }
 }
 
-/// The largest `S` of a group of so many rows in an honest reply, in squares of a step: one of so many groups exceeds it
+/// The largest `S` of a group of `rows` rows in an honest reply, in squares of a step: one of `groups` groups exceeds it
 /// with probability below `2^-40`, over what an index and its queries draw, whatever the vectors are.
 ///
 /// # Errors
@@ -62,7 +62,8 @@ fn room(params: &Params) -> f64 {
 pub fn tolerance(
     params: &Params,
     width: usize,
-    (rows, groups): (usize, usize),
+    rows: usize,
+    groups: usize,
 ) -> Result<u64, sordino_ckks::Error> {
     let [carried, own] = params.noise_in_steps(width)?;
     let rows = rows.max(LEAST) as f64;
@@ -138,7 +139,7 @@ mod tests {
             };
             let packing = Packing::ALL.into_iter().find(|it| it.open().t() == t);
             let params = packing.expect("a packing").open();
-            let found = tolerance(&params, width, (rows, groups)).unwrap();
+            let found = tolerance(&params, width, rows, groups).unwrap();
             let expected = expected as u64;
             // Logarithms differ in their last bits between machines.
             assert!(

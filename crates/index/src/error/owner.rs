@@ -35,7 +35,7 @@ pub enum OwnerFault {
     },
     /// A change is made, and its owner could not remember that.
     #[error(
-        "version {version} is made, but not remembered: {source}. Until the next change is remembered, nobody would notice if this \
+        "version {version} is made, but not remembered: {source}. Until the next change is remembered, no one would notice if this \
          version were taken back"
     )]
     Unpinned {
@@ -78,7 +78,7 @@ fn undone(fault: &Error) -> String {
     format!(
         "{found}. Nothing was changed. If you restored a backup, or put this index here, say so once (--restored, in Python \
          restored=True); then see who may read it (`sordino keys list`), and revoke and delete again what is missing. If you did \
-         not, whoever keeps the index shows an old or another one: write nothing there, and take the newest version from a backup"
+         not, the keeper of the index shows an old one or a different one: write nothing there, and take the newest version from a backup"
     )
 }
 

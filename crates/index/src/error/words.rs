@@ -35,11 +35,11 @@ pub(super) fn other(found: &[u8; 16], pinned: &[u8; 16]) -> String {
     format!("index {found}: index {pinned} was seen before. {shown}")
 }
 
-/// Said to whoever has no key of an index.
+/// Said to a caller without a key of an index.
 pub(super) const NO_READER: &str = "this key opens nothing of this index: it is not, or no longer, among the index's readers; or it is a reader's own, and \
      the index has no readers of its own";
 
-/// The most results that a search of so many vectors can have, and why.
+/// The most results that a search of `n` vectors can have, and why.
 pub(super) fn most_results(n: usize) -> String {
     match n {
         0..1024 => format!("{n}, the number of vectors"),
@@ -91,7 +91,7 @@ pub(super) fn memory(needed: u64, found: Option<u64>) -> String {
 pub(super) fn form(what: &str, found: u16, expected: u16) -> String {
     format!(
         "{what} of format version {found}, and this program reads version {expected}: use programs of one release, and build \
-         indexes of another anew"
+         indexes of another again"
     )
 }
 

@@ -46,7 +46,7 @@ impl<D: Disk> Folder<D> {
             to.create_root()?;
         }
         let _lock = to.lock()?;
-        // Only now does nobody else write there.
+        // From here on the lock keeps others from writing there.
         let held = if to.is_new()? {
             to.create()?;
             None

@@ -64,7 +64,7 @@ impl<D: Disk> Folder<D> {
             }
             let path = self.root.join(dir);
             for entry in self.run(&path, self.disk.list(&path))? {
-                // Whoever writes one of these has made the lock before.
+                // The writer of one of these has made the lock before.
                 let ours = has(LOCK) && is_ours(names::finished(&entry).unwrap_or(&entry));
                 if !ours {
                     return Err(foreign(Path::new(dir).join(entry)));
@@ -75,11 +75,11 @@ impl<D: Disk> Folder<D> {
     }
 
     /// Removes what the making of an index has left that is not going to be there, and the directory itself if
-    /// it was `fresh`. Whoever calls this has the lock. What cannot be removed stays, as does what holds
+    /// it was `fresh`. The caller has the lock. What cannot be removed stays, as does what holds
     /// anything else.
     pub fn abandon(&self, fresh: bool) {
         self.discard();
-        // Nobody has seen it: it has never been the newest.
+        // No one has seen it: it has never been the newest.
         if let Some(version) = self.written().manifest.take() {
             let path = self.manifests().join(names::of_version(version));
             drop(self.disk.remove(&path));

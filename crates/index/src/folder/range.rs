@@ -37,7 +37,7 @@ impl Span {
         self.range == (0..part.len) || all && self.each > 0
     }
 
-    /// Its bytes, if a part has as many; none where the part does not consist of such pieces.
+    /// Its bytes, if a part has them all; none where the part does not consist of such pieces.
     fn len(&self, part: &Part) -> Option<u64> {
         let one = self.range.end.checked_sub(self.range.start)?;
         if self.each == u64::MAX {

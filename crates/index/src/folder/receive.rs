@@ -27,7 +27,7 @@ impl<D: Disk> Folder<D> {
             let received = self.parts().join(names::received(&name));
             let mut held = self.disk.len(&received);
             if held >= part.len {
-                // All of it, and nobody came to check it: it is sent again.
+                // All of it, and it was never checked: it is sent again.
                 self.run(&received, self.disk.remove(&received))?;
                 held = 0;
             }

@@ -40,7 +40,7 @@ impl<D: Disk> Folder<D> {
             Err(error) => return Err(error),
         }
         let _lock = self.lock()?;
-        // Only now does nobody else write it.
+        // From here on the lock keeps others from writing it.
         match self.current() {
             Ok(current) => {
                 let manifest = self.manifest(&current, owner)?;

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use sordino_hash::{Hash, derive_key_each};
+use sordino_hash::{BatchHasher, Hash};
 
 use crate::digest::Digest;
 use crate::manifest::SignedManifest;
@@ -79,8 +79,7 @@ impl Entry {
 /// The digests that the tree is over.
 pub(super) fn leaves(entries: &[Entry]) -> Vec<Hash> {
     let entries: Vec<_> = entries.iter().map(|entry| entry.to_bytes()).collect();
-    let leaves = derive_key_each(CONTEXT, &entries);
-    leaves.into_iter().map(Hash::from).collect()
+    BatchHasher::new_derive_key(CONTEXT).hash(&entries)
 }
 
 /// The last entry of each index.

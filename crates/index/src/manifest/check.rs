@@ -81,7 +81,7 @@ impl Manifest {
             (1..=self.version).contains(&frame.version),
             "a frame of a version outside 1 to the manifest's",
         )?;
-        let (dim, width) = (self.dim as usize, self.width() as usize);
+        let (dim, width) = (self.dim as usize, self.stored_dim() as usize);
         let mut lengths = (1..=MAX_BASES).map(|bases| frame_len(dim, width, bases) + TAG_LEN);
         require(
             lengths.any(|len| len as u64 == frame.part.len),
@@ -235,7 +235,10 @@ impl Manifest {
         let Some(SecondLook { candidates, width }) = look else {
             return Ok(());
         };
-        require(width == self.width(), "exact vectors of another dimension")?;
+        require(
+            width == self.stored_dim(),
+            "exact vectors of another dimension",
+        )?;
         require(
             (self.k..=SecondLook::MOST).contains(&candidates),
             "candidates outside k to 64",
@@ -266,7 +269,7 @@ impl Manifest {
             "probes outside 1 to clusters",
         )?;
         require(
-            sealed.layout.dim == self.width(),
+            sealed.layout.dim == self.stored_dim(),
             "buckets of another dimension",
         )?;
         require(
@@ -275,7 +278,7 @@ impl Manifest {
         )?;
         require(
             sealed.layout.codec.serves(self.metric),
-            "buckets whose code does not serve the metric: build the index anew",
+            "buckets whose code does not serve the metric: build the index again",
         )?;
         require(
             (1..=n).contains(&sealed.layout.slots),
@@ -305,7 +308,7 @@ impl Manifest {
         )?;
         self.check_columns(&routed.tail, false)?;
         let grid = &routed.grid;
-        let width = self.width() as usize;
+        let width = self.stored_dim() as usize;
         // The shape bounds groups, places and columns each, so that their products fit.
         require(
             grid.shape(width).is_ok(),

@@ -156,7 +156,7 @@ impl Packing {
         }
     }
 
-    /// The packing of so many coordinates, if there is one.
+    /// The packing of `t` coordinates in a polynomial, if there is one.
     #[must_use]
     pub fn of(t: usize) -> Option<Self> {
         Self::ALL.into_iter().find(|packing| packing.t() == t)

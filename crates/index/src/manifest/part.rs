@@ -156,8 +156,8 @@ impl Manifest {
                     parts.extend(self.chunk_parts(at, segment, Holder::Everyone));
                 }
             }
-            Mode::Open(mode) => self.column_parts((0, mode), Rows::Open, &mut parts)?,
-            Mode::Masked(mode) => self.column_parts((0, mode), Rows::Masked, &mut parts)?,
+            Mode::Open(mode) => self.column_parts(0, mode, Rows::Open, &mut parts)?,
+            Mode::Masked(mode) => self.column_parts(0, mode, Rows::Masked, &mut parts)?,
             Mode::Routed(mode) => self.routed_parts(mode, &mut parts)?,
         }
         Ok(parts)
@@ -174,7 +174,7 @@ impl Manifest {
     }
 
     /// Refuses a version whose stored parts have more than `most` bytes together, in routed mode with the hint that a server computes
-    /// of them: it has ten times as many where clusters are small.
+    /// of them: it has ten times that where clusters are small.
     ///
     /// # Errors
     /// [`Error::Room`], and those of [`parts`](Self::parts).
@@ -191,7 +191,7 @@ impl Manifest {
     }
 
     fn chunk_parts(&self, at: usize, segment: &Segment, holder: Holder) -> Vec<Part> {
-        let layout = segment.layout(self.width(), self.chunk_codec());
+        let layout = segment.layout(self.stored_dim(), self.chunk_codec());
         let len = segment.chunks() as usize * layout.sealed_len();
         let mut parts = vec![part(PartKind::Chunks, len, &segment.rows, holder).of(at)];
         parts.extend(record_parts(at, segment));
@@ -199,7 +199,7 @@ impl Manifest {
     }
 
     fn sealed_parts(&self, mode: &Sealed, parts: &mut Vec<Part>) -> Result<(), Error> {
-        let (clusters, width) = (mode.clusters as usize, self.width() as usize);
+        let (clusters, width) = (mode.clusters as usize, self.stored_dim() as usize);
         let (centroids, holder) = match mode.routing {
             Routing::Encrypted => (clusters * width, Holder::Server),
             routing => (super::route_len(routing, clusters, width), Holder::Everyone),
@@ -228,7 +228,7 @@ impl Manifest {
     }
 
     fn routed_parts(&self, mode: &Routed, parts: &mut Vec<Part>) -> Result<(), Error> {
-        let (grid, width) = (&mode.grid, self.width() as usize);
+        let (grid, width) = (&mode.grid, self.stored_dim() as usize);
         let hint = grid.groups as usize * grid.group_hint_len()?;
         let places = grid.members_len(mode.base.n);
         let (table, route) = (grid.table_len(width), grid.route_len(width));
@@ -245,17 +245,18 @@ impl Manifest {
         ];
         parts.extend(base.map(|part| part.of(0)));
         parts.extend(self.chunk_parts(0, &mode.base, Holder::Owner));
-        self.column_parts((1, &mode.tail), Rows::Masked, parts)
+        self.column_parts(1, &mode.tail, Rows::Masked, parts)
     }
 
     /// The parts of segments that are scored whole, the first of which is number `first`.
     fn column_parts(
         &self,
-        (first, mode): (usize, &Columns),
+        first: usize,
+        mode: &Columns,
         rows: Rows,
         parts: &mut Vec<Part>,
     ) -> Result<(), Error> {
-        let width = self.width() as usize;
+        let width = self.stored_dim() as usize;
         let scheme = Scheme::new(rows, mode);
         let params = scheme.params();
         if let Some(combined) = &mode.combined {

@@ -2,7 +2,7 @@
 //!
 //! A content key has a number. Number 0 is the key that readers share who have no keys of their own; others are of a
 //! label and a generation, which only the owner knows. Revoking a reader makes a newer key for the same label, and what
-//! was written before keeps its own until it is written anew.
+//! was written before keeps its own until it is rewritten.
 
 use serde::{Deserialize, Serialize};
 
@@ -29,7 +29,7 @@ pub const RING_HEAD_LEN: usize = crate::wire::FILE_HEAD_LEN + 12;
 /// Bytes of what is encapsulated for a reader: an X-Wing ciphertext.
 pub const CIPHERTEXT_LEN: usize = 1120;
 
-/// Bytes of a reader's entry with room for so many keys.
+/// Bytes of a reader's entry with room for `keys` keys.
 #[must_use]
 pub const fn entry_len(keys: usize) -> usize {
     CIPHERTEXT_LEN + keys * (NUMBER_LEN + 32) + TAG_LEN

@@ -17,7 +17,7 @@ use crate::{Error, TAG_LEN};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Routed {
-    /// The records in the clusters. Its chunks are the owner's, to cluster anew from; a server does not have them.
+    /// The records in the clusters. Its chunks are the owner's, to cluster again from; a server does not have them.
     pub base: Segment,
     /// Records added since, which every search scores whole, as in masked mode.
     pub tail: Columns,
@@ -46,7 +46,7 @@ pub struct Routed {
 /// Its fields are these for good: a segment's id binds each of them, and a new one that is not bound must not compile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Grid {
-    /// Groups: as many clusters as a search scores.
+    /// Groups: a search scores one cluster of each.
     pub groups: u32,
     /// Clusters of a group.
     pub clusters: u32,
@@ -124,7 +124,7 @@ impl Grid {
         lwe::Params::module_1536()
     }
 
-    /// The fewest places of a cluster, at least so many, that are whole blocks of a packing with their check rows.
+    /// The fewest places of a cluster, no fewer than `least`, that are whole blocks of a packing with their check rows.
     #[must_use]
     pub fn slots_from(least: usize, packing: SecretPacking) -> Option<usize> {
         let block = packing.params().block_vectors();
@@ -278,7 +278,7 @@ impl Grid {
         SPREAD_LEN + self.rows(n).list_len() + along
     }
 
-    /// The rows of a cluster's places, of `n` records: those of nobody are `n`.
+    /// The rows of a cluster's places, of `n` records: those of empty places are `n`.
     #[must_use]
     pub fn rows(&self, n: u32) -> EliasFano {
         EliasFano::new(self.slots as usize, n)

@@ -10,7 +10,7 @@ use crate::digest::Digest;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Sealed {
-    /// The records in the buckets. Its chunks are the owner's, to cluster anew from; a server
+    /// The records in the buckets. Its chunks are the owner's, to cluster again from; a server
     /// does not have them.
     pub base: Segment,
     /// Records added since: chunks that every client downloads and searches whole.

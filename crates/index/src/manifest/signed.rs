@@ -364,7 +364,7 @@ mod tests {
             for codec in Codec::ALL {
                 let mut manifest = sealed();
                 manifest.metric = metric;
-                let width = manifest.width();
+                let width = manifest.stored_dim();
                 let frame = super::super::frame_len(128, width as usize, 3);
                 manifest.frame.part.len = (frame + crate::TAG_LEN) as u64;
                 if let Mode::Sealed(mode) = &mut manifest.mode {
@@ -376,7 +376,7 @@ mod tests {
                 match read {
                     Ok(_) => assert!(serves, "{metric:?} {codec:?}"),
                     Err(Error::Malformed { why, .. }) => {
-                        assert!(!serves && why.contains("build the index anew"), "{why}");
+                        assert!(!serves && why.contains("build the index again"), "{why}");
                     }
                     Err(other) => panic!("{metric:?} {codec:?}: {other}"),
                 }

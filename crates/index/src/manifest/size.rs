@@ -30,8 +30,8 @@ pub fn scales_len(metric: Metric, n: usize) -> usize {
 /// The PIR parameters of an index: a column for each bucket.
 ///
 /// # Errors
-/// If no parameter set serves so many or so long buckets.
-pub fn pir_params(mode: &Sealed) -> Result<sordino_pir::Params, Error> {
+/// If no parameter set serves buckets of this number or length.
+pub fn pir_params(mode: &Sealed) -> Result<sordino_pir::simple::Params, Error> {
     let (columns, len) = (mode.clusters as usize, mode.layout.sealed_len());
     Ok(sordino_pir::Params::for_columns(columns, len)?)
 }
@@ -39,7 +39,7 @@ pub fn pir_params(mode: &Sealed) -> Result<sordino_pir::Params, Error> {
 /// The layout of an index whose buckets are fetched without a hint.
 ///
 /// # Errors
-/// If no layout serves so many or so long buckets, or so many at a time.
+/// If no layout serves buckets of this number or length, or this number at a time.
 pub fn hintless_params(mode: &Sealed) -> Result<sordino_pir::hintless::Params, Error> {
     let (buckets, len) = (mode.clusters as usize, mode.layout.sealed_len());
     let probes = mode.probes as usize;

@@ -11,7 +11,7 @@
 use sordino_ckks::column;
 use sordino_lwe as lwe;
 use sordino_pir::hintless::{self, Keys};
-use sordino_pir::{Params, simple};
+use sordino_pir::simple::{self, Params};
 
 use super::Message;
 use crate::Error;

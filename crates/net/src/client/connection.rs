@@ -27,7 +27,7 @@ const DAY: u64 = 86_400;
 /// A connection to a server, for [`sordino_reader::Client`] and [`sordino_reader::Session`].
 ///
 /// Calls block. The connection has a thread of its own for pings and for what the server sends
-/// unasked. After an error the next call connects anew if it has to.
+/// unasked. After an error the next call connects again if it has to.
 ///
 /// # Security
 /// A request is sent once. If its reply is lost, the same encrypted query must not go again: the
@@ -147,7 +147,7 @@ impl Connection {
         }
     }
 
-    /// Sends one step of a change that the owner signs, for which the server reads so many bytes more.
+    /// Sends one step of a change that the owner signs, for which the server reads `read` bytes more.
     pub(crate) fn change(
         &mut self,
         keys: &OwnerKeys,
@@ -179,7 +179,7 @@ impl Connection {
         reply
     }
 
-    /// After such an error the server may have been started anew: the next call finds out.
+    /// After such an error the server may have been started again: the next call finds out.
     fn forget_instance(&mut self, error: Option<&Error>) {
         if let Some(Error::Refused(Refusal::Instance | Refusal::Signature | Refusal::Login)) = error
         {

@@ -82,7 +82,7 @@ impl Connection {
             if here.manifest[..] == newest.digest() {
                 return Ok(pushed);
             }
-            let (error, own) = match self.send(&here, folder, keys, newest, (&mut pushed, watch)) {
+            let (error, own) = match self.send(&here, folder, keys, newest, &mut pushed, watch) {
                 Ok(()) => {
                     let digest = Bytes::copy_from_slice(&newest.digest());
                     // The server reads and prepares what is new before it answers.
@@ -116,7 +116,8 @@ impl Connection {
         folder: &Folder<Files>,
         keys: &OwnerKeys,
         newest: &SignedManifest,
-        (pushed, watch): (&mut Pushed, &mut dyn FnMut(u64)),
+        pushed: &mut Pushed,
+        watch: &mut dyn FnMut(u64),
     ) -> Result<(), Wrong> {
         for manifest in Self::after(here, folder, keys, newest)? {
             let bytes = Bytes::copy_from_slice(manifest.to_bytes());
@@ -209,7 +210,7 @@ impl Connection {
         self.step_of(keys, kind, 0)
     }
 
-    /// One signed step for which the server reads so many bytes more than are sent, and its reply.
+    /// One signed step and its reply; `read` is what the server reads beyond what is sent.
     fn step_of(&mut self, keys: &OwnerKeys, kind: Kind, read: usize) -> Result<StepReply, Error> {
         let step = Step { kind: Some(kind) };
         self.change(keys, step.encode_to_vec().into(), read)

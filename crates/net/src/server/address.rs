@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use super::rate::Rate;
 
-/// Bits of an IPv6 address that name a network: whoever has one has all addresses in it.
+/// Bits of an IPv6 address that name a network: its holder has all addresses in it.
 const NETWORK: u128 = !(u64::MAX as u128);
 
 /// Addresses with a budget of their own; the rest share one. About 1 MB.
@@ -111,7 +111,7 @@ mod tests {
         assert_eq!(passed("192.0.2.1"), 0);
     }
 
-    /// However many addresses come, so many are remembered, and those that rest make room.
+    /// However many addresses come, a bounded number is remembered, and those that rest make room.
     #[test]
     fn memory_is_bounded_and_resting_addresses_are_forgotten() {
         let start = Instant::now();

@@ -23,7 +23,7 @@ use crate::{Limits, Refusal};
 /// The budgets and places that requests draw on.
 #[derive(Debug)]
 pub(crate) struct Admission {
-    /// Where anyone may ask, nobody proves a key.
+    /// True where anyone may ask: then no client proves a key.
     pub(crate) anyone: bool,
     receiving: Arc<Shares>,
     by_address: Budgets,
@@ -154,7 +154,7 @@ struct Receiving {
 }
 
 impl Call {
-    /// The request is whole: nobody takes its place from now on.
+    /// The request is whole: its place is not taken away from now on.
     pub(crate) fn received(&self) {
         let mut stage = self.stage();
         *stage = match mem::replace(&mut *stage, Stage::GaveWay) {

@@ -8,7 +8,7 @@ use super::bearers::{self, Bearers};
 use super::logins::{Entrant, Logins};
 use super::metrics::Metrics;
 use super::signed::Signed;
-use super::verifier::{self, Asked, Claimed, KnownKeys, Verifier};
+use super::verifier::{self, AccessKeys, Claimed, KnownKeys, Verifier};
 use crate::schema::LoginRequest;
 use crate::{Error, Limits, Refusal};
 
@@ -48,10 +48,10 @@ impl Admitted {
 }
 
 impl Askers {
-    /// Starts the thread. As many requests wait for it as are let in to be received, so its queue is
+    /// Starts the thread. Only requests that are let in to be received wait for it, so its queue is
     /// never full.
     pub(crate) fn new(
-        asked: Asked<'_>,
+        keys: AccessKeys<'_>,
         limits: &Limits,
         metrics: &Arc<Metrics>,
     ) -> Result<Self, Error> {
@@ -73,22 +73,22 @@ impl Askers {
             bearers: Bearers::new(limits),
             queue: queue.map_err(Error::Start)?,
         };
-        askers.renew(asked, limits)?;
+        askers.renew(keys, limits)?;
         Ok(askers)
     }
 
     /// Changes the list and the rates; where a key cannot be read, nothing is changed.
-    pub(crate) fn renew(&self, (keys, tokens): Asked<'_>, limits: &Limits) -> Result<(), Error> {
+    pub(crate) fn renew(&self, keys: AccessKeys<'_>, limits: &Limits) -> Result<(), Error> {
         let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
-        let renewed = known.renewed(keys);
+        let renewed = known.renewed(keys.clients);
         let mut verifier = self.verifier.lock().unwrap_or_else(PoisonError::into_inner);
-        verifier.renew(keys, &renewed, limits)?;
+        verifier.renew(keys.clients, &renewed, limits)?;
         verifier.set_rates(limits);
         let numbers = renewed.all();
         let listed = |client| client >= bearers::FIRST || numbers.contains(&client);
         self.logins.retain(listed);
         let end = || self.logins.retain(|client| client < bearers::FIRST);
-        self.bearers.renew(tokens, limits, end);
+        self.bearers.renew(keys.audience, keys.issuers, limits, end);
         *known = renewed;
         Ok(())
     }

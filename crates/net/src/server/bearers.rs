@@ -83,7 +83,8 @@ impl Bearers {
     /// Accepts tokens of these issuers for this audience from now on. Calls `ended` if logins by other tokens are over.
     pub(crate) fn renew(
         &self,
-        (audience, issuers): (&str, &[PublicKey]),
+        audience: &str,
+        issuers: &[PublicKey],
         limits: &Limits,
         ended: impl FnOnce(),
     ) {
@@ -169,7 +170,7 @@ impl State {
         chain: &[Name],
         now: Instant,
     ) -> Result<(u32, Vec<SharedRate>), Refusal> {
-        // Whoever came with a part of another's token before, and has one of the issuer now, is a first holder from now on.
+        // A client that came with a part of another's token before, and has one of the issuer now, is a first holder from now on.
         let first = chain.first().and_then(|first| self.holders.get_mut(first));
         if let Some(first) = first.filter(|first| first.root.is_some()) {
             first.root = None;
@@ -275,12 +276,12 @@ fn logins(root: Option<u32>, now: Instant) -> SharedRate {
     Arc::new(Mutex::new(rate))
 }
 
-/// The rate of a holder whose token has so many requests a minute.
+/// The rate of a holder whose token has `minute` requests a minute.
 fn per_second(minute: u32, most: f64) -> f64 {
     (f64::from(minute) / 60.0).min(most)
 }
 
-/// The action that a message is; none for the manifest, which is for whoever may do anything with the index.
+/// The action that a message is; none for the manifest, which is for every client that may do something with the index.
 pub(crate) fn action(request: Option<Request<&[u8]>>) -> Result<Option<Action>, Refusal> {
     match request.ok_or(Refusal::Message)?.kind() {
         Message::GetManifest => Ok(None),
@@ -377,11 +378,11 @@ mod tests {
             rate_per_key: 2.0,
             ..Limits::default()
         };
-        bearers.renew(("", &[]), &limits, || ());
+        bearers.renew("", &[], &limits, || ());
         let mut rate = rates[0].lock().unwrap();
         let now = Instant::now();
         let passed = (0..100).filter(|_| rate.take(now)).count();
-        // So many may come at once.
+        // This number may come at once.
         assert_eq!(passed, 16);
     }
 }

@@ -17,7 +17,7 @@ use sordino_index::history::KEPT;
 use sordino_index::manifest::{Part, SignedManifest};
 use sordino_index::{Error, Files, NotNext, OwnerPublicKey};
 use sordino_mldsa::{MlDsa87, Params as _};
-use sordino_server::Server;
+use sordino_server::{OpenOptions, Server};
 
 use super::rejection::Rejection;
 use super::signed::Signed;
@@ -36,7 +36,7 @@ pub(crate) const SHORTEST_CHANGE: usize = 8192;
 /// The most parts of which a reply says that they are missing: such a reply fits what a client reads in one piece.
 pub(crate) const TOLD: usize = 1000;
 
-/// The folder of an index whose owner may change it over the network. Nobody else changes it meanwhile.
+/// The folder of an index whose owner may change it over the network. Nothing else changes it meanwhile.
 #[derive(Debug)]
 pub(crate) struct Changes {
     folder: Folder<Files>,
@@ -98,7 +98,7 @@ impl Changes {
     /// Refuses a step that the owner has not signed for this run, now and once.
     pub(crate) fn check(&self, signed: &Signed) -> Result<(), Refusal> {
         if signed.key != self.key {
-            return Err(of_nobody(signed));
+            return Err(of_no_owner(signed));
         }
         // Times and repetitions are told to the owner alone, so the signature comes first.
         let good = self
@@ -158,7 +158,7 @@ impl Changes {
                 });
             }
             Kind::Put(put) => {
-                // Whoever asks for what is missing first, as it should, has had this done.
+                // For an owner who asks first what is missing, as it should, this is done already.
                 if state.begun {
                     self.keep(&mut state, server)?;
                 }
@@ -271,7 +271,8 @@ impl Changes {
         for manifest in &state.coming {
             self.folder.put_manifest(manifest)?;
         }
-        let new = server.follow(&self.folder, &self.owner, newest.clone())?;
+        let options = OpenOptions::new(&self.owner).after(server);
+        let new = options.version(&newest).open(&self.folder)?;
         self.folder.prepare(&newest)?;
         let switched = self.folder.switch();
         // An error may have come before or after it took hold.
@@ -293,15 +294,14 @@ impl Changes {
     }
 }
 
-/// Refuses a step of whoever is no owner here, after the work of looking at a signature: so the time that it takes does not tell strangers which
+/// Refuses a step of a client that is no owner here, after the work of looking at a signature: so the time does not tell strangers which
 /// indexes there are, and of whom.
-pub(crate) fn of_nobody(signed: &Signed) -> Refusal {
-    static NOBODY: OnceLock<Option<OwnerPublicKey>> = OnceLock::new();
-    let nobody =
-        NOBODY.get_or_init(|| OwnerPublicKey::from_bytes(&[0; MlDsa87::PUBLIC_KEY_LEN]).ok());
-    if let Some(nobody) = nobody {
+pub(crate) fn of_no_owner(signed: &Signed) -> Refusal {
+    static KEY: OnceLock<Option<OwnerPublicKey>> = OnceLock::new();
+    let key = KEY.get_or_init(|| OwnerPublicKey::from_bytes(&[0; MlDsa87::PUBLIC_KEY_LEN]).ok());
+    if let Some(key) = key {
         // A key of which anybody can make signatures, so that nothing may come of it.
-        let _ = nobody.verify_change(&signed.statement, &signed.signature);
+        let _ = key.verify_change(&signed.statement, &signed.signature);
     }
     Refusal::Key
 }

@@ -1,4 +1,4 @@
-//! Connections, as many as there may be.
+//! Connections, up to the number that is allowed.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -51,7 +51,7 @@ impl Connections {
         Self {
             listeners,
             tls,
-            // Where keys are known, whoever has proven none makes room; where anyone may ask, the
+            // Where keys are known, a client that has proven none makes room; where anyone may ask, the
             // connections of one address are as good as each other.
             places: Shares::new(limits.connections, limits.per_address, !anyone),
             pace: Budgets::new(limits.connects_per_address, Instant::now()),

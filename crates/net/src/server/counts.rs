@@ -81,13 +81,13 @@ impl ByIndex {
         by
     }
 
-    /// The counts of an index that is opened. They begin anew.
+    /// The counts of an index that is opened. They begin again.
     pub(crate) fn opens(&self, name: &IndexName) -> Counts {
         self.closes(name);
         let name = Name {
             name: name.to_string(),
         };
-        Counts(Arc::new(Held {
+        Counts(Arc::new(Series {
             version: self.version.get_or_create(&name).clone(),
             records: self.records.get_or_create(&name).clone(),
             bytes: self.bytes.get_or_create(&name).clone(),
@@ -115,10 +115,10 @@ impl ByIndex {
 
 /// The counts of one index.
 #[derive(Clone, Debug)]
-pub(crate) struct Counts(Arc<Held>);
+pub(crate) struct Counts(Arc<Series>);
 
 #[derive(Debug)]
-struct Held {
+struct Series {
     version: Gauge,
     records: Gauge,
     bytes: Gauge,

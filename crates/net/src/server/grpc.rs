@@ -15,7 +15,7 @@ use tonic::server::NamedService;
 use tonic::{Request, Response, Status};
 
 use super::admission::Call;
-use super::changes::{LONGEST_CHANGE, SHORTEST_CHANGE, of_nobody};
+use super::changes::{LONGEST_CHANGE, SHORTEST_CHANGE, of_no_owner};
 use super::entry::blocking;
 use super::peer::Peer;
 use super::places::Asker;
@@ -251,10 +251,10 @@ impl Calls {
         let changed = hosted.clone();
         let check = move || {
             let changes = changed.as_ref().and_then(|hosted| hosted.changes.get());
-            let changes = changes.ok_or_else(|| of_nobody(&signed))?;
+            let changes = changes.ok_or_else(|| of_no_owner(&signed))?;
             changes.check(&signed)
         };
-        // Where there are several, whoever has not signed rightly learns no names: it is told what it would be of one that is not there.
+        // Where there are several, a bad signature gets the reply of an unknown index, so that index names do not leak.
         let named = self.name.is_some();
         let unknown = |refusal| match refusal {
             Refusal::Signature if named => Refusal::Key,

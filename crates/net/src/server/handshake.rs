@@ -47,7 +47,7 @@ pub(crate) struct Handshake {
 
 enum State {
     Handshake(Pin<Box<dyn Future<Output = io::Result<Opened>> + Send>>),
-    /// Open; so many bytes of [`HTTP2`] have been passed on.
+    /// Open, with the number of bytes of [`HTTP2`] that have been passed on.
     Open(Opened, usize),
     Failed,
 }

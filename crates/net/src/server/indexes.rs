@@ -17,7 +17,7 @@ use crate::{Access, Error, IndexName, Limits};
 /// Indexes that are served to clients by name, and can be opened, replaced and closed while they are.
 ///
 /// Clients name one behind the address, `https://host:port/name`. Who may ask at all is the same for all of them; whom each is for is
-/// decided by a token's indexes and by the index's [`Policy`]. Whoever may not ask an index is told what one is told who names
+/// decided by a token's indexes and by the index's [`Policy`]. A client that may not ask an index gets the same reply as one that names
 /// none, and strangers are refused before the name is looked up. Clones are handles to the same service.
 #[derive(Clone, Debug)]
 pub struct Indexes {
@@ -87,8 +87,8 @@ impl Indexes {
             return Err(Error::Indexes { most: Self::MOST });
         }
         let counts = shared.metrics.by_index.opens(name);
-        let named = (name.clone(), served.number());
-        let terms = Terms::new(named, policy, served.rate(), &served.places, counts);
+        let (number, rate) = (served.number(), served.rate());
+        let terms = Terms::new(name.clone(), number, policy, rate, &served.places, counts);
         let hosted = ServedIndex::new(server, None, Some(terms), &shared.limits, &shared.metrics);
         let hosted = hosted.inspect_err(|_| shared.metrics.by_index.closes(name))?;
         if let Some(Accepting(mut changes)) = accepting {
@@ -131,7 +131,7 @@ impl Indexes {
         replaced
     }
 
-    /// Holds the directory of an index, for [`open_to_changes`](Self::open_to_changes): nobody else changes it from now on. The owner signs
+    /// Holds the directory of an index, for [`open_to_changes`](Self::open_to_changes): nothing else changes it from now on. The owner signs
     /// each step of a change; the index may have `most` bytes.
     ///
     /// # Errors

@@ -20,7 +20,7 @@ pub struct Limits {
     /// Requests in flight on one connection; HTTP/2 lets no client start more.
     pub per_connection: u32,
     /// Requests being received or verified, of which nothing is known yet. They are shared between
-    /// addresses and connections: where there are too many, those of whoever has the most are given
+    /// addresses and connections: where there are too many, those of the one with the most are given
     /// up, the oldest first.
     pub receiving: usize,
     /// The same, of one address.
@@ -85,41 +85,28 @@ impl Default for Limits {
     }
 }
 
-/// For each field a method of its name that gives the same limits with another value there.
-macro_rules! setters {
-    ($($field:ident: $kind:ty,)*) => {
-        impl Limits {
-            $(
-                #[doc = concat!("The same limits with another `", stringify!($field), "`.")]
-                #[must_use]
-                pub fn $field(self, $field: $kind) -> Self {
-                    Self { $field, ..self }
-                }
-            )*
-        }
-    };
-}
-
-setters! {
-    connections: usize,
-    per_address: usize,
-    connects_per_address: f64,
-    per_connection: u32,
-    receiving: usize,
-    receiving_per_address: usize,
-    in_flight: usize,
-    batch: usize,
-    rate: f64,
-    rate_per_key: f64,
-    rate_per_index: f64,
-    rate_per_address: f64,
-    first_request: Duration,
-    idle: Duration,
-    receive: Duration,
-    request: Duration,
-    slowest: u32,
-    skew: Duration,
-    drain: Duration,
+sordino_index::setters! {
+    Limits {
+        connections: usize,
+        per_address: usize,
+        connects_per_address: f64,
+        per_connection: u32,
+        receiving: usize,
+        receiving_per_address: usize,
+        in_flight: usize,
+        batch: usize,
+        rate: f64,
+        rate_per_key: f64,
+        rate_per_index: f64,
+        rate_per_address: f64,
+        first_request: Duration,
+        idle: Duration,
+        receive: Duration,
+        request: Duration,
+        slowest: u32,
+        skew: Duration,
+        drain: Duration,
+    }
 }
 
 impl Limits {
@@ -176,7 +163,7 @@ impl Limits {
         self.receive + self.moving(longest)
     }
 
-    /// For so many bytes at the slowest pace.
+    /// The time for `bytes` at the slowest pace.
     #[expect(clippy::cast_precision_loss, reason = "a time for many bytes")]
     pub(crate) fn moving(&self, bytes: usize) -> Duration {
         Duration::from_secs_f64(bytes as f64 / f64::from(self.slowest))

@@ -18,10 +18,10 @@ use crate::login::{KEM_KEY_LEN, RequestKey};
 use crate::schema::RequestTag;
 use crate::signature::shown;
 
-/// The time after which a client logs in anew.
+/// The time after which a client logs in again.
 pub(crate) const LIFETIME: Duration = Duration::from_secs(3600);
 
-/// Logins of one listed key. One more ends its oldest, so nobody can end another's.
+/// Logins of one listed key. One more ends its oldest, so no key can end another's.
 const MOST_PER_KEY: usize = 16;
 
 /// Requests of a key at once, however few a second it may make: what it takes to connect and to search.
@@ -130,7 +130,7 @@ impl Logins {
     }
 
     /// Begins a login of a client whose signature `signed` is good; its name, and how long it lasts. A ciphertext that was not
-    /// made for this run's key gives a login whose tags nobody can make (FIPS 203, implicit rejection).
+    /// made for this run's key gives a login whose tags no one can make (FIPS 203, implicit rejection).
     pub(crate) fn open(
         &self,
         entrant: Entrant,
@@ -169,7 +169,7 @@ impl Logins {
         }
     }
 
-    /// The login of whoever made this tag for this message to this instance, once.
+    /// The login of the client that made this tag for this message to this instance, once.
     pub(crate) fn check(
         &self,
         instance: &[u8; 32],
@@ -214,7 +214,7 @@ impl Logins {
 }
 
 /// Makes room for one more login of `client`: what is over goes, and where it has the most, one of the largest crowd. At each step of a
-/// token's path the crowd is the logins by the holder who has the most of them, so whoever has
+/// token's path the crowd is the logins by the holder who has the most of them, so a holder with
 /// no more logins than one of those to whom it handed its token on loses none to these.
 fn make_room(by_id: &mut HashMap<u64, Arc<Login>>, client: u32, most: usize, now: Instant) {
     by_id.retain(|_, login| now < login.until);

@@ -162,7 +162,7 @@ impl Metrics {
         self.scan.observe(took.as_secs_f64());
     }
 
-    /// The data is with so many shards. Their series begin now, not with their first event.
+    /// The data is with this number of shards. Their series begin now, not with their first event.
     pub(crate) fn gathers(&self, shards: u16) {
         for shard in 1..=shards {
             drop(self.shard.get_or_create(&Number { shard }));

@@ -13,7 +13,7 @@ use crate::{Limits, Refusal};
 /// When a server stops, connections without requests are closed after this time.
 const STOPPING: Duration = Duration::from_millis(200);
 
-/// Requests that prove nothing and need no budget of the address: on each connection so many at
+/// Requests that prove nothing and need no budget of the address: on each connection this number at
 /// once, and then one a second. A client needs one to ask for the server's run, and one to log in, which it gets back.
 const ALLOWANCE: f64 = 2.0;
 
@@ -157,7 +157,7 @@ impl Peer {
         }
     }
 
-    /// Whoever has proven a key here.
+    /// The client that has proven a key here.
     pub(crate) fn holder(&self) -> Option<Asker> {
         self.lock().trust.holder()
     }
@@ -185,7 +185,7 @@ impl Peer {
             limit = limit.min(STOPPING);
         }
         let end = since + limit;
-        // Whoever begins requests and does not end them keeps no connection by that.
+        // A client that begins requests and does not end them keeps no connection by that.
         let goes_on = |request: &Flight| request.whole || request.begun < end;
         now >= end && !state.in_flight.iter().any(goes_on)
     }
@@ -245,7 +245,7 @@ impl Peer {
 mod tests {
     use super::*;
 
-    /// Whoever has proven a key is refused as often as its rate allows for what can happen to anybody, and else as a stranger.
+    /// A client that has proven a key is refused within its rate for what can happen to anyone, and else as a stranger.
     #[test]
     fn who_is_refused_for_its_own_fault_is_a_stranger_again() {
         let limits = Limits::default();

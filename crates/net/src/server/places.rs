@@ -14,7 +14,7 @@ pub(crate) enum Asker {
     Key(u32),
     /// Where anyone may ask: an address.
     Address(IpAddr),
-    /// Whoever asks the index of this number, where there are several.
+    /// All askers of the index of this number, where there are several.
     Index(u64),
     /// The owner of that index, or of the only one.
     Owner(u64),
@@ -50,7 +50,7 @@ pub(crate) fn release<K: Eq + Hash>(counts: &mut HashMap<K, usize>, key: &K) {
 /// A bounded number of places. Who asks may take another as long as it has fewer than are free.
 ///
 /// So one alone has half of them, n that ask for as much as they can get have `1 / (n + 1)` each, and
-/// something is left for whoever comes next. Among those who ask one index the same holds of the places that this could still take.
+/// something is left for the next. Among those who ask one index the same holds of the places that this could still take.
 #[derive(Debug)]
 pub(crate) struct Places {
     most: usize,

@@ -143,7 +143,7 @@ mod tests {
         let mut slow = Rate::new(0.5, start);
         assert!(slow.take(start) && !slow.take(start + Duration::from_secs(1)));
         assert!(slow.take(start + Duration::from_secs(2)));
-        // At least so many at once, also at another rate.
+        // The burst stays at another rate.
         let mut few = Rate::with_burst(0.1, 16.0, start);
         assert_eq!((0..50).filter(|_| few.take(start)).count(), 16);
         few.set(0.2, start);

@@ -83,7 +83,7 @@ impl Refusal {
     }
 }
 
-/// Lines of the log about refusals that a client could not have avoided by waiting: so many a second, whoever asks how often.
+/// Lines of the log about refusals that a client could not have avoided by waiting: a bounded number a second, however often clients ask.
 #[derive(Debug)]
 pub(crate) struct Lines(Mutex<(Rate, u64)>);
 

@@ -57,7 +57,7 @@ enum Metrics {
 impl Listen {
     /// Listens on an address, port 0 for one that is free.
     ///
-    /// Without [`tls`](Self::tls), whoever sits on the way sees who asks and can change replies. The
+    /// Without [`tls`](Self::tls), an attacker on the way sees who asks and can change replies. The
     /// queries themselves are encrypted either way.
     #[must_use]
     pub fn on(address: SocketAddr) -> Self {
@@ -192,7 +192,7 @@ impl<S> Running<S> {
                 .add_service(Probes::new(health, &shared))
                 .add_service(Gate { shared })
                 .serve_with_incoming_shutdown(incoming, async {
-                    // The sender is used, or dropped with whoever could have used it: either way it ends.
+                    // The sender is used, or dropped with its holder: either way it ends.
                     let _ = stopped.await;
                 })
                 .await
@@ -268,7 +268,7 @@ impl<S> Running<S> {
             (None, _) => None,
             (Some(identity), Some(tls)) => Some((tls, identity.acceptor()?)),
             (Some(_), None) => {
-                let why = "it listens without TLS: start it anew with a certificate".to_owned();
+                let why = "it listens without TLS: start it again with a certificate".to_owned();
                 return Err(Error::Certificate(why));
             }
         };

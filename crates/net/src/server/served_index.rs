@@ -129,14 +129,14 @@ impl ServedIndex {
         let (was, is) = (before.index, server.manifest().index);
         if was != is {
             tracing::warn!(
-                "another index is put in the place of the one that was served: whoever has seen that refuses it"
+                "another index is put in the place of the one that was served: clients that have seen that refuse it"
             );
         } else if version < before.version {
             let before = before.version;
             tracing::warn!(
                 before,
                 version,
-                "an older version is put in place: whoever has seen the newer one refuses it"
+                "an older version is put in place: clients that have seen the newer one refuse it"
             );
         }
         self.tell(server.manifest());
@@ -183,7 +183,7 @@ impl ServedIndex {
             terms.admit(index, clients, grant, action)?;
         }
         let permitted = grant.map_or(Ok(()), |grant| permit(grant, index, action?));
-        // Whoever may ask the index, but not for this, counts as refused by it.
+        // A client that may ask the index, but not for this, counts as refused by it.
         if let (Err(Refusal::Token), Some(terms)) = (permitted, &self.terms) {
             terms.counts.ended(false);
         }

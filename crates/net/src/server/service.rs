@@ -35,7 +35,7 @@ impl Service {
     /// answers of one version, or one refusal that does not say which shard failed.
     ///
     /// # Security
-    /// A client must never send the same encrypted query twice, since whoever sees both learns that it is one search.
+    /// A client must never send the same encrypted query twice, since an observer of both learns that it is one search.
     /// Here the service sends it, within itself: a shard that gets it twice learns no more than that the service asked
     /// twice, and the answer to it is what it could have computed again by itself. Nothing of the query decides
     /// when or how often.
@@ -92,7 +92,7 @@ impl Service {
         Ok(true)
     }
 
-    /// Names the servers that hold one of the shards anew, the first shard being 1: requests from now on go to these, in
+    /// Replaces the servers that hold one of the shards, the first shard being 1: requests from now on go to these, in
     /// turns, and where one fails, to the next. While there are none, requests are refused.
     ///
     /// # Errors

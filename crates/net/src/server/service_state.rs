@@ -153,8 +153,8 @@ impl ServiceState {
         limits: Limits,
         metrics: Arc<Metrics>,
     ) -> Result<Self, Error> {
-        let keys = access.asked();
-        let keys = keys.map(|asked| Askers::new(asked, &limits, &metrics));
+        let keys = access.keys();
+        let keys = keys.map(|keys| Askers::new(keys, &limits, &metrics));
         let keys = keys.transpose()?;
         Ok(Self {
             served,
@@ -171,9 +171,9 @@ impl ServiceState {
     /// Changes who may ask, and the rates.
     pub(crate) fn change(&self, access: &Access, limits: &Limits) -> Result<(), Error> {
         limits.check()?;
-        match (access.asked(), &self.keys) {
+        match (access.keys(), &self.keys) {
             (None, None) => (),
-            (Some(asked), Some(askers)) => askers.renew(asked, limits)?,
+            (Some(keys), Some(askers)) => askers.renew(keys, limits)?,
             _ => return Err(Error::Access),
         }
         self.door.set_rates(limits);

@@ -28,7 +28,7 @@ const THREADS: usize = 2;
 /// The servers that hold the shards of an index, in their order: one or more for each shard, and one connection to each.
 ///
 /// # Security
-/// There is no key here: shards let in whoever reaches them, and are to be reached from here alone. What a shard says
+/// There is no key here: shards let in everyone who reaches them, and are to be reached from here alone. What a shard says
 /// is checked as far as it is public: its index, version and place, lengths, and the owner's signature on all that clients
 /// download. A shard that computes wrong scores is noticed by clients, like a server that does.
 pub struct Shards {
@@ -104,7 +104,7 @@ impl Shards {
         u16::try_from(self.lines.len()).unwrap_or(Shard::MOST)
     }
 
-    /// Names the servers of one shard anew. While there are none, requests are refused.
+    /// Replaces the servers of one shard. While there are none, requests are refused.
     pub(crate) fn reach(
         &self,
         shard: u16,
@@ -171,7 +171,7 @@ impl Shards {
                 Ok(Message::Partial.with(&head.to_bytes()))
             };
             let gathered = Server::gather(self.count(), &self.owner, before, &mut ask);
-            // Whoever has what is served from now on is asked first.
+            // Servers that have what is served from now on are asked first.
             let served = if gathered.is_ok() { served } else { held };
             if let Some(served) = served {
                 for (line, (replicas, _)) in self.lines.iter().zip(&found) {

@@ -1,4 +1,4 @@
-//! Places for those who have proven nothing yet, shared so that nobody can keep others out.
+//! Places for those who have proven nothing yet, shared so that no one can keep others out.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -11,7 +11,7 @@ use super::places::{Asker, release};
 
 /// A bounded number of places, shared between addresses, and within an address between connections.
 ///
-/// If no place is free, a newcomer takes that of whoever has more than it: the oldest place of the
+/// If no place is free, a newcomer takes that of a client with more than it: the oldest place of the
 /// connection that has the most, of the address that has the most. So a crowd displaces itself, and
 /// one that holds little stays. A place that has been [kept](Self::keep) is not taken away, and one of
 /// somebody who has proven a key not by somebody who has not. Where no other place is left, the newest goes of
@@ -39,18 +39,18 @@ struct Entry {
     address: IpAddr,
     connection: Option<u64>,
     kept: bool,
-    /// Whoever has proven a key on the connection that the place is, or is for.
+    /// The client that has proven a key on the connection that the place is, or is for.
     holder: Option<Asker>,
     displaced: Arc<Notify>,
 }
 
-/// Whoever wants a place.
+/// A client that wants a place.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Newcomer {
     pub(crate) address: IpAddr,
     /// Its connection, where a place stands for one of several things that a connection can have.
     pub(crate) connection: Option<u64>,
-    /// Whoever has proven a key on the connection.
+    /// The client that has proven a key on the connection.
     pub(crate) holder: Option<Asker>,
 }
 
@@ -104,8 +104,8 @@ impl Shares {
     /// Takes a place away that a newcomer could have, for want of what places stand for. False if
     /// there is none.
     pub(crate) fn make_room(&self) -> bool {
-        let nobody = Newcomer::from(Ipv4Addr::UNSPECIFIED.into());
-        self.displace(&mut self.lock(), nobody, false).is_some()
+        let stranger = Newcomer::from(Ipv4Addr::UNSPECIFIED.into());
+        self.displace(&mut self.lock(), stranger, false).is_some()
     }
 
     /// Says whether the place of this number may be taken away. A place that is gone stays gone.
@@ -115,12 +115,12 @@ impl Shares {
         }
     }
 
-    /// Keeps the place of this number for whoever has proven a key there.
+    /// Keeps the place of this number for the client that has proven a key there.
     pub(crate) fn keep_for(&self, number: u64, holder: Asker) {
         self.of(number, Some(holder));
     }
 
-    /// Keeps it for nobody.
+    /// Lets the place be taken again.
     pub(crate) fn release(&self, number: u64) {
         self.of(number, None);
     }
@@ -132,7 +132,7 @@ impl Shares {
         }
     }
 
-    /// Takes a place away for a newcomer, if it may have one; and says so to whoever had it.
+    /// Takes a place away for a newcomer, if it may have one; and tells its holder.
     fn displace(&self, taken: &mut Taken, newcomer: Newcomer, crowded: bool) -> Option<()> {
         let victim = taken.victim(newcomer, crowded, self.within);
         let all = if crowded { self.per_address } else { self.most };
@@ -197,7 +197,7 @@ impl Taken {
     }
 
     /// The newest place of the key that has the most kept for it, if these are more than the share of each of `all` such places, one
-    /// share left for whoever comes.
+    /// share left for the next.
     fn newest_of_most(&self, newcomer: Newcomer, crowded: bool, all: usize) -> Option<u64> {
         let mut held: HashMap<Asker, (usize, u64)> = HashMap::new();
         for (&number, entry) in &self.places {

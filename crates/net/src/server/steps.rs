@@ -13,7 +13,7 @@ const OWNER: u32 = u32::MAX;
 
 /// The steps that an owner has signed for this run of the server. An index that is closed and opened again has those of before.
 ///
-/// There is room for as many as are taken: owners have a rate of their own.
+/// There is room for all that are taken: owners have a rate of their own.
 #[derive(Debug)]
 pub(crate) struct Steps(Mutex<Replay>);
 

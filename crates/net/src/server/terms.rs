@@ -16,7 +16,7 @@ use crate::{IndexName, Refusal};
 /// The actions that a client can ask for.
 const ASKED: [Action; 3] = [Action::Search, Action::Payload, Action::Download];
 
-/// Steps of changes a second, at least, and five times as many at once: a push makes one for each version and piece.
+/// Steps of changes a second, at least, and five times that at once: a push makes one for each version and piece.
 const STEPS: f64 = 100.0;
 
 type Decide = dyn Fn(Option<&[u8; 32]>, Action) -> bool + Send + Sync;
@@ -46,7 +46,7 @@ impl fmt::Debug for Policy {
 #[derive(Debug)]
 pub(crate) struct Terms {
     pub(crate) name: IndexName,
-    /// Another one for each opening.
+    /// Unique for each opening.
     number: u64,
     policy: RwLock<Option<Policy>>,
     rate: SharedRate,
@@ -66,7 +66,8 @@ pub(crate) struct Hold {
 
 impl Terms {
     pub(crate) fn new(
-        (name, number): (IndexName, u64),
+        name: IndexName,
+        number: u64,
         policy: Option<Policy>,
         rate: f64,
         places: &Arc<Places>,
@@ -85,7 +86,7 @@ impl Terms {
         }
     }
 
-    /// Another one for each opening.
+    /// Unique for each opening.
     pub(crate) fn number(&self) -> u64 {
         self.number
     }
@@ -105,7 +106,7 @@ impl Terms {
         *self.policy.write().unwrap_or_else(PoisonError::into_inner) = policy;
     }
 
-    /// Refuses whoever has no business with this index by the word for an index that is not there, before the message is
+    /// Refuses a client that has no business with this index by the word for an index that is not there, before the message is
     /// looked at.
     pub(crate) fn admit(
         &self,
@@ -133,7 +134,7 @@ impl Terms {
         };
         let allowed = match action {
             Ok(Some(action)) => decide(action),
-            // The manifest is for whoever may do anything; what is no message is refused elsewhere, to the same.
+            // The manifest is for every client that may do something; what is no message is refused elsewhere, to the same.
             Ok(None) | Err(_) => ASKED.into_iter().any(decide),
         };
         allowed.then_some(()).ok_or(Refusal::Index)

@@ -18,7 +18,7 @@ use crate::{ClientPublicKey, Error, Limits, Refusal, login};
 /// The clients that may ask.
 #[derive(Clone, Debug)]
 pub enum Access {
-    /// Everyone. Requests carry no tag, so the server cannot link them by key; whoever reaches
+    /// Everyone. Requests carry no tag, so the server cannot link them by key; all clients that reach
     /// the port can ask, held back by the rates of the address and of all.
     Anyone,
     /// The holders of these keys.
@@ -35,20 +35,36 @@ pub enum Access {
     },
 }
 
-/// The keys that may ask; the audience and the issuers of tokens.
-pub(crate) type Asked<'a> = (&'a [ClientPublicKey], (&'a str, &'a [PublicKey]));
+/// The keys by which clients may ask.
+#[derive(Clone, Copy)]
+pub(crate) struct AccessKeys<'a> {
+    /// Those whose holders need no token.
+    pub(crate) clients: &'a [ClientPublicKey],
+    /// The audience of tokens.
+    pub(crate) audience: &'a str,
+    /// The issuers of tokens.
+    pub(crate) issuers: &'a [PublicKey],
+}
 
 impl Access {
-    /// Those who may ask, unless anyone may.
-    pub(crate) fn asked(&self) -> Option<Asked<'_>> {
+    /// The keys by which clients may ask, unless anyone may.
+    pub(crate) fn keys(&self) -> Option<AccessKeys<'_>> {
         match self {
             Self::Anyone => None,
-            Self::Keys(keys) => Some((keys, ("", &[]))),
+            Self::Keys(clients) => Some(AccessKeys {
+                clients,
+                audience: "",
+                issuers: &[],
+            }),
             Self::Tokens {
                 keys,
                 audience,
                 issuers,
-            } => Some((keys, (audience, issuers))),
+            } => Some(AccessKeys {
+                clients: keys,
+                audience,
+                issuers,
+            }),
         }
     }
 }
@@ -183,7 +199,7 @@ impl Verifier {
     }
 
     /// A verdict for each login. Only one with a good signature uses up its key's rate, and only one
-    /// within that rate the memory for nonces, so nobody can do that for another, nor one key for all.
+    /// within that rate the memory for nonces, so no client can do that for another, nor one key for all.
     pub(crate) fn verify(&mut self, claimed: &[Claimed]) -> Vec<Result<(), Refusal>> {
         let (time, instant) = (now(), Instant::now());
         self.verify_at(claimed, time, instant)
@@ -416,7 +432,7 @@ mod tests {
             verifier.verify_at(&[claim], TIME, instant).remove(0)
         };
         let asked: Vec<_> = (0..2 * most).map(|_| ask(0)).collect();
-        // So many may come at once.
+        // This number may come at once.
         assert_eq!(asked.iter().filter(|verdict| verdict.is_ok()).count(), 16);
         assert_eq!(ask(1), Ok(()));
     }

@@ -14,9 +14,10 @@ use sordino_net::schema::{
 use sordino_net::{Access, Limits, Listen, Running, Service};
 use sordino_search::manifest::PartKind;
 use sordino_search::{Form, Index, OwnerKeys, Server, Spec, Store, synthetic};
+use sordino_testkit::{keys, rng};
 use tonic::{Code, Status};
 
-use crate::parties::{loopback, owner, rng};
+use crate::parties::loopback;
 
 /// A server that accepts changes, and somebody who sends it steps by hand.
 struct Attempt {
@@ -35,17 +36,17 @@ impl Attempt {
         let store = Store::create(
             &local,
             &mut rng(1),
-            &owner(),
+            &keys(),
             &spec,
             [Ok(base.into())],
             &mut |_| (),
         );
         let remote = folder.path().join("remote");
-        Index::backup(&local, &remote, &owner().public()).unwrap();
-        let server = Server::open_dir(&remote, &owner().public()).unwrap();
+        Index::backup(&local, &remote, &keys().public()).unwrap();
+        let server = Server::open_dir(&remote, &keys().public()).unwrap();
         let service = Service::new(server, &Access::Anyone, Limits::default()).unwrap();
         service
-            .accept_changes(&remote, &owner().public(), most)
+            .accept_changes(&remote, &keys().public(), most)
             .unwrap();
         let running = service.listen(&Listen::on(loopback())).unwrap();
         Self {
@@ -85,7 +86,7 @@ impl Attempt {
         self.signed_before(keys, step, 0)
     }
 
-    /// The same, so many milliseconds ago.
+    /// The same, this number of milliseconds ago.
     fn signed_before(&self, keys: &OwnerKeys, step: Vec<u8>, ago: u64) -> ChangeRequest {
         let key = *blake3::hash(&keys.public().to_bytes()).as_bytes();
         let since = std::time::SystemTime::now()
@@ -117,7 +118,7 @@ impl Attempt {
 
     fn step(&self, kind: Kind) -> Result<StepReply, Status> {
         let step = Step { kind: Some(kind) }.encode_to_vec();
-        self.ask(self.signed(&owner(), step))
+        self.ask(self.signed(&keys(), step))
     }
 
     fn version(&self) -> u64 {
@@ -173,7 +174,7 @@ fn only_the_owner_takes_steps_and_each_once() {
         }
         .encode_to_vec()
     };
-    let good = attempt.signed(&owner(), state());
+    let good = attempt.signed(&keys(), state());
     assert_eq!(attempt.ask(good.clone()).unwrap().version, 1);
     assert!(code(attempt.ask(good.clone())).1.contains("seen before"));
     let stranger = OwnerKeys::from_master([9; 32]);
@@ -184,24 +185,24 @@ fn only_the_owner_takes_steps_and_each_once() {
     );
     let mut claimed = attempt.signed(&stranger, state());
     claimed.signature.as_mut().unwrap().key = good.signature.as_ref().unwrap().key.clone();
-    let mut moved = attempt.signed(&owner(), state());
+    let mut moved = attempt.signed(&keys(), state());
     moved.step = Step {
         kind: Some(Kind::Missing(Nothing {})),
     }
     .encode_to_vec()
     .into();
     // A manifest's signature is none of a step.
-    let mut other = attempt.signed(&owner(), state());
-    other.signature.as_mut().unwrap().signature = owner().sign(b"anything").into();
+    let mut other = attempt.signed(&keys(), state());
+    other.signature.as_mut().unwrap().signature = keys().sign(b"anything").into();
     for forged in [claimed, moved, other] {
         assert!(code(attempt.ask(forged)).1.contains("signature is wrong"));
     }
-    let mut moved = attempt.signed(&owner(), state());
+    let mut moved = attempt.signed(&keys(), state());
     moved.signature.as_mut().unwrap().time -= 3_600_000;
     assert!(code(attempt.ask(moved)).1.contains("signature is wrong"));
-    let late = attempt.signed_before(&owner(), state(), 3_600_000);
+    let late = attempt.signed_before(&keys(), state(), 3_600_000);
     assert!(code(attempt.ask(late)).1.contains("time"));
-    let mut short = attempt.signed(&owner(), state());
+    let mut short = attempt.signed(&keys(), state());
     let signature = short.signature.as_mut().unwrap();
     signature.signature = signature.signature.slice(..MlDsa87::SIGNATURE_LEN - 1);
     assert_eq!(code(attempt.ask(short)).0, Code::Unauthenticated);
@@ -212,10 +213,10 @@ fn only_the_owner_takes_steps_and_each_once() {
     assert_eq!(code(attempt.ask(unsigned)).0, Code::Unauthenticated);
     // Signed and of no form, or of no kind, or too long.
     for step in [vec![0xff; 40], Vec::new(), vec![0x22, 0x7f]] {
-        let refused = attempt.ask(attempt.signed(&owner(), step));
+        let refused = attempt.ask(attempt.signed(&keys(), step));
         assert_eq!(code(refused).0, Code::InvalidArgument);
     }
-    let long = attempt.signed(&owner(), vec![0; 2 << 20]);
+    let long = attempt.signed(&keys(), vec![0; 2 << 20]);
     assert_eq!(code(attempt.ask(long)).0, Code::OutOfRange);
     assert_eq!(attempt.version(), 1);
 }
@@ -317,7 +318,7 @@ fn steps_that_do_not_fit_change_nothing() {
             .contains("the server has version 3")
     );
     assert_eq!(attempt.version(), 3);
-    let verified = Store::verify_dir(attempt.remote(), &owner().reader()).unwrap();
+    let verified = Store::verify_dir(attempt.remote(), &keys().reader()).unwrap();
     assert_eq!((verified.version, verified.versions), (3, 3));
 }
 
@@ -328,7 +329,7 @@ fn parts_of_a_change_go_when_another_begins() {
     Index::backup(
         attempt.folder.path().join("local"),
         &other,
-        &owner().public(),
+        &keys().public(),
     )
     .unwrap();
     let parts = || {
@@ -346,11 +347,11 @@ fn parts_of_a_change_go_when_another_begins() {
             .count()
     };
     assert_eq!(parts(), before + 1);
-    // Another second version, of which nobody asks for what is missing
+    // Another second version, of which no one asks for what is missing
     for id in 5u32..8 {
         let again = attempt.folder.path().join(format!("other{id}"));
-        Index::backup(&other, &again, &owner().public()).unwrap();
-        let mut store = Store::open(&again, &owner()).unwrap();
+        Index::backup(&other, &again, &keys().public()).unwrap();
+        let mut store = Store::open(&again, &keys()).unwrap();
         store.delete(&mut rng(3), &[id]).unwrap();
         let (manifest, part, bytes) = newest(&store, &again);
         attempt.step(Kind::Manifest(manifest)).unwrap();
@@ -376,7 +377,7 @@ fn a_push_over_several_versions_goes_on_where_it_stopped() {
     assert_eq!(offer()[0].len, 0);
     let half = &bytes[..bytes.len() / 2];
     attempt.step(put(&part, 0, half)).unwrap();
-    // The line breaks, and the push begins anew with the manifests, oldest first.
+    // The line breaks, and the push begins again with the manifests, oldest first.
     let missing = offer();
     assert_eq!(
         (&missing[0].part, missing[0].len),
@@ -393,12 +394,12 @@ fn an_index_has_its_bound_and_its_folder_one_writer() {
             .1
             .contains("at most 100")
     );
-    let locked = Store::open(attempt.remote(), &owner());
+    let locked = Store::open(attempt.remote(), &keys());
     assert!(matches!(locked, Err(sordino_search::Error::Locked { .. })));
     let twice = attempt.running.service();
     assert!(
         twice
-            .accept_changes(attempt.remote(), &owner().public(), 1)
+            .accept_changes(attempt.remote(), &keys().public(), 1)
             .is_err()
     );
     assert!(Path::new(&attempt.remote()).join("CURRENT").exists());

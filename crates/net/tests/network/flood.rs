@@ -5,9 +5,10 @@ use std::time::Duration;
 
 use sordino_net::Limits;
 use sordino_search::Client;
+use sordino_testkit::{keys, rng};
 
 use crate::hostile_client::{closes, still_serves};
-use crate::parties::{connect, open_door, owner, rng, server, set, until, until_metric};
+use crate::parties::{connect, open_door, server, set, until, until_metric};
 
 /// The number of connections that the server has not closed.
 fn held(flood: &mut [TcpStream]) -> usize {
@@ -61,7 +62,7 @@ fn a_flood_from_one_address_leaves_the_others_their_places() {
     until(|| held(&mut flood) == 3);
     // Whole searches, while the flood goes on.
     let mut connection = connect(&running);
-    let client = Client::connect(&mut connection, &owner().reader(), None).unwrap();
+    let client = Client::connect(&mut connection, &keys().reader(), None).unwrap();
     for seed in 0..3 {
         flood.extend(elsewhere(running.address(), 20));
         let query = set.queries.row(0);

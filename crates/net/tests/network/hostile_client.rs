@@ -11,16 +11,17 @@ use hyper_util::rt::{TokioExecutor, TokioIo};
 use sordino_net::schema::{CallReply, RequestSignature};
 use sordino_net::{ClientKey, Connection, Error, Limits, Refusal, Running};
 use sordino_search::Client;
+use sordino_testkit::{GET_MANIFEST, GET_PARTS, SCORE, keys, rng};
 
 use crate::parties::{
-    GET_MANIFEST, GET_PARTS, SCORE, client_key, connect, endpoint, message, open_door, owner,
-    parts_request, rng, server, set, signed_door, until, until_metric,
+    client_key, connect, endpoint, message, open_door, parts_request, server, set, signed_door,
+    until, until_metric,
 };
 
 /// Somebody else is still served.
 pub(crate) fn still_serves(running: &Running) {
     let mut connection = Connection::open(endpoint(running).key(client_key())).unwrap();
-    Client::connect(&mut connection, &owner().reader(), None).unwrap();
+    Client::connect(&mut connection, &keys().reader(), None).unwrap();
 }
 
 pub(crate) fn refusal<T: std::fmt::Debug>(result: Result<T, Error>) -> Refusal {
@@ -246,7 +247,7 @@ fn a_request_that_never_ends_holds_nobody_up_and_has_its_time() {
         let reply = send.send_request(request).await;
         reply.map(|reply| reply.headers().get("grpc-status").cloned())
     });
-    // It has no place in flight, so the only one is for whoever has a whole request.
+    // It has no place in flight, so the only one is for a client with a whole request.
     until_metric(&running, "receiving 1");
     let manifest = message(GET_MANIFEST, b"");
     for _ in 0..3 {
@@ -298,7 +299,7 @@ fn a_client_that_goes_away_leaves_nothing_behind() {
     let running = open_door(server(4, &set), Limits::default());
     for round in 0..10 {
         let mut connection = connect(&running);
-        let client = Client::connect(&mut connection, &owner().reader(), None).unwrap();
+        let client = Client::connect(&mut connection, &keys().reader(), None).unwrap();
         std::thread::spawn(move || {
             let _ = client.search(&mut rng(round), &mut connection, &[1.0; 32]);
         });

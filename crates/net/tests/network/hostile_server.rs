@@ -14,10 +14,11 @@ use sordino_net::schema::{
 };
 use sordino_net::{ClientKey, Connection, Deadlines, Endpoint, Error};
 use sordino_search::{Client, Server, Session, SessionOptions};
+use sordino_testkit::{GET_MANIFEST, GET_PARTS, SCORE, keys, rng};
 use tokio_stream::{Stream, StreamExt};
 use tonic::{Request, Response, Status};
 
-use crate::parties::{GET_MANIFEST, GET_PARTS, SCORE, message, owner, rng, server, set};
+use crate::parties::{message, server, set};
 
 pub(crate) type Replies = Pin<Box<dyn Stream<Item = Result<CallReply, Status>> + Send>>;
 
@@ -269,7 +270,7 @@ fn changed_replies_are_refused_as_in_process() {
             reply[4] = 9;
         }
     });
-    let refused = Client::connect(&mut lying.connect(), &owner().reader(), None);
+    let refused = Client::connect(&mut lying.connect(), &keys().reader(), None);
     assert!(
         matches!(
             refused,
@@ -284,14 +285,14 @@ fn changed_replies_are_refused_as_in_process() {
         }
     });
     let mut connection = lying.connect();
-    let client = Client::connect(&mut connection, &owner().reader(), None).unwrap();
+    let client = Client::connect(&mut connection, &keys().reader(), None).unwrap();
     let found = client.search(&mut rng(1), &mut connection, set.queries.row(0));
     assert!(matches!(found, Err(sordino_search::Error::BadReply)));
     assert_eq!(lying.calls.load(Ordering::SeqCst), 3);
 
     // An error in place of scores: the transport's, and the search ends without another message.
     let lying = Lying::serve(|_| Err(Status::internal("\u{1b}[31mno\n".repeat(300))));
-    let refused = Client::connect(&mut lying.connect(), &owner().reader(), None).unwrap_err();
+    let refused = Client::connect(&mut lying.connect(), &keys().reader(), None).unwrap_err();
     let text = refused.to_string();
     assert!(text.len() < 3000 && !text.contains('\u{1b}'), "{text}");
     assert_eq!(lying.calls.load(Ordering::SeqCst), 1);
@@ -301,12 +302,12 @@ fn changed_replies_are_refused_as_in_process() {
 fn an_older_version_and_another_owners_are_refused_over_the_network() {
     let set = set();
     let lying = tampered(server(4, &set), |_, _| ());
-    let offered = Client::connect(&mut lying.connect(), &owner().reader(), None).unwrap();
+    let offered = Client::connect(&mut lying.connect(), &keys().reader(), None).unwrap();
     let newer = sordino_search::Pin {
         version: 2,
         ..offered.pin()
     };
-    let older = Client::connect(&mut lying.connect(), &owner().reader(), Some(&newer));
+    let older = Client::connect(&mut lying.connect(), &keys().reader(), Some(&newer));
     assert!(matches!(
         older,
         Err(sordino_search::Error::Rollback {
@@ -356,14 +357,14 @@ fn changing(times: usize) -> Lying {
 
 fn session(server: &Lying) -> Result<(), sordino_search::Error> {
     let dial = || Ok(server.connect());
-    let session = Session::open(dial, &owner().reader(), SessionOptions::default());
+    let session = Session::open(dial, &keys().reader(), SessionOptions::default());
     session.map(drop)
 }
 
 #[test]
 fn a_session_that_connects_during_changes_begins_again_a_few_times() {
     let once = changing(1);
-    let found = Client::connect(&mut once.connect(), &owner().reader(), None);
+    let found = Client::connect(&mut once.connect(), &keys().reader(), None);
     assert!(
         matches!(found, Err(sordino_search::Error::Stale { .. })),
         "{found:?}"

@@ -10,13 +10,13 @@ use sordino_net::{
     Access, ClientKey, Connection, Error, Limits, Listen, Refusal, Running, Service,
 };
 use sordino_search::Client;
+use sordino_testkit::{GET_MANIFEST, SCORE, keys, rng};
 use sordino_token::{Algorithm, Claims, PublicKey, SigningKey, Token};
 use tonic::transport::Channel;
 
 use crate::hostile_client::{now, refusal, still_serves};
 use crate::parties::{
-    GET_MANIFEST, SCORE, client_key, endpoint, loopback, message, open_door, owner, parts_request,
-    rng, server, set, signed_door,
+    client_key, endpoint, loopback, message, open_door, parts_request, server, set, signed_door,
 };
 
 /// A client that logs in, written from the protocol's text.
@@ -156,14 +156,14 @@ impl Raw {
             let reply = calls.call(request(message, tag)).await.unwrap();
             (calls, reply)
         });
-        Held(Some(reply))
+        UnreadReply(Some(reply))
     }
 }
 
-/// A reply that nobody takes.
-struct Held<T>(Option<T>);
+/// A reply that no one takes.
+struct UnreadReply<T>(Option<T>);
 
-impl<T> Drop for Held<T> {
+impl<T> Drop for UnreadReply<T> {
     fn drop(&mut self) {
         self.0 = None;
     }
@@ -289,13 +289,13 @@ fn a_connection_logs_in_once_and_again_at_the_next_run() {
     let open = open_door(server(4, &set), Limits::default());
     let request = message(GET_MANIFEST, b"");
     let mut connection = Connection::open(endpoint(&running).key(client_key())).unwrap();
-    let mut nobody = Connection::open(endpoint(&open)).unwrap();
+    let mut stranger = Connection::open(endpoint(&open)).unwrap();
     let sent = |connection: &mut Connection| {
         let before = connection.traffic().up;
         connection.exchange(&request, 1 << 20).unwrap();
         connection.traffic().up - before
     };
-    let (first, bare) = (sent(&mut connection), sent(&mut nobody));
+    let (first, bare) = (sent(&mut connection), sent(&mut stranger));
     let next = sent(&mut connection);
     assert_eq!(next, bare + 54);
     assert!((4000..5000).contains(&(first - next)), "{first} and {next}");
@@ -311,7 +311,7 @@ fn a_connection_logs_in_once_and_again_at_the_next_run() {
         .or_else(|| connection.exchange(&request, 1 << 20).err());
     assert!(lost.is_some_and(|error| error.is_passing()));
     crate::parties::until(|| connection.exchange(&request, 1 << 20).is_ok());
-    let reader = owner().reader();
+    let reader = keys().reader();
     Client::connect(&mut connection, &reader, None).unwrap();
     running.stop().unwrap();
 }
@@ -369,12 +369,12 @@ fn a_token_lets_its_holder_do_what_it_says_and_nothing_else() {
     let (manifest, score) = (message(GET_MANIFEST, b""), message(SCORE, b""));
 
     let mut connection = open(&alice, token.as_bytes());
-    let client = Client::connect(&mut connection, &owner().reader(), None).unwrap();
+    let client = Client::connect(&mut connection, &keys().reader(), None).unwrap();
     let query = set().queries.row(0).to_vec();
     client.search(&mut rng(1), &mut connection, &query).unwrap();
 
     let mut connection = open(&bob, narrowed.as_bytes());
-    Client::connect(&mut connection, &owner().reader(), None).unwrap();
+    Client::connect(&mut connection, &keys().reader(), None).unwrap();
     assert_eq!(
         refusal(connection.exchange(&score, 1 << 20)),
         Refusal::Token

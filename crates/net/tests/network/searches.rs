@@ -9,10 +9,11 @@ use sordino_net::{
 };
 use sordino_search::manifest::Packing;
 use sordino_search::{Client, InProcess, Server, build};
+use sordino_testkit::{keys, rng};
 
 use crate::parties::{
     DIM, FORMS, K, certificate, client_key, connect, connect_tls, endpoint, locked_door, loopback,
-    open_door, owner, rng, server, set,
+    open_door, server, set,
 };
 
 #[test]
@@ -22,11 +23,11 @@ fn every_mode_finds_over_the_network_what_it_finds_in_process() {
     for (form, (name, least)) in FORMS.into_iter().enumerate() {
         let local = server(form, &set);
         let mut in_process = InProcess::new(&local);
-        let near = Client::connect(&mut in_process, &owner().reader(), None).unwrap();
+        let near = Client::connect(&mut in_process, &keys().reader(), None).unwrap();
 
         let running = locked_door(server(form, &set), &certificate);
         let mut connection = connect_tls(&running, &certificate);
-        let far = Client::connect(&mut connection, &owner().reader(), None).unwrap();
+        let far = Client::connect(&mut connection, &keys().reader(), None).unwrap();
         assert_eq!(near.bytes_once(), far.bytes_once());
 
         let mut recall = 0.0;
@@ -59,7 +60,7 @@ fn an_observer_sees_the_same_for_every_query() {
     for (form, (name, _)) in FORMS.into_iter().enumerate() {
         let running = locked_door(server(form, &set), &certificate);
         let mut connection = connect_tls(&running, &certificate);
-        let client = Client::connect(&mut connection, &owner().reader(), None).unwrap();
+        let client = Client::connect(&mut connection, &keys().reader(), None).unwrap();
         let mut one = vec![0.0; DIM];
         one[DIM - 1] = 1.0;
         let extremes = [vec![1e30; DIM], vec![-1e-30; DIM], one];
@@ -99,7 +100,7 @@ fn sixteen_clients_at_once_get_their_own_answers() {
                 scope.spawn(move || {
                     let mut in_process = InProcess::new(local);
                     let mut connection = connect(running);
-                    let client = Client::connect(&mut connection, &owner().reader(), None).unwrap();
+                    let client = Client::connect(&mut connection, &keys().reader(), None).unwrap();
                     start.wait();
                     for at in 0..SEARCHES {
                         let query = set.queries.row((number + at) % set.queries.len());
@@ -139,8 +140,8 @@ fn a_replaced_index_serves_whoever_connects_next() {
     let set = set();
     let running = open_door(server(4, &set), Limits::default());
     let mut connection = connect(&running);
-    let before = Client::connect(&mut connection, &owner().reader(), None).unwrap();
-    let keys = owner();
+    let before = Client::connect(&mut connection, &keys().reader(), None).unwrap();
+    let keys = keys();
     let other = build::masked(&mut rng(2), &keys, &set.base, K, Packing::T4, &mut |_| ()).unwrap();
     let id = other.manifest().index;
     assert_ne!(before.manifest().index, id);
@@ -149,7 +150,7 @@ fn a_replaced_index_serves_whoever_connects_next() {
     // The client of the index before is told so, by name.
     let late = before.search(&mut rng(1), &mut connection, set.queries.row(0));
     assert!(matches!(late, Err(sordino_search::Error::Stale { .. })));
-    let after = Client::connect(&mut connection, &owner().reader(), None).unwrap();
+    let after = Client::connect(&mut connection, &keys.reader(), None).unwrap();
     assert_eq!(after.manifest().index, id);
     let found = after.search(&mut rng(1), &mut connection, set.queries.row(0));
     assert_eq!(found.unwrap().hits.len(), K);
@@ -162,7 +163,7 @@ fn metrics_are_sums_and_nothing_else() {
     let running = locked_door(server(4, &set), &certificate);
     let address = running.metrics_address().unwrap();
     let mut connection = connect_tls(&running, &certificate);
-    let client = Client::connect(&mut connection, &owner().reader(), None).unwrap();
+    let client = Client::connect(&mut connection, &keys().reader(), None).unwrap();
     let series = |text: &str| -> Vec<String> {
         let lines = text.lines().filter(|line| !line.starts_with('#'));
         lines

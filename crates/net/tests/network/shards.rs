@@ -11,11 +11,14 @@ use sordino_net::{
     Access, Connection, Endpoint, Error, Limits, Listen, Refusal, Running, Service, Shards,
 };
 use sordino_search::manifest::Packing;
-use sordino_search::{Client, Form, Server, Shard, Spec, Store, Transport, Vectors, synthetic};
+use sordino_search::{
+    Client, Form, OpenOptions, Server, Shard, Spec, Store, Transport, Vectors, synthetic,
+};
+use sordino_testkit::{SCORE, keys, rng};
 use tonic::Status;
 
 use crate::hostile_server::{CHUNK, Lying, Replies, parts};
-use crate::parties::{SCORE, connect, loopback, message, owner, rng, until, until_metric};
+use crate::parties::{connect, loopback, message, until, until_metric};
 
 const DIM: usize = 16;
 const K: usize = 3;
@@ -35,7 +38,7 @@ fn bed(form: Form) -> Bed {
     let store = Store::create(
         dir.path(),
         &mut rng(1),
-        &owner(),
+        &keys(),
         &spec,
         batches,
         &mut |_| (),
@@ -63,14 +66,22 @@ impl Bed {
         open(self.dir.path(), number, of)
     }
 
+    /// The newest version, after this server.
+    fn after(&self, server: &Server) -> Server {
+        let owner = keys().public();
+        let options = OpenOptions::new(&owner).after(server);
+        options.open_dir(self.dir.path()).unwrap()
+    }
+
     fn one(&self) -> Server {
-        Server::open_dir(self.dir.path(), &owner().public()).unwrap()
+        Server::open_dir(self.dir.path(), &keys().public()).unwrap()
     }
 }
 
 fn open(dir: &Path, number: u16, of: u16) -> Server {
-    let shard = Shard::new(number, of).unwrap();
-    Server::open_shard(dir, &owner().public(), shard).unwrap()
+    let (owner, shard) = (keys().public(), Shard::new(number, of).unwrap());
+    let options = OpenOptions::new(&owner).shard(Some(shard));
+    options.open_dir(dir).unwrap()
 }
 
 /// Quick to give a shard up, and patient enough for a busy machine.
@@ -85,7 +96,7 @@ fn serve(server: Server) -> Running {
 
 fn shards(urls: &[String]) -> Shards {
     let endpoints = urls.iter().map(Endpoint::new);
-    Shards::new(endpoints, &owner().public(), &limits()).unwrap()
+    Shards::new(endpoints, &keys().public(), &limits()).unwrap()
 }
 
 fn url(running: &Running) -> String {
@@ -100,7 +111,7 @@ fn gather(urls: &[String]) -> Running {
 }
 
 fn client(connection: &mut Connection) -> Client {
-    Client::connect(connection, &owner().reader(), None).unwrap()
+    Client::connect(connection, &keys().reader(), None).unwrap()
 }
 
 /// Keeps the last request.
@@ -413,7 +424,7 @@ fn a_shard_that_is_slow_is_given_up_in_time() {
     );
     let urls = [url(&honest), faulty.url()];
     let limits = Limits::default().request(Duration::from_millis(2400));
-    let shards = Shards::new(urls.iter().map(Endpoint::new), &owner().public(), &limits).unwrap();
+    let shards = Shards::new(urls.iter().map(Endpoint::new), &keys().public(), &limits).unwrap();
     let server = shards.open().unwrap();
     let service = Service::over(shards, server, &Access::Anyone, limits).unwrap();
     let front = service.listen(&Listen::on(loopback())).unwrap();
@@ -459,7 +470,7 @@ fn shards_that_cannot_be_joined_are_named_at_the_start() {
         "{missing}"
     );
     assert!(missing.is_passing(), "{missing}");
-    let none = Shards::new([], &owner().public(), &limits()).unwrap_err();
+    let none = Shards::new([], &keys().public(), &limits()).unwrap_err();
     assert_eq!(none.to_string(), "0 shards: expected 1 to 1024");
 }
 
@@ -508,10 +519,7 @@ fn versions_change_under_load_without_a_gap() {
             bed.add(2000 + 40 * change);
             for shard in &running {
                 let service = shard.service();
-                let next = service
-                    .server()
-                    .follow_dir(bed.dir.path(), &owner().public());
-                service.replace(next.unwrap());
+                service.replace(bed.after(&service.server()));
                 if shard.address() != running[2].address() {
                     // Not all have it, so it is not served yet; and searches go on.
                     let early = front.service().follow_shards().unwrap_err();
@@ -538,7 +546,7 @@ fn where_a_server_of_a_shard_fails_another_is_asked() {
     );
     let lines = [vec![url(&first)], vec![faulty.url(), url(&second)]];
     let lines = lines.map(|urls| urls.into_iter().map(Endpoint::new));
-    let shards = Shards::replicated(lines, &owner().public(), &limits()).unwrap();
+    let shards = Shards::replicated(lines, &keys().public(), &limits()).unwrap();
     let server = shards.open().unwrap();
     let service = Service::over(shards, server, &Access::Anyone, limits()).unwrap();
     let front = service.listen(&Listen::on(loopback())).unwrap();
@@ -579,8 +587,7 @@ fn where_a_server_of_a_shard_fails_another_is_asked() {
     // A version is served when each shard has a server of it; one that stands still is asked last.
     let turn = |running: &Running, bed: &Bed| {
         let server = running.service().server();
-        let next = server.follow_dir(bed.dir.path(), &owner().public());
-        running.service().replace(next.unwrap());
+        running.service().replace(bed.after(&server));
     };
     for number in [2000, 3000, 4000] {
         bed.add(number);
@@ -598,7 +605,7 @@ fn where_a_server_of_a_shard_fails_another_is_asked() {
     // So it can be started while that stands still, and is asked again once it goes on.
     let urls = [vec![url(&first)], vec![url(&fourth), url(&third)]];
     let urls = urls.map(|urls| urls.into_iter().map(Endpoint::new));
-    let shards = Shards::replicated(urls, &owner().public(), &limits()).unwrap();
+    let shards = Shards::replicated(urls, &keys().public(), &limits()).unwrap();
     assert_eq!(shards.open().unwrap().manifest().version, 5);
     turn(&fourth, &bed);
     assert!(!service.follow_shards().unwrap());
@@ -633,7 +640,7 @@ fn what_is_put_into_the_shards_folders_is_served() {
     assert_eq!(found.unwrap().hits.len(), K);
 }
 
-/// One server of a shard stops answering: with hedging nobody waits for it to be given up, and soon it is asked last.
+/// One server of a shard stops answering: with hedging no request waits for it to be given up, and soon it is asked last.
 #[test]
 fn where_a_server_of_a_shard_is_late_another_answers() {
     let bed = bed(Form::Masked(Packing::T4));
@@ -647,7 +654,7 @@ fn where_a_server_of_a_shard_is_late_another_answers() {
     // A server that does not answer is given up after half a minute. No request is given so long: that one is answered shows that
     // a second server was asked.
     let limits = limits().request(Duration::from_secs(20));
-    let shards = Shards::replicated(lines, &owner().public(), &limits).unwrap();
+    let shards = Shards::replicated(lines, &keys().public(), &limits).unwrap();
     let server = shards.open().unwrap();
     let service = Service::over(shards.hedged(), server, &Access::Anyone, limits).unwrap();
     let front = service.listen(&Listen::on(loopback())).unwrap();

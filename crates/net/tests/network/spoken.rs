@@ -5,14 +5,14 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
 
 use sordino_net::{Connection, Endpoint, Error, Limits};
+use sordino_testkit::GET_MANIFEST;
 use tokio_rustls::rustls::crypto::ring;
 use tokio_rustls::rustls::pki_types::ServerName;
 use tokio_rustls::rustls::pki_types::pem::PemObject;
 use tokio_rustls::rustls::{self, ClientConfig, RootCertStore, SupportedProtocolVersion, version};
 
 use crate::parties::{
-    Certificate, GET_MANIFEST, certificate, connect_tls, endpoint, locked_door, message, open_door,
-    server, set,
+    Certificate, certificate, connect_tls, endpoint, locked_door, message, open_door, server, set,
 };
 use crate::searches::http;
 

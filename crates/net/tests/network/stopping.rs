@@ -2,10 +2,11 @@
 
 use sordino_net::Limits;
 use sordino_search::Client;
+use sordino_testkit::{keys, rng};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use crate::parties::{connect, open_door, owner, rng, server, set, until};
+use crate::parties::{connect, open_door, server, set, until};
 
 #[test]
 fn a_stop_loses_no_answer() {
@@ -20,7 +21,7 @@ fn a_stop_loses_no_answer() {
             let mut connection = connect(&running);
             let (set, answered, stopped, ready) = (&set, &answered, &stopped, &ready);
             scope.spawn(move || {
-                let client = Client::connect(&mut connection, &owner().reader(), None).unwrap();
+                let client = Client::connect(&mut connection, &keys().reader(), None).unwrap();
                 answered.fetch_add(2, Ordering::Relaxed);
                 ready.wait();
                 let mut rng = rng(number as u64);
@@ -62,17 +63,17 @@ fn a_stopped_server_is_gone_and_a_dropped_one_too() {
     let running = open_door(server(2, &set), limits);
     let address = running.address();
     let mut connection = connect(&running);
-    Client::connect(&mut connection, &owner().reader(), None).unwrap();
+    Client::connect(&mut connection, &keys().reader(), None).unwrap();
     // An idle connection does not hold the stop up for the time that a request would be given.
     let start = Instant::now();
     running.stop().unwrap();
     assert!(start.elapsed() < drain);
     assert!(std::net::TcpStream::connect(address).is_err());
-    let late = Client::connect(&mut connection, &owner().reader(), None);
+    let late = Client::connect(&mut connection, &keys().reader(), None);
     assert!(matches!(late, Err(sordino_search::Error::Transport { .. })));
 
     let running = open_door(server(2, &set), Limits::default());
     let mut connection = connect(&running);
     drop(running);
-    assert!(Client::connect(&mut connection, &owner().reader(), None).is_err());
+    assert!(Client::connect(&mut connection, &keys().reader(), None).is_err());
 }

@@ -17,12 +17,13 @@ use sordino_net::{
     Access, ClientKey, Connection, Identity, Limits, Listen, Refusal, Running, Service,
 };
 use sordino_search::Client;
+use sordino_testkit::{GET_MANIFEST, Set, keys, rng};
 
 use crate::hostile_client::{Unfinished, closes, refusal};
 use crate::logins::{Raw, request};
 use crate::parties::{
-    GET_MANIFEST, Set, certificate, client_key, connect_tls, endpoint, loopback, message,
-    open_door, owner, rng, server, set, signed_door, until, until_metric,
+    certificate, client_key, connect_tls, endpoint, loopback, message, open_door, server, set,
+    signed_door, until, until_metric,
 };
 
 /// Strangers at work on a runtime of their own, until they are dropped.
@@ -34,7 +35,7 @@ struct Strangers {
 }
 
 impl Strangers {
-    /// Starts so many tasks of this work, which goes on until told to stop.
+    /// Starts this number of tasks of this work, which goes on until told to stop.
     fn start<F: Future<Output = ()> + Send + 'static>(
         count: usize,
         work: impl Fn(Arc<AtomicBool>, Arc<AtomicUsize>) -> F,
@@ -88,7 +89,7 @@ fn post<B>(address: SocketAddr, body: B) -> hyper::Request<B> {
 #[track_caller]
 fn search(running: &Running, set: &Set, seed: u64) {
     let mut connection = Connection::open(endpoint(running).key(client_key())).unwrap();
-    let client = Client::connect(&mut connection, &owner().reader(), None).unwrap();
+    let client = Client::connect(&mut connection, &keys().reader(), None).unwrap();
     let found = client.search(&mut rng(seed), &mut connection, set.queries.row(0));
     assert_eq!(found.unwrap().hits[0].id, set.truth.of(0)[0]);
 }
@@ -217,7 +218,7 @@ fn unsigned_requests_have_a_budget_of_their_own() {
     );
 }
 
-/// Whoever has seen a known key's digest can put it on a login; the signature is then wrong, and
+/// A stranger who has seen a known key's digest can put it on a login; the signature is then wrong, and
 /// that uses up nothing of the key's, nor of the verifier's queue.
 #[test]
 fn signatures_of_strangers_use_up_nothing_of_a_key() {
@@ -254,7 +255,7 @@ fn signatures_of_strangers_use_up_nothing_of_a_key() {
     search(&running, &set, 2);
 }
 
-/// All places of all addresses taken by connections that never prove a key: whoever proves one gets
+/// All places of all addresses taken by connections that never prove a key: a client that proves one gets
 /// in, and stays.
 #[test]
 fn idle_connections_make_room_for_known_keys() {
@@ -262,7 +263,7 @@ fn idle_connections_make_room_for_known_keys() {
     let limits = Limits::default().connections(8).per_address(8);
     let running = signed_door(server(4, &set), limits);
     let mut connection = Connection::open(endpoint(&running).key(client_key())).unwrap();
-    let client = Client::connect(&mut connection, &owner().reader(), None).unwrap();
+    let client = Client::connect(&mut connection, &keys().reader(), None).unwrap();
     let mut flood: Vec<TcpStream> = (0..40)
         .map(|_| TcpStream::connect(running.address()).unwrap())
         .collect();
@@ -302,7 +303,7 @@ fn one_key_does_not_take_all_places_in_flight() {
     assert_eq!(refusal(second), Refusal::Busy);
     let other = ClientKey::from_seed(&[7; 32]);
     let mut other = Connection::open(endpoint(&running).key(other)).unwrap();
-    Client::connect(&mut other, &owner().reader(), None).unwrap();
+    Client::connect(&mut other, &keys().reader(), None).unwrap();
     drop(held);
 }
 
@@ -381,7 +382,7 @@ fn displaced_connections_do_not_linger() {
     until_metric(&running, "connections 8");
     drop(flood);
     let mut connection = connect_tls(&running, &certificate);
-    let client = Client::connect(&mut connection, &owner().reader(), None).unwrap();
+    let client = Client::connect(&mut connection, &keys().reader(), None).unwrap();
     let found = client.search(&mut rng(1), &mut connection, set.queries.row(0));
     assert_eq!(found.unwrap().hits[0].id, set.truth.of(0)[0]);
 }

@@ -13,15 +13,13 @@ use sordino_net::{
     Refusal, Running,
 };
 use sordino_search::{Client, OwnerKeys, Server, build, manifest::Packing};
+use sordino_testkit::{GET_MANIFEST, SCORE, Set, keys, rng};
 use sordino_token::{Action, SigningKey, Token};
 use tonic::Status;
 
 use crate::hostile_client::{now, refusal};
 use crate::logins::{Raw, claims, issuer};
-use crate::parties::{
-    GET_MANIFEST, K, SCORE, Set, client_key, endpoint, loopback, message, open_door, owner, rng,
-    server, set, until,
-};
+use crate::parties::{K, client_key, endpoint, loopback, message, open_door, server, set, until};
 
 fn name(name: &str) -> IndexName {
     IndexName::new(name).unwrap()
@@ -52,7 +50,7 @@ fn ask(endpoint: Endpoint, kind: u16) -> Result<Vec<u8>, Error> {
 #[test]
 fn each_index_is_found_by_its_name_and_no_other() {
     let (running, set) = serve(&Access::Anyone, Limits::default(), None);
-    let (reader, query) = (owner().reader(), set.queries.row(0).to_vec());
+    let (reader, query) = (keys().reader(), set.queries.row(0).to_vec());
     for (name, mode) in [("a", "open"), ("b", "local")] {
         let mut connection = Connection::open(at(&running, name)).unwrap();
         let client = Client::connect(&mut connection, &reader, None).unwrap();
@@ -79,7 +77,7 @@ fn each_index_is_found_by_its_name_and_no_other() {
 #[test]
 fn indexes_are_opened_replaced_and_closed_while_others_are_searched() {
     let (running, set) = serve(&Access::Anyone, Limits::default(), None);
-    let (indexes, reader) = (running.service(), owner().reader());
+    let (indexes, reader) = (running.service(), keys().reader());
     let mut connection = Connection::open(at(&running, "a")).unwrap();
     let client = Client::connect(&mut connection, &reader, None).unwrap();
     let query = set.queries.row(0).to_vec();
@@ -255,7 +253,7 @@ fn a_policy_is_asked_about_each_holder_of_a_token() {
         let endpoint = at(&running, "b").key(key).token(token.as_bytes());
         ask(endpoint, GET_MANIFEST)
     };
-    // With nobody forbidden, then the first holder, then the one who asks
+    // With no one forbidden, then the first holder, then the one who asks
     for (who, allowed) in [(2, [true, true]), (0, [false, false]), (1, [true, false])] {
         forbidden.store(who, Ordering::Relaxed);
         for (at_, token) in [&token, &handed].into_iter().enumerate() {
@@ -273,7 +271,7 @@ fn a_policy_is_asked_about_each_holder_of_a_token() {
 fn changing(dir: &Path) -> Running<Indexes> {
     let spec = sordino_search::Spec::default().form(sordino_search::Form::Local);
     let batch = [Ok(set().base.into())];
-    let made = sordino_search::Store::create(dir, &mut rng(1), &owner(), &spec, batch, &mut |_| ());
+    let made = sordino_search::Store::create(dir, &mut rng(1), &keys(), &spec, batch, &mut |_| ());
     drop(made.unwrap());
     let indexes = Indexes::new(&Access::Anyone, Limits::default()).unwrap();
     open_to_changes(&indexes, dir);
@@ -281,7 +279,7 @@ fn changing(dir: &Path) -> Running<Indexes> {
 }
 
 fn open_to_changes(indexes: &Indexes, dir: &Path) {
-    let public = owner().public();
+    let public = keys().public();
     let served = Server::open_dir(dir, &public).unwrap();
     let accepting = indexes.accepting(dir, &public, 1 << 30).unwrap();
     let opened = indexes.open_to_changes(&name("a"), served, None, accepting);
@@ -315,7 +313,7 @@ fn state_of(instance: &[u8], time: u64) -> ChangeRequest {
         kind: Some(Kind::State(Nothing {})),
     };
     let step = step.encode_to_vec();
-    let key = *blake3::hash(&owner().public().to_bytes()).as_bytes();
+    let key = *blake3::hash(&keys().public().to_bytes()).as_bytes();
     let (nonce, digest) = ([5; 16], blake3::hash(&step));
     let parts: [&[u8]; 5] = [
         instance,
@@ -328,7 +326,7 @@ fn state_of(instance: &[u8], time: u64) -> ChangeRequest {
         key: key.to_vec().into(),
         time,
         nonce: nonce.to_vec().into(),
-        signature: owner().sign_change(&parts.concat()).into(),
+        signature: keys().sign_change(&parts.concat()).into(),
     };
     ChangeRequest {
         step: step.into(),
@@ -357,7 +355,7 @@ fn a_step_is_taken_once_though_its_index_was_closed_meanwhile() {
 #[test]
 fn whoever_is_no_owner_learns_no_names_by_steps_of_changes() {
     let folder = tempfile::tempdir().unwrap();
-    let (dir, public) = (folder.path().join("a"), owner().public());
+    let (dir, public) = (folder.path().join("a"), keys().public());
     let running = changing(&dir);
     let told = |index: &str, time: u64| {
         let key = *blake3::hash(&public.to_bytes()).as_bytes();
@@ -386,7 +384,7 @@ fn whoever_is_no_owner_learns_no_names_by_steps_of_changes() {
         assert_eq!(told("a", time), told("none", time));
     }
     // The owner itself is understood. Its folder is the server's now, and it has the version that is there.
-    let mut store = sordino_search::Store::open(&dir, &owner());
+    let mut store = sordino_search::Store::open(&dir, &keys());
     assert!(
         store
             .as_mut()
@@ -394,7 +392,7 @@ fn whoever_is_no_owner_learns_no_names_by_steps_of_changes() {
     );
     let pushed = Connection::open(at(&running, "a"))
         .unwrap()
-        .push(&dir, &owner());
+        .push(&dir, &keys());
     assert_eq!(pushed.unwrap().version, 1);
     running.stop().unwrap();
 }

@@ -6,8 +6,6 @@ use std::time::Duration;
 use object_store::memory::InMemory;
 use object_store::path::Path as Key;
 use object_store::{ObjectStore, ObjectStoreExt};
-use rand::SeedableRng;
-use rand::rngs::StdRng;
 use sordino_index::manifest::Packing;
 use sordino_objects::{Address, Objects, RetryPolicy};
 use sordino_search::{Batch, Error, Form, Id, Index, OwnerKeys, Spec, synthetic};
@@ -31,14 +29,6 @@ pub(crate) fn patience() -> RetryPolicy {
 pub(crate) fn objects(store: Arc<dyn ObjectStore>) -> Objects {
     let objects = Objects::over(store, &address()).unwrap();
     objects.with_patience(patience())
-}
-
-pub(crate) fn owner() -> OwnerKeys {
-    OwnerKeys::from_master([4; 32])
-}
-
-pub(crate) fn rng(seed: u64) -> StdRng {
-    StdRng::seed_from_u64(seed)
 }
 
 pub(crate) fn spec() -> Spec {

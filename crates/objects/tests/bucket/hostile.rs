@@ -16,10 +16,11 @@ use object_store::{
 };
 use sordino_index::{Disk, Error};
 use sordino_objects::RetryPolicy;
-use sordino_search::{Assembly, Server, Shard, Store};
+use sordino_search::{Assembly, OpenOptions, Shard, Store};
+use sordino_testkit::{keys, rng};
 
 use crate::fixture::{
-    batch, count, get_raw, names, objects, open, owner, patience, put_raw, rng, served, spec,
+    batch, count, get_raw, names, objects, open, patience, put_raw, served, spec,
 };
 
 type Stream<T> = std::pin::Pin<Box<dyn futures_core::Stream<Item = Result<T>> + Send>>;
@@ -30,7 +31,7 @@ enum Ways {
     Good,
     /// Every body lacks its last byte.
     Short,
-    /// So many answers come in part, then they are whole.
+    /// This number of answers come in part, then they are whole.
     ShortAtFirst(usize),
     /// Bodies go on without an end.
     Endless,
@@ -224,7 +225,7 @@ fn built() -> Arc<InMemory> {
         disk.clone(),
         disk.root(),
         &mut rng(1),
-        &owner(),
+        &keys(),
         &spec(),
         [Ok(batch(0, 300))],
         &mut |_| (),
@@ -252,14 +253,16 @@ fn what_a_bad_store_answers_is_an_error_and_never_an_index() {
             ..patience()
         });
         let begun = Instant::now();
-        let error = open(&disk, &owner()).unwrap_err();
+        let error = open(&disk, &keys()).unwrap_err();
         assert!(matches!(error, Error::File { .. }), "{ways:?}: {error}");
         // A part, and not only the name of the newest version.
         let part = names(&memory, "parts")[0].clone();
         let name = part.filename().unwrap();
         let read = disk.read(&disk.root().join("parts").join(name), 1 << 30);
         assert!(read.is_err(), "{ways:?}");
-        let shard = Server::open_folder(&disk.folder(), &owner().public(), Shard::new(1, 2), None);
+        let public = keys().public();
+        let options = OpenOptions::new(&public).shard(Shard::new(1, 2));
+        let shard = options.open(&disk.folder());
         assert!(shard.is_err(), "{ways:?}");
         assert!(begun.elapsed() < Duration::from_secs(60), "{ways:?}");
     }
@@ -269,7 +272,7 @@ fn what_a_bad_store_answers_is_an_error_and_never_an_index() {
 fn an_answer_that_comes_in_part_is_asked_for_again() {
     let memory = built();
     let hostile = Hostile::new(&memory, Ways::ShortAtFirst(2));
-    assert_eq!(served(&objects(hostile.clone()), &owner()), vec![2, 320]);
+    assert_eq!(served(&objects(hostile.clone()), &keys()), vec![2, 320]);
     assert!(hostile.asked.load(Ordering::Relaxed) > 12);
 }
 
@@ -305,23 +308,23 @@ fn each_object_that_is_changed_swapped_or_gone_is_found_by_its_name() {
             &[&good[..], b"x"].concat(),
         ] {
             put_raw(&memory, &short(key), bad);
-            let read = open(&disk, &owner());
+            let read = open(&disk, &keys());
             // The parts that only owners read are not a server's.
             let read = read.map(|_| {
-                Store::open_on(disk.clone(), disk.root(), &owner(), None).and_then(|s| s.verify())
+                Store::open_on(disk.clone(), disk.root(), &keys(), None).and_then(|s| s.verify())
             });
             let whole = matches!(&read, Ok(Ok(_)));
             let named = get_raw(&memory, &"a/base.index/CURRENT".into());
             assert!(!whole || unnamed(&disk, key), "{key}: {named:?}");
         }
         put_raw(&memory, &short(key), &good);
-        assert!(open(&disk, &owner()).is_ok());
+        assert!(open(&disk, &keys()).is_ok());
     }
 }
 
 /// True of a part that the newest version does not name.
 fn unnamed(disk: &sordino_objects::Objects, key: &Key) -> bool {
-    let index = open(disk, &owner()).unwrap();
+    let index = open(disk, &keys()).unwrap();
     let parts = index.manifest().parts().unwrap();
     let name = key.filename().unwrap();
     parts.iter().all(|part| {
@@ -334,7 +337,7 @@ fn unnamed(disk: &sordino_objects::Objects, key: &Key) -> bool {
     })
 }
 
-/// A store that shows an older version is believed by whoever does not remember a newer one; all of what it shows is of that.
+/// A store that shows an older version is believed by an owner who does not remember a newer one; all of what it shows is of that.
 #[test]
 fn a_store_that_goes_back_shows_one_whole_version() {
     let memory = Arc::new(InMemory::new());
@@ -343,29 +346,29 @@ fn a_store_that_goes_back_shows_one_whole_version() {
         disk.clone(),
         disk.root(),
         &mut rng(1),
-        &owner(),
+        &keys(),
         &spec(),
         [Ok(batch(0, 300))],
         &mut |_| (),
     );
     let mut store = create.unwrap();
     let old = get_raw(&memory, &"a/base.index/CURRENT".into());
-    let server = Server::open_folder(&disk.folder(), &owner().public(), None, None).unwrap();
+    let public = keys().public();
+    let server = OpenOptions::new(&public).open(&disk.folder()).unwrap();
     store
         .add(&mut rng(2), [Ok(batch(300, 20))], &mut |_| ())
         .unwrap();
-    let newer = server
-        .follow_folder(&disk.folder(), &owner().public())
-        .unwrap();
+    let options = OpenOptions::new(&public).after(&server);
+    let newer = options.open(&disk.folder()).unwrap();
     assert_eq!(newer.manifest().version, 2);
     put_raw(&memory, "CURRENT", &old);
-    assert_eq!(served(&disk, &owner()), vec![1, 300]);
+    assert_eq!(served(&disk, &keys()), vec![1, 300]);
     // The owner who has made the newer one does not go on from there.
     let late = store.add(&mut rng(3), [Ok(batch(320, 20))], &mut |_| ());
     assert!(matches!(late, Err(Error::Overtaken { .. })), "{late:?}");
     for wrong in [&b""[..], b"7", b"00000000000000000002 x\n", &[b'0'; 4096]] {
         put_raw(&memory, "CURRENT", wrong);
-        assert!(open(&disk, &owner()).is_err());
+        assert!(open(&disk, &keys()).is_err());
     }
 }
 
@@ -374,13 +377,13 @@ fn nothing_depends_on_lists() {
     let memory = built();
     let hostile = Hostile::new(&memory, Ways::ListsNothing);
     let disk = objects(hostile.clone());
-    assert_eq!(served(&disk, &owner()), vec![2, 320]);
+    assert_eq!(served(&disk, &keys()), vec![2, 320]);
     // An index is there, though no list shows it.
     let again = Store::create_on(
         disk.clone(),
         disk.root(),
         &mut rng(3),
-        &owner(),
+        &keys(),
         &spec(),
         [Ok(batch(0, 300))],
         &mut |_| (),
@@ -388,14 +391,14 @@ fn nothing_depends_on_lists() {
     assert!(matches!(again, Err(Error::Exists { .. })), "{again:?}");
     let sample = sordino_search::synthetic::uniform(4, 16, 1);
     let (root, random) = (disk.root(), &mut rng(3));
-    let begun = Assembly::begin_on(disk.clone(), root, random, &owner(), &spec(), &sample);
+    let begun = Assembly::begin_on(disk.clone(), root, random, &keys(), &spec(), &sample);
     assert!(matches!(begun, Err(Error::Exists { .. })));
-    assert_eq!(served(&disk, &owner()), vec![2, 320]);
-    let mut store = Store::open_on(disk.clone(), disk.root(), &owner(), None).unwrap();
+    assert_eq!(served(&disk, &keys()), vec![2, 320]);
+    let mut store = Store::open_on(disk.clone(), disk.root(), &keys(), None).unwrap();
     store
         .add(&mut rng(4), [Ok(batch(400, 20))], &mut |_| ())
         .unwrap();
-    assert_eq!(served(&objects(memory.clone()), &owner()), vec![3, 340]);
+    assert_eq!(served(&objects(memory.clone()), &keys()), vec![3, 340]);
     // A number that a change has used that did not come to its end, and that no list shows, is not given to another content.
     let taken = format!("manifests/{:020}", 4);
     put_raw(&memory, &taken, b"of a change that was interrupted");
@@ -412,7 +415,7 @@ fn nothing_depends_on_lists() {
     store.verify().unwrap();
     // One that never ends is not kept.
     *hostile.ways.lock().unwrap() = Ways::ListsEndlessly;
-    let error = Store::open_on(disk.clone(), disk.root(), &owner(), None).unwrap_err();
+    let error = Store::open_on(disk.clone(), disk.root(), &keys(), None).unwrap_err();
     assert!(matches!(error, Error::File { .. }), "{error}");
 }
 
@@ -424,7 +427,7 @@ fn a_store_without_conditions_is_refused_when_an_owner_begins() {
         (Ways::Unmatched, "If-Match"),
     ] {
         let disk = objects(Hostile::new(&memory, ways));
-        let error = Store::open_on(disk.clone(), disk.root(), &owner(), None).unwrap_err();
+        let error = Store::open_on(disk.clone(), disk.root(), &keys(), None).unwrap_err();
         let unsupported = |error: &std::io::Error| {
             error.kind() == std::io::ErrorKind::Unsupported && error.to_string().contains(condition)
         };
@@ -433,7 +436,7 @@ fn a_store_without_conditions_is_refused_when_an_owner_begins() {
             "{error}"
         );
         // Readers do not mind.
-        assert_eq!(served(&disk, &owner()), vec![2, 320]);
+        assert_eq!(served(&disk, &keys()), vec![2, 320]);
     }
 }
 
@@ -442,7 +445,7 @@ fn a_change_whose_reply_was_lost_is_made_once() {
     let memory = built();
     let hostile = Hostile::new(&memory, Ways::Good);
     let disk = objects(hostile.clone());
-    let mut store = Store::open_on(disk.clone(), disk.root(), &owner(), None).unwrap();
+    let mut store = Store::open_on(disk.clone(), disk.root(), &keys(), None).unwrap();
     *hostile.ways.lock().unwrap() = Ways::LosesReplies;
     assert_eq!(store.delete(&mut rng(3), &[1u64]).unwrap(), 3);
     assert_eq!(store.delete(&mut rng(4), &[2u64]).unwrap(), 4);
@@ -452,7 +455,7 @@ fn a_change_whose_reply_was_lost_is_made_once() {
     *hostile.ways.lock().unwrap() = Ways::Broken;
     assert!(store.delete(&mut rng(5), &[4u64]).is_err());
     *hostile.ways.lock().unwrap() = Ways::Good;
-    assert_eq!(served(&disk, &owner())[0], 4);
+    assert_eq!(served(&disk, &keys())[0], 4);
     assert!(store.delete(&mut rng(6), &[4u64]).unwrap() > 4);
     assert!(count(&memory, "manifests") >= 5);
 }

@@ -1,17 +1,18 @@
 //! An owner and readers over an object store in memory.
 
+use sordino_testkit::{keys, rng};
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::fixture::{self, address, batch, objects, owner, put_raw, rng, served, spec};
+use crate::fixture::{self, address, batch, objects, put_raw, served, spec};
 use object_store::memory::InMemory;
 use sordino_index::Error;
-use sordino_search::{Assembly, Blueprint, Files, Folder, Index, Server, Shard, Store};
+use sordino_search::{Assembly, Blueprint, Files, Folder, Index, OpenOptions, Shard, Store};
 
 #[test]
 fn a_bucket_is_a_folder_to_owners_servers_and_shards() {
     let disk = objects(Arc::new(InMemory::new()));
-    let keys = owner();
+    let keys = keys();
     let create = Store::create_on(
         disk.clone(),
         disk.root(),
@@ -48,8 +49,10 @@ fn a_bucket_is_a_folder_to_owners_servers_and_shards() {
     let copied = disk.folder().copy_to(&folder, &keys.public()).unwrap();
     assert_eq!((copied.version, copied.versions), (3, 3));
     for shard in Shard::all(3) {
-        let there = Server::open_folder(&disk.folder(), &keys.public(), Some(shard), None).unwrap();
-        let here = Server::open_folder(&folder, &keys.public(), Some(shard), None).unwrap();
+        let public = keys.public();
+        let options = OpenOptions::new(&public).shard(Some(shard));
+        let there = options.open(&disk.folder()).unwrap();
+        let here = options.open(&folder).unwrap();
         assert_eq!(there.manifest().digest(), here.manifest().digest());
     }
     // And back into another bucket, twice: the second time nothing is written.
@@ -65,7 +68,7 @@ fn a_bucket_is_a_folder_to_owners_servers_and_shards() {
 fn of_two_owners_one_is_told_that_it_was_overtaken() {
     let memory = Arc::new(InMemory::new());
     let disk = objects(memory);
-    let keys = owner();
+    let keys = keys();
     drop(
         Store::create_on(
             disk.clone(),
@@ -107,7 +110,7 @@ fn of_two_owners_one_is_told_that_it_was_overtaken() {
 fn nobody_removes_the_parts_of_a_change_that_is_under_way() {
     let memory = Arc::new(InMemory::new());
     let disk = objects(memory.clone());
-    let keys = owner();
+    let keys = keys();
     let mut one = Store::create_on(
         disk.clone(),
         disk.root(),
@@ -152,7 +155,7 @@ fn nobody_removes_the_parts_of_a_change_that_is_under_way() {
 #[test]
 fn a_change_that_takes_longer_than_its_parts_are_safe_is_refused() {
     let disk = objects(Arc::new(InMemory::new()));
-    let keys = owner();
+    let keys = keys();
     let made = Store::create_on(
         disk.clone(),
         disk.root(),
@@ -178,7 +181,7 @@ fn a_change_that_takes_longer_than_its_parts_are_safe_is_refused() {
 #[test]
 fn an_older_copy_is_not_put_over_a_newer_one() {
     let disk = objects(Arc::new(InMemory::new()));
-    let keys = owner();
+    let keys = keys();
     let local = tempfile::tempdir().unwrap();
     let dir = local.path().join("base");
     let mut store = Store::create(
@@ -220,7 +223,7 @@ fn an_older_copy_is_not_put_over_a_newer_one() {
 fn tasks_write_their_segments_into_the_store() {
     let memory = Arc::new(InMemory::new());
     let disk = objects(memory.clone());
-    let keys = owner();
+    let keys = keys();
     let begin = |seed| {
         let sample = sordino_search::synthetic::uniform(4, 16, 1);
         Assembly::begin_on(

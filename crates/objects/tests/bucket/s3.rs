@@ -8,9 +8,10 @@ use object_store::aws::AmazonS3Builder;
 use object_store::path::Path as Key;
 use sordino_index::{Disk, Error};
 use sordino_objects::{Address, Objects};
-use sordino_search::{Files, Folder, Server, Shard, Store};
+use sordino_search::{Files, Folder, OpenOptions, Shard, Store};
+use sordino_testkit::{keys, rng};
 
-use crate::fixture::{batch, objects, owner, rng, served, spec};
+use crate::fixture::{batch, objects, served, spec};
 use crate::server::{ID, SECRET, serve};
 
 fn store(url: &str, secret: &str) -> Arc<dyn ObjectStore> {
@@ -30,7 +31,7 @@ fn an_index_lives_on_a_server_of_the_protocol() {
     let folder = tempfile::tempdir().unwrap();
     let url = serve(folder.path());
     let disk = objects(store(&url, SECRET));
-    let keys = owner();
+    let keys = keys();
     let create = |seed| {
         Store::create_on(
             disk.clone(),
@@ -55,17 +56,12 @@ fn an_index_lives_on_a_server_of_the_protocol() {
     assert_eq!(served(&disk, &keys), vec![2, 320]);
     one.verify().unwrap();
     // Shards follow from the store, and from a copy.
-    let server =
-        Server::open_folder(&disk.folder(), &keys.public(), Shard::new(2, 2), None).unwrap();
+    let public = keys.public();
+    let options = OpenOptions::new(&public).shard(Shard::new(2, 2));
+    let server = options.open(&disk.folder()).unwrap();
     one.delete(&mut rng(6), &[1u64]).unwrap();
-    assert_eq!(
-        server
-            .follow_folder(&disk.folder(), &keys.public())
-            .unwrap()
-            .manifest()
-            .version,
-        3
-    );
+    let options = OpenOptions::new(&public).after(&server);
+    assert_eq!(options.open(&disk.folder()).unwrap().manifest().version, 3);
     let copy = folder.path().join("copy");
     disk.folder()
         .copy_to(&Folder::new(&copy, Files), &keys.public())
@@ -76,7 +72,7 @@ fn an_index_lives_on_a_server_of_the_protocol() {
     );
     // A wrong secret is refused, and said without it.
     let wrong = objects(store(&url, "another-secret"));
-    let error = Server::open_folder(&wrong.folder(), &keys.public(), None, None).unwrap_err();
+    let error = OpenOptions::new(&public).open(&wrong.folder()).unwrap_err();
     let said = format!("{error} {error:?} {wrong:?} {disk:?}");
     assert!(
         !said.contains("another-secret") && !said.contains(SECRET),
@@ -115,7 +111,7 @@ fn a_store_is_opened_as_the_environment_says() {
         let disk = Objects::open(&"s3://bucket/a/base.index".parse().unwrap()).unwrap();
         let said = format!("{disk:?}");
         assert!(!said.contains(SECRET), "{said}");
-        assert_eq!(served(&disk, &owner()), vec![1, 50]);
+        assert_eq!(served(&disk, &keys()), vec![1, 50]);
         return;
     }
     let folder = tempfile::tempdir().unwrap();
@@ -126,7 +122,7 @@ fn a_store_is_opened_as_the_environment_says() {
             disk.clone(),
             disk.root(),
             &mut rng(1),
-            &owner(),
+            &keys(),
             &spec(),
             [Ok(batch(0, 50))],
             &mut |_| (),

@@ -36,7 +36,7 @@ fn refused(path: &Path, why: String) -> Error {
     OwnerFault::Pins { path, why }.into()
 }
 
-/// Waits until nobody else works on the file, and keeps others from it until this is dropped.
+/// Waits until no other process works on the file, and keeps others from it until this is dropped.
 fn hold(path: &Path) -> io::Result<File> {
     let file = File::options()
         .create(true)

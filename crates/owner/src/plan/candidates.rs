@@ -23,7 +23,7 @@ pub struct Candidate {
     pub routing: Routing,
     /// Buckets of a search, predicted from measured curves; the builder measures it.
     pub probes: usize,
-    /// The way in which they are fetched, if as many are.
+    /// The way in which that number of them is fetched.
     pub way: Way,
     /// The bytes that a client transfers.
     pub cost: Cost,
@@ -90,14 +90,15 @@ pub(super) fn all(n: usize, dim: usize, metric: Metric, wish: &Wish) -> Vec<Cand
         let ways = ways.flat_map(|codec| Routing::ALL.map(|routing| (codec, routing)));
         let ways = ways.filter(|way| wish.routing.is_none_or(|routing| routing == way.1));
         let costed =
-            ways.filter_map(|(codec, routing)| candidate((n, dim), clusters, codec, routing, wish));
+            ways.filter_map(|(codec, routing)| candidate(n, dim, clusters, codec, routing, wish));
         candidates.extend(costed.min_by_key(|candidate| candidate.cost.total(wish.queries)));
     }
     candidates
 }
 
 fn candidate(
-    (n, dim): (usize, usize),
+    n: usize,
+    dim: usize,
     clusters: usize,
     codec: Codec,
     routing: Routing,
@@ -111,7 +112,7 @@ fn candidate(
     };
     let probes = predicted_probes(n, clusters, codec, wish.recall);
     let way = Way::of_buckets(clusters, layout.sealed_len(), probes, wish.queries)?;
-    let cost = cost(clusters, &layout, routing, (way, probes))?;
+    let cost = cost(clusters, &layout, routing, way, probes)?;
     Some(Candidate {
         clusters,
         layout,
@@ -127,7 +128,8 @@ pub(super) fn cost(
     clusters: usize,
     layout: &Layout,
     routing: Routing,
-    (way, probes): (Way, usize),
+    way: Way,
+    probes: usize,
 ) -> Option<Cost> {
     let Cost {
         once,

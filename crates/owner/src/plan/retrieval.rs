@@ -8,8 +8,9 @@ use sordino_index::page_scan::PageScan;
 use sordino_index::payload::{FetchKind, MOST_PAYLOAD, PageForm};
 use sordino_index::wire::{message_len, request_len};
 use sordino_index::{Error, TAG_LEN};
+use sordino_pir::hintless;
 use sordino_pir::plan::Candidate;
-use sordino_pir::{Params, hintless};
+use sordino_pir::simple::Params;
 use sordino_vault::numbers::{self, Numbers};
 use sordino_vectors::u32_of;
 
@@ -191,31 +192,16 @@ impl Default for Conditions {
     }
 }
 
+sordino_index::setters! {
+    Conditions {
+        searches: u64,
+        line: f64,
+        cores: u32,
+        memory: u64,
+    }
+}
+
 impl Conditions {
-    /// The same, with this number of searches of a client.
-    #[must_use]
-    pub fn searches(self, searches: u64) -> Self {
-        Self { searches, ..self }
-    }
-
-    /// The same, with a line of so many bits per second.
-    #[must_use]
-    pub fn line(self, line: f64) -> Self {
-        Self { line, ..self }
-    }
-
-    /// The same, with so many cores.
-    #[must_use]
-    pub fn cores(self, cores: u32) -> Self {
-        Self { cores, ..self }
-    }
-
-    /// The same, with so many bytes of memory.
-    #[must_use]
-    pub fn memory(self, memory: u64) -> Self {
-        Self { memory, ..self }
-    }
-
     /// The same, with a way that comes before all others if it can serve.
     #[must_use]
     pub fn prefer(self, kind: FetchKind) -> Self {

@@ -47,7 +47,7 @@ impl Most {
     /// routed mode where it does not pay still gets the recall that it is planned for.
     fn of(predicted: &Cost, n: usize, width: usize, queries: u64) -> Self {
         let half_more = |bytes: u64| bytes.saturating_add(bytes >> 1);
-        let masked = scoring::cheapest((n, width), queries, (Rows::Masked, Checking::Sums));
+        let masked = scoring::cheapest(n, width, queries, Rows::Masked, Checking::Sums);
         let total = masked.map_or(u64::MAX, |masked| masked.cost.saving_a_fifth(queries));
         let predicted = half_more(predicted.total(queries));
         Self {
@@ -62,8 +62,8 @@ impl Most {
     }
 }
 
-/// Places per vector: every vector has one, second copies fill the rest. Twice as many places find 2 points more in as
-/// many clusters, but each is then as much longer.
+/// Places per vector: every vector has one, second copies fill the rest. Twice the places find 2 points more in the same
+/// number of clusters, but each cluster is then twice as long.
 const PLACES: f64 = 1.3;
 
 /// Numbers of clusters that are tried, of those that are worth it: three times a power of two, so that numbers of groups
@@ -73,7 +73,7 @@ fn counts(most: usize) -> impl Iterator<Item = usize> {
     all.filter(move |&clusters| clusters <= most && clusters >= most.div_ceil(2).min(96))
 }
 
-/// The numbers of groups of one size that so many clusters make, fewest first.
+/// The numbers of groups of one size into which the clusters can be divided, fewest first.
 pub(crate) fn divisors(clusters: usize) -> impl Iterator<Item = usize> {
     (1..=clusters).filter(move |&groups| clusters.is_multiple_of(groups))
 }
@@ -82,7 +82,7 @@ pub(crate) fn divisors(clusters: usize) -> impl Iterator<Item = usize> {
 const LEAST: usize = 24;
 
 impl Grouping {
-    /// The cut that moves the fewest bytes in as many queries as are wished for. Of those that move a twentieth more at
+    /// The cut that moves the fewest bytes in the queries that are wished for. Of those that move a twentieth more at
     /// most, it is the one of which the least is downloaded once, since a client may stop before its last query.
     pub(crate) fn cheapest(n: usize, width: usize, wish: &Wish) -> Option<Self> {
         let (grid, cost, once) = best(cuts(n, width, wish, MISSED), wish.queries)?;
@@ -107,7 +107,7 @@ impl Grouping {
         let clusters = self.grid.all_clusters();
         let missed = (1.0 - recall).max(LEAST_MISSED);
         let scale = missed / missed_part(clusters, self.grid.groups as usize);
-        // Twice or half as many: the curve is known between those that were measured.
+        // Twice or half the number: the curve is known between those that were measured.
         let near = |grid: &Grid| {
             let other = grid.all_clusters();
             other <= 2 * clusters && clusters <= 2 * other
@@ -129,7 +129,7 @@ impl Grouping {
     }
 }
 
-/// The cut that moves the fewest bytes in so many queries or, of those that move a twentieth more at most, the one of which the least is
+/// The cut that moves the fewest bytes in all queries or, of those that move a twentieth more at most, the one of which the least is
 /// downloaded once.
 pub(crate) fn best(
     cuts: impl Iterator<Item = (Grid, Cost, Once)>,
@@ -143,7 +143,7 @@ pub(crate) fn best(
     near.min_by_key(|(_, cost, _)| cost.once)
 }
 
-/// All cuts, each of as many groups as are predicted for data of which 16 of 256 clusters miss this share.
+/// All cuts, each with the number of groups that is predicted for data of which 16 of 256 clusters miss this share.
 fn cuts(
     n: usize,
     width: usize,
@@ -156,7 +156,8 @@ fn cuts(
         let grid = grid(
             n,
             width,
-            (clusters, packing),
+            clusters,
+            packing,
             predicted_groups(clusters, recall, missed),
         )?;
         let (cost, once) = cost(&grid, n, width)?;
@@ -173,11 +174,12 @@ impl Grouping {
     }
 }
 
-/// So many clusters in at least so many groups, but not so few that a group is too wide.
+/// This number of clusters in `least` groups or more, but not so few that a group is too wide.
 fn grid(
     n: usize,
     width: usize,
-    (clusters, packing): (usize, SecretPacking),
+    clusters: usize,
+    packing: SecretPacking,
     least: usize,
 ) -> Option<Grid> {
     #[expect(
@@ -323,7 +325,7 @@ mod tests {
     fn what_was_measured_decides_beside_what_was_predicted() {
         let wish = Wish::default();
         let planned = Grouping::cheapest(1_000_000, 128, &wish).unwrap();
-        // Just what was predicted: nothing is planned anew.
+        // Just what was predicted: nothing is planned again.
         let missed =
             MISSED * missed_part(planned.grid.all_clusters(), planned.grid.groups as usize);
         let again = |recall| planned.refitted(1_000_000, 128, &wish, recall);
@@ -339,8 +341,8 @@ mod tests {
     fn groups_are_added_up_to_four_fifths_of_masked_mode() {
         let wish = Wish::default();
         let planned = Grouping::cheapest(1_000_000, 128, &wish).unwrap();
-        let scheme = (Rows::Masked, Checking::Sums);
-        let masked = scoring::cheapest((1_000_000, 128), 100, scheme).unwrap();
+        let (rows, checking) = (Rows::Masked, Checking::Sums);
+        let masked = scoring::cheapest(1_000_000, 128, 100, rows, checking).unwrap();
         let Most { total, once } = planned.most;
         assert!(total <= masked.cost.total(100) * 4 / 5 && total > masked.cost.total(100) * 3 / 4);
         assert!((130_000_000..136_000_000).contains(&once), "{once}");

@@ -17,7 +17,7 @@ pub struct Scoring {
     pub cost: Cost,
 }
 
-/// The packings that suit vectors of so many coordinates: up to eight coordinates in a polynomial, and more as long as a
+/// The packings that suit vectors of `dim` coordinates: up to eight coordinates in a polynomial, and more as long as a
 /// query has sixteen polynomials. With fewer a client would read blocks of scores, `t / 2048` for each vector, for longer
 /// than it takes to take the pads off.
 pub fn packings(dim: usize) -> impl Iterator<Item = Packing> {
@@ -27,9 +27,11 @@ pub fn packings(dim: usize) -> impl Iterator<Item = Packing> {
 
 /// The packing that moves the fewest bytes in this many queries.
 pub(crate) fn cheapest(
-    (n, dim): (usize, usize),
+    n: usize,
+    dim: usize,
     queries: u64,
-    (rows, checking): (Rows, Checking),
+    rows: Rows,
+    checking: Checking,
 ) -> Option<Scoring> {
     // Masked mode always checks.
     let checking = match (rows, checking) {

@@ -148,7 +148,7 @@ impl Shortest {
         made
     }
 
-    /// Nanoseconds of one of so many units.
+    /// Nanoseconds of each unit.
     fn each(&self, units: usize) -> f64 {
         self.0 / units as f64
     }
@@ -252,7 +252,7 @@ fn local() -> (f64, f64, f64) {
     let sealed = BucketCodec(layout).seal(&seal, 0, &BucketCodec(layout).write(&[], &entries));
     let open = shortest(|| {
         let mut opened = DecodedRows::default();
-        let _ = BucketCodec(layout).open(&seal, (0, &sealed), &frame, &mut opened);
+        let _ = BucketCodec(layout).open(&seal, 0, &sealed, &frame, &mut opened);
         black_box(&opened);
     });
 

@@ -35,7 +35,7 @@ impl Row {
         !matches!(self.mode, ModeKind::Sealed | ModeKind::Routed)
     }
 
-    /// The seconds that this many searches of one client take in all, one after the other, on a line of so many
+    /// The seconds that this many searches of one client take in all, one after the other, on a line of this many
     /// bits per second each way: the download, and for each search its bytes and its computing.
     #[must_use]
     pub fn seconds(&self, line: f64, queries: u64) -> f64 {
@@ -123,14 +123,14 @@ impl Plan {
 
     /// The row with what ids, attributes and payloads cost, against downloading them all too.
     fn with_records(&self, row: Row, speed: &Speed) -> Row {
-        let beside = |one| Cost {
-            once: self.beside.bytes(self.n, one),
+        let records = |one| Cost {
+            once: self.record_bytes.bytes(self.n, one),
             up: 0,
             down: 0,
         };
         // A sealed index's base is one segment.
-        let mut cost = row.cost.and(&beside(row.mode == ModeKind::Sealed));
-        let mut download = self.download.and(&beside(false));
+        let mut cost = row.cost.and(&records(row.mode == ModeKind::Sealed));
+        let mut download = self.download.and(&records(false));
         let (mut server, mut client) = (row.server, row.client);
         let fetched = match row.mode {
             ModeKind::Masked | ModeKind::Routed | ModeKind::Open => self.look.or(self.payloads),
@@ -173,7 +173,9 @@ impl Plan {
         let (server, client) = self.column_times(&planned.packing.masked(), speed);
         let pads = speed.pad * self.coordinates();
         Self::row(
-            (ModeKind::Masked, planned.packing.name(), "queries, vectors"),
+            ModeKind::Masked,
+            planned.packing.name(),
+            "queries, vectors",
             planned.cost,
             (server, client + pads),
         )
@@ -193,11 +195,9 @@ impl Plan {
             + speed.pad * rows * dim
             + speed.centroid * clusters * dim;
         Self::row(
-            (
-                ModeKind::Routed,
-                grid.packing.name(),
-                "queries, vectors, clusters",
-            ),
+            ModeKind::Routed,
+            grid.packing.name(),
+            "queries, vectors, clusters",
             planned.cost,
             (server, client),
         )
@@ -206,7 +206,9 @@ impl Plan {
     fn open_row(&self, planned: &Scoring, speed: &Speed) -> Row {
         let hides = "queries; it holds the vectors";
         Self::row(
-            (ModeKind::Open, planned.packing.name(), hides),
+            ModeKind::Open,
+            planned.packing.name(),
+            hides,
             planned.cost,
             self.column_times(&planned.packing.open(), speed),
         )
@@ -238,7 +240,9 @@ impl Plan {
             }
         };
         Self::row(
-            (ModeKind::Sealed, routing.name(), hides),
+            ModeKind::Sealed,
+            routing.name(),
+            hides,
             cost,
             (server, client),
         )
@@ -248,11 +252,13 @@ impl Plan {
         // Where vectors have structure clients compare codes first, which takes about half of it.
         let client = speed.product * self.coordinates();
         let hides = "queries, vectors; readers hold all";
-        Self::row((ModeKind::Local, "", hides), self.download, (0.0, client))
+        Self::row(ModeKind::Local, "", hides, self.download, (0.0, client))
     }
 
     fn row(
-        (mode, form, hides): (ModeKind, &'static str, &'static str),
+        mode: ModeKind,
+        form: &'static str,
+        hides: &'static str,
         cost: Cost,
         (server, client): (f64, f64),
     ) -> Row {
@@ -368,11 +374,11 @@ mod tests {
     #[test]
     fn ids_and_attributes_are_downloaded_in_every_mode() {
         let plan = Plan::new(1_000_000, 128, queries(60)).unwrap();
-        let beside = RecordBytes {
+        let records = RecordBytes {
             id: 16,
             attributes: 20,
         };
-        let (with, without) = (plan.clone().with_beside(beside), plan);
+        let (with, without) = (plan.clone().with_record_bytes(records), plan);
         let (with, without) = (
             with.table(Terms::default()),
             without.table(Terms::default()),

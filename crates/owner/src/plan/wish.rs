@@ -27,58 +27,20 @@ pub struct Wish {
     pub memory: u64,
 }
 
+sordino_index::setters! {
+    Wish {
+        k: usize,
+        recall: f64,
+        queries: u64,
+        routing: Option<Routing>,
+        second_look: Option<u32>,
+        checking: Checking,
+        line: f64,
+        memory: u64,
+    }
+}
+
 impl Wish {
-    /// The same, with this number of results of a search.
-    #[must_use]
-    pub fn k(self, k: usize) -> Self {
-        Self { k, ..self }
-    }
-
-    /// The same, with this part of the true nearest.
-    #[must_use]
-    pub fn recall(self, recall: f64) -> Self {
-        Self { recall, ..self }
-    }
-
-    /// The same, with this number of searches of a typical client.
-    #[must_use]
-    pub fn queries(self, queries: u64) -> Self {
-        Self { queries, ..self }
-    }
-
-    /// The same, with this way to buckets, or the one that the planner chooses.
-    #[must_use]
-    pub fn routing(self, routing: Option<Routing>) -> Self {
-        Self { routing, ..self }
-    }
-
-    /// The same, with a second look at this number of candidates, or none.
-    #[must_use]
-    pub fn second_look(self, second_look: Option<u32>) -> Self {
-        Self {
-            second_look,
-            ..self
-        }
-    }
-
-    /// The same, with scores that are checked so.
-    #[must_use]
-    pub fn checking(self, checking: Checking) -> Self {
-        Self { checking, ..self }
-    }
-
-    /// The same, with a line of so many bits per second.
-    #[must_use]
-    pub fn line(self, line: f64) -> Self {
-        Self { line, ..self }
-    }
-
-    /// The same, with so many bytes of a server's memory for payloads.
-    #[must_use]
-    pub fn memory(self, memory: u64) -> Self {
-        Self { memory, ..self }
-    }
-
     /// The terms by which the way to payloads is chosen.
     #[must_use]
     pub fn conditions(&self) -> Conditions {

@@ -2,9 +2,8 @@
 
 use rand_core::CryptoRng;
 use rayon::prelude::*;
-use sordino_index::digest::{self, Digest};
 use sordino_index::manifest::{Columns, ENTRY_LEN, Grid, Routed};
-use sordino_index::{Error, code, table};
+use sordino_index::{Disk, Error, code, digest, table};
 use sordino_vault::ids::Ids;
 use sordino_vault::members::{Cluster, Members};
 use sordino_vault::order::RowOrder;
@@ -12,8 +11,8 @@ use sordino_vault::purpose::Purpose;
 use sordino_vectors::u32_of;
 
 use crate::binding::Content;
+use crate::build_context::Build;
 use crate::plan::Wish;
-use crate::random::random;
 use crate::rows::Rows;
 use crate::segment::SegmentWriter;
 use crate::spec::TAIL;
@@ -30,46 +29,43 @@ pub(super) struct Dealt {
 }
 
 impl Dealt {
-    /// Masks and seals everything under one new id, has `put` write each part, and computes the hint of the table. Vectors,
+    /// Masks and seals everything under one new id, writes each part, and computes the hint of the table. Vectors,
     /// codes and parts are given up as soon as they are not needed.
-    pub(super) fn written<R: CryptoRng + ?Sized>(
+    pub(super) fn written<D: Disk, R: CryptoRng + ?Sized>(
         mut self,
-        rng: &mut R,
-        writer: &SegmentWriter<'_>,
+        build: &mut Build<'_, D, R>,
         rows: Rows,
-        (grid, wish): (Grid, &Wish),
-        put: &mut dyn FnMut(&[u8]) -> Result<Digest, Error>,
-        progress: &mut dyn FnMut(Step),
+        grid: Grid,
+        wish: &Wish,
     ) -> Result<(Routed, Ids), Error> {
+        let (folder, writer) = (build.folder, build.writer);
         let n = u32_of(rows.ids.len());
         let mut members = Members::new(&grid, n);
         let clusters = self.members.iter();
         clusters.for_each(|cluster| members.push(cluster));
         let members = members.as_bytes();
-        let id = self.id(rng, writer, &rows, (&grid, members));
+        let id = self.id(build.rng, writer, &rows, &grid, members);
         self.ordered(&writer.key().row_order(&id, grid.slots));
         let chunks = writer.chunk_bytes(&id, &rows, code::Codec::Int12);
         let base = writer.written(id, &rows, chunks);
-        for part in base.parts() {
-            put(part)?;
-        }
+        build.put(&base)?;
         let segment = base.segment.clone();
         let Rows { ids, vectors, .. } = rows;
         drop((base, vectors));
         let (reader, version, dim) = (writer.key(), writer.version(), self.dim);
         let sealed = |purpose, plain: &[u8]| reader.seal(purpose, &id, version).seal(0, &[], plain);
-        let mut mode = Routed::new(segment, grid, Columns::new(TAIL, random(rng)));
+        let mut mode = Routed::new(segment, grid, Columns::new(TAIL, build.seed()));
         mode.recall = wish.millionths();
         mode.queries = wish.queries;
-        (mode.seed, mode.hint_seed) = (random(rng), random(rng));
-        mode.centroids = put(&sealed(Purpose::Centroids, &self.centroids))?;
-        mode.members = put(&sealed(Purpose::Members, members))?;
+        (mode.seed, mode.hint_seed) = (build.seed(), build.seed());
+        mode.centroids = folder.put(&sealed(Purpose::Centroids, &self.centroids))?;
+        mode.members = folder.put(&sealed(Purpose::Members, members))?;
         let table = self.masked(writer, &id, &grid);
         drop(self);
-        mode.table = put(&table)?;
-        progress(Step::Hint);
+        mode.table = folder.put(&table)?;
+        build.tell(Step::Hint);
         let pulse = || {
-            progress(Step::Hint);
+            build.tell(Step::Hint);
             Ok(())
         };
         let groups = 0..mode.grid.groups as usize;
@@ -94,7 +90,8 @@ impl Dealt {
         rng: &mut R,
         writer: &SegmentWriter<'_>,
         rows: &Rows,
-        (grid, members): (&Grid, &[u8]),
+        grid: &Grid,
+        members: &[u8],
     ) -> [u8; 16] {
         // Which cluster a vector is in follows from the randomness only up to the rounding of sums, which may
         // differ between processors, so everything that is sealed or masked is bound.

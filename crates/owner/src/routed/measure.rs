@@ -16,7 +16,7 @@ use crate::groups::Demand;
 use crate::measurement::Measurement;
 use crate::plan::{Cost, Grouping, Wish, best_cut, cheapest_scoring, divisors, routed_cost};
 use crate::probe::{GAIN, Sample, first_enough, reaches, target};
-use crate::rows::Rows;
+use crate::rows::Lifted;
 use crate::step::Step;
 
 /// Vectors whose orders of clusters say which clusters are wanted together.
@@ -42,7 +42,8 @@ impl Chosen {
         clusters: &Clusters,
         wanted: &Demand,
         sample: &Sample,
-        (planned, wish): (&Grouping, &Wish),
+        planned: &Grouping,
+        wish: &Wish,
         progress: &mut dyn FnMut(Step),
     ) -> Result<Self, Error> {
         let enough = |tried: &Self| reaches(tried.recall, target(wish.recall));
@@ -68,12 +69,12 @@ impl Chosen {
         chosen.ok_or(Error::Recall(wish.recall))
     }
 
-    /// The recall, and what the clients of so many vectors would be served better by.
+    /// The recall, and the mode that would serve clients of an index of `n` vectors better.
     pub(super) fn result(&self, n: usize, dim: usize, queries: u64) -> Measurement {
-        let masked = cheapest_scoring((n, dim), queries, (columns::Rows::Masked, Checking::Sums));
-        let reached = (self.recall, self.reached);
+        let masked = cheapest_scoring(n, dim, queries, columns::Rows::Masked, Checking::Sums);
         Measurement::new(
-            reached,
+            self.recall,
+            self.reached,
             self.cost,
             masked.map(|masked| masked.cost),
             queries,
@@ -87,7 +88,7 @@ impl Clusters {
         &self,
         sample: &Sample,
         frame: &Frame,
-        (rows, units): (&Rows, &Vectors),
+        Lifted { rows, units }: Lifted<'_>,
     ) -> Result<Demand, Error> {
         let count = self.members.len();
         let most = RANKS.min(count);
@@ -201,8 +202,8 @@ impl Clusters {
 }
 
 impl Grouping {
-    /// The grids of as many clusters in more and more groups, each with the packing that a plan would take for it, and the bytes that a
-    /// client transfers. A packing of longer blocks takes a few places more, which are nobody's.
+    /// The grids of the same number of clusters in more and more groups, each with the packing that a plan would take for it, and the bytes that a
+    /// client transfers. A packing of longer blocks takes a few places more, which no vector has.
     fn regrouped(&self, n: usize, dim: usize, queries: u64) -> impl Iterator<Item = (Grid, Cost)> {
         let all = self.grid.all_clusters();
         // Far fewer than predicted are not tried.
@@ -231,6 +232,7 @@ impl Grouping {
 mod tests {
     use super::*;
     use crate::plan::Most;
+    use crate::rows::Rows;
     use crate::trained_centroids::{Assignment, TrainedCentroids};
     use sordino_index::IdKind;
     use sordino_index::code;
@@ -283,8 +285,8 @@ mod tests {
         (frame, rows)
     }
 
-    /// The groups, the recall, and how many numbers of groups were tried, of vectors around as many points as there are
-    /// clusters, of which every so manieth is in the cluster of another point.
+    /// The groups, the recall, and how many numbers of groups were tried, of vectors around one point for each of the
+    /// clusters, of which one in `every` is in the cluster of another point.
     fn chosen(recall: f64, every: usize) -> (u32, f64, usize) {
         const EACH: usize = 24;
         let points = synthetic::uniform(CLUSTERS, DIM, 1);
@@ -301,8 +303,9 @@ mod tests {
             _ => at / EACH,
         });
         let (frame, rows) = framed(&units);
-        let sample = Sample::new(&frame, (&rows, &units), (500, 10));
-        let wanted = clusters.wanted(&sample, &frame, (&rows, &units)).unwrap();
+        let lifted = Lifted::new(&rows, &units);
+        let sample = Sample::new(&frame, lifted, 500, 10);
+        let wanted = clusters.wanted(&sample, &frame, lifted).unwrap();
         let (cost, once) = routed_cost(&grid, units.len(), DIM).unwrap();
         let most = Most {
             total: u64::MAX,
@@ -320,8 +323,8 @@ mod tests {
         };
         let mut tried = 0;
         let mut progress = |_| tried += 1;
-        let how = (&planned, &wish);
-        let chosen = Chosen::measured(&clusters, &wanted, &sample, how, &mut progress).unwrap();
+        let chosen =
+            Chosen::measured(&clusters, &wanted, &sample, &planned, &wish, &mut progress).unwrap();
         assert_eq!(chosen.reached, chosen.recall >= recall);
         (chosen.grid.groups, chosen.recall, tried)
     }
@@ -346,7 +349,7 @@ mod tests {
         let point = Vectors::new(DIM, units.row(0).to_vec()).unwrap();
         let clusters = clusters(&units, &one, &point, |_| 0);
         let (frame, rows) = framed(&units);
-        let sample = Sample::new(&frame, (&rows, &units), (500, 10));
+        let sample = Sample::new(&frame, Lifted::new(&rows, &units), 500, 10);
         let narrow = clusters.recall(&sample, &[0], &one);
         let wide = clusters.recall(&sample, &[0; COLUMNS], &grid(1, COLUMNS, units.len()));
         assert!((0.001..0.02).contains(&(narrow - wide)), "{narrow} {wide}");

@@ -17,6 +17,7 @@ use super::Store;
 use super::draft::Draft;
 use super::payloads::Carried;
 use crate::binding::Content;
+use crate::build_context::Build;
 use crate::segment::SegmentWriter;
 
 /// Who can read what of an index with readers of its own.
@@ -29,7 +30,7 @@ pub struct AccessReport {
     pub groups: Vec<(String, Vec<String>)>,
     /// Labels; records without one are those of the label without a name.
     pub labels: Vec<Label>,
-    /// Records under the key that readers share who have none of their own: nobody on the list was given it. They are
+    /// Records under the key that readers share who have none of their own: no one on the list was given it. They are
     /// those that were there before the index had readers of its own, until it is compacted.
     pub shared: u64,
 }
@@ -40,7 +41,7 @@ impl<D: Disk> Store<D> {
     /// version.
     ///
     /// Whatever somebody loses is written under new keys from then on; what was written before stays readable for them
-    /// until [`compact`](Self::compact) writes it anew. What they copied they keep.
+    /// until [`compact`](Self::compact) rewrites it. What they copied they keep.
     ///
     /// # Errors
     /// [`Error::Access`] with the reason, [`Error::Mode`] if scores are checked exactly, and for labels in another mode than masked and local, [`Error::File`] as for [`add`](Self::add). Then nothing is changed.
@@ -76,8 +77,8 @@ impl<D: Disk> Store<D> {
         }
         let writer = self.writer(&keys);
         let changes = Carried {
-            // Whoever lost a key could forge what stays under it.
-            anew: before.is_none_or(|before| before.iter().any(|key| !after.contains(key))),
+            // A reader who lost a key could forge what stays under it.
+            rewrite: before.is_none_or(|before| before.iter().any(|key| !after.contains(key))),
             ..Carried::default()
         };
         self.commit(rng, &writer, draft, changes)
@@ -223,11 +224,10 @@ impl Draft {
     /// The readers of the version: the ring of the one before, if nothing changed, or a new one.
     pub(super) fn readers<D: Disk, R: CryptoRng + ?Sized>(
         &mut self,
-        rng: &mut R,
-        folder: &Folder<D>,
-        writer: &SegmentWriter<'_>,
+        build: &mut Build<'_, D, R>,
         before: Option<(&Directory, &Readers)>,
     ) -> Result<Option<Readers>, Error> {
+        let writer = build.writer;
         let segments = self.mode.segments().into_iter().map(|segment| segment.key);
         let payloads = self.payloads.iter().flat_map(|payloads| &payloads.groups);
         let used: BTreeSet<u32> = segments.chain(payloads.map(|group| group.key)).collect();
@@ -239,7 +239,7 @@ impl Draft {
             return Ok(Some(readers.clone()));
         }
         let code = access.to_bytes()?;
-        let id = writer.id(rng, &Content::Readers, &code, std::iter::empty());
+        let id = writer.id(build.rng, &Content::Readers, &code, std::iter::empty());
         let root = writer.keys().contents();
         let seal = root
             .directory(&id)
@@ -247,8 +247,8 @@ impl Draft {
         let publics = access.publics()?;
         let entries = access.entries(&root, &publics);
         let list = seal.seal(0, &[], &code);
-        let ring = ring::write(rng, (&id, writer.version()), &list, &entries);
-        folder.put(&ring)?;
+        let ring = ring::write(build.rng, &id, writer.version(), &list, &entries);
+        build.folder.put(&ring)?;
         let keys: Vec<KeyUse> = access.keys();
         Ok(Some(Readers::new(
             id,

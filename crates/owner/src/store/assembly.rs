@@ -31,13 +31,14 @@ use super::owner_tag::malformed;
 use super::records::Records;
 use super::stream::Stream;
 use super::{Blueprint, Piece};
+use crate::build_context::Build;
 use crate::column::measure;
 use crate::frame::{self, SAMPLE};
 use crate::random::{build_name, random};
 use crate::recall::Recall;
 use crate::spec::{Batch, Form, Spec};
 
-/// A new index whose segments are made apart. While it lives, nobody else makes an index in its folder; dropped before it is
+/// A new index whose segments are made apart. While it lives, its lock keeps others from making an index in its folder; dropped before it is
 /// [finished](Self::finish), it leaves parts that the next attempt removes.
 pub struct Assembly<D = Files> {
     folder: Folder<D>,
@@ -117,12 +118,12 @@ impl<D: Disk> Assembly<D> {
         folder.check_free()?;
         folder.create_root()?;
         let lock = folder.lock()?;
-        // Only now does nobody else make one. What an attempt before this one has left goes now: none of it is taken.
+        // From here on the lock keeps others from making one. What an attempt before this one has left goes now: none of it is taken.
         folder.check_free()?;
         folder.create()?;
         folder.collect(&[])?;
         let (rotation, version) = (random(rng), folder.highest()? + 1);
-        let frame = frame::trained(spec.metric, rotation, (sample, SAMPLE), random(rng), false)?;
+        let frame = frame::trained(spec.metric, rotation, sample, SAMPLE, random(rng), false)?;
         let mut blueprint = Blueprint {
             build: build_name(rng),
             version,
@@ -141,7 +142,7 @@ impl<D: Disk> Assembly<D> {
         stream.take_in(Batch::from(sample.clone()))?;
         let rows = stream.rows(usize::MAX, &mut |_| ())?;
         let mut recall = Recall::new(spec.k, spec.k);
-        measure(&mut recall, (&frame, &rows), blueprint.scheme());
+        measure(&mut recall, &frame, &rows, blueprint.scheme());
         let frame = frame.with_recall(recall.share());
         let (part, sealed) = blueprint.writer(keys).frame(rng, &frame);
         folder.put(&sealed)?;
@@ -240,11 +241,12 @@ impl<D: Disk> Assembly<D> {
         if let Mode::Masked(columns) | Mode::Open(columns) = &mut mode {
             columns.segments = segments;
         }
-        let sizes = (u32_of(blueprint.dim), u32_of(self.k));
         Manifest::new(
-            sizes,
+            u32_of(blueprint.dim),
+            u32_of(self.k),
             blueprint.ids,
-            (blueprint.metric, blueprint.rotation),
+            blueprint.metric,
+            blueprint.rotation,
             blueprint.frame.clone(),
             mode,
         )
@@ -301,19 +303,19 @@ impl<D: Disk> Assembly<D> {
         }
         let frame = self.frame(segments);
         let blueprint = &self.blueprint;
+        let origin = Frame::origin(blueprint.metric, blueprint.rotation, blueprint.dim);
         let mut draft = Draft {
-            k: self.k,
-            mode: frame.mode.clone(),
             records,
-            payloads: None,
-            look: None,
-            access: None,
-            frame: Frame::origin(blueprint.metric, blueprint.rotation, blueprint.dim),
             framed: Some(blueprint.frame.clone()),
-            recall: None,
+            ..Draft::new(self.k, frame.mode.clone(), origin)
         };
-        let writer = blueprint.writer(&self.keys);
-        draft.finish(rng, &self.folder, &writer, frame, None)
+        let mut build = Build {
+            rng,
+            folder: &self.folder,
+            writer: &blueprint.writer(&self.keys),
+            progress: &mut |_| (),
+        };
+        draft.finish(&mut build, frame, None)
     }
 }
 

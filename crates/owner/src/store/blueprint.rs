@@ -16,6 +16,7 @@ use sordino_vectors::u32_of;
 use super::owner_tag::{Fields, Kind, number, opened, put_coded, tagged};
 use super::{Piece, stream::Stream};
 use crate::binding::{Binding, Variant};
+use crate::build_context::Build;
 use crate::column::column;
 use crate::segment::SegmentWriter;
 use crate::spec::Batch;
@@ -24,10 +25,10 @@ use crate::step::Step;
 /// A blueprint, and the number of its form.
 const KIND: Kind = (b"blueprint", 2);
 
-/// The facts that all segments of an index share, fixed before the first of them is made: for whoever makes some.
+/// The facts that all segments of an index share, fixed before the first of them is made, for the processes that make them.
 ///
-/// They are public. Its bytes end with a tag under the owner's key, so that nobody between two of the owner's processes changes
-/// them.
+/// They are public. Its bytes end with a tag under the owner's key, so that no one between two of the owner's processes can
+/// change them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Blueprint {
     /// Random, so that a segment of another build is not taken for one of this.
@@ -117,9 +118,11 @@ impl Blueprint {
     /// A manifest without a segment.
     pub(super) fn empty_manifest(&self) -> Manifest {
         Manifest::new(
-            (u32_of(self.dim), 1),
+            u32_of(self.dim),
+            1,
             self.ids,
-            (self.metric, self.rotation),
+            self.metric,
+            self.rotation,
             self.frame.clone(),
             self.mode(),
         )
@@ -186,12 +189,13 @@ impl Blueprint {
             stream.take_in(batch)?;
         }
         let rows = stream.rows(usize::MAX, progress)?;
-        let how = (self.scheme(), self.seed);
-        let writer = self.writer(keys);
-        let (column, written) = column(rng, &writer, (&frame, &rows), how, None, progress)?;
-        for part in written.parts() {
-            folder.put(part)?;
-        }
+        let mut build = Build {
+            rng,
+            folder,
+            writer: &self.writer(keys),
+            progress,
+        };
+        let column = column(&mut build, &frame, &rows, self.scheme(), self.seed, None)?;
         folder.keep();
         folder.sync_parts()?;
         Ok(Piece {

@@ -24,7 +24,7 @@ const KIND: Kind = (b"centroids", 2);
 
 /// The facts by which any process of the owner assigns records to clusters, fixed before the index is made.
 ///
-/// Its bytes end with a tag under the owner's key, so that nobody between two of the owner's processes changes them.
+/// Its bytes end with a tag under the owner's key, so that no one between two of the owner's processes can change them.
 ///
 /// # Security
 /// They say where the vectors lie, as those of [`Nearest`] do, and are not encrypted: they are for the owner's machines alone, and never for
@@ -78,7 +78,7 @@ impl Centroids {
         let (dim, width) = (dim as usize, dim + metric.added());
         let width = width as usize;
         let len = fields.u32()? as usize;
-        let frame = Frame::from_bytes((metric, rotation), dim, fields.bytes(len)?).ok()?;
+        let frame = Frame::from_bytes(metric, rotation, dim, fields.bytes(len)?).ok()?;
         let mean = match fields.flag()? {
             true => Some(Mean::from_bytes(fields.bytes(width * size_of::<f32>())?)?),
             false => None,
@@ -174,7 +174,7 @@ pub(super) fn lifted(frame: &Frame, vectors: &Vectors) -> Result<Vectors, Error>
         let base = frame.nearest_base(&y);
         frame.lifted(&frame.whole(base, &frame.residual(base, &y)))
     });
-    Ok(Vectors::new(frame.width(), lifted.collect())?)
+    Ok(Vectors::new(frame.stored_dim(), lifted.collect())?)
 }
 
 /// Unit vectors as they are compared with centroids.

@@ -40,7 +40,7 @@ pub struct Clustering {
 }
 
 impl Clustering {
-    /// The vectors that centroids of an index of `n` vectors of `dim` coordinates are trained on: as many as [`Store::create`] takes. More
+    /// The vectors that centroids of an index of `n` vectors of `dim` coordinates are trained on: the number that [`Store::create`] takes. More
     /// do not make it better.
     ///
     /// # Errors
@@ -74,9 +74,8 @@ impl Clustering {
         spec.metric.check(&sample, 0)?;
         let rotation = random(rng);
         progress(Step::Rotate);
-        let of = (&sample, n);
         let hidden = spec.own_readers;
-        let frame = frame::trained(spec.metric, rotation, of, random(rng), hidden)?;
+        let frame = frame::trained(spec.metric, rotation, &sample, n, random(rng), hidden)?;
         let units = lifted(&frame, &sample)?;
         progress(Step::Cluster);
         let routed = matches!(spec.form, Form::Routed { .. });
@@ -216,8 +215,8 @@ impl Clustering {
             },
         };
         let batches = Reread::new(batches.into_iter(), dim, ranges);
-        let how = (&self.spec, Some(given));
-        Store::create_in(folder, rng, &self.keys, how, batches, progress)
+        let (keys, spec) = (&self.keys, &self.spec);
+        Store::create_in(folder, rng, keys, spec, Some(given), batches, progress)
     }
 }
 

@@ -10,6 +10,7 @@ use super::Store;
 use super::draft::Draft;
 use super::payloads::Carried;
 use crate::binding::{Binding, Variant};
+use crate::build_context::Build;
 use crate::segment::SegmentWriter;
 
 impl<D: Disk> Store<D> {
@@ -44,12 +45,18 @@ impl<D: Disk> Store<D> {
         mut draft: Draft,
         changes: Carried,
     ) -> Result<u64, Error> {
-        self.change_payloads(rng, writer, &mut draft, changes)?;
+        let mut build = Build {
+            rng,
+            folder: &self.folder,
+            writer,
+            progress: &mut |_| (),
+        };
+        self.change_payloads(&mut build, &mut draft, changes)?;
         let mut frame = (*self.manifest).clone();
         frame.previous = self.manifest.digest();
         // The number is used up even if what follows fails: a manifest with it may have been written.
         self.highest = writer.version();
-        let signed = draft.finish(rng, &self.folder, writer, frame, self.access.as_ref())?;
+        let signed = draft.finish(&mut build, frame, self.access.as_ref())?;
         self.folder.put_manifest(&signed)?;
         self.folder.prepare(&signed)?;
         self.unsure = true;

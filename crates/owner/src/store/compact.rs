@@ -16,6 +16,7 @@ use super::draft::Draft;
 use super::payloads::Carried;
 use super::records;
 use super::row_buffer::RowBuffer;
+use crate::build_context::Build;
 use crate::frame;
 use crate::plan::{SEGMENT, Wish};
 use crate::random::random;
@@ -28,19 +29,19 @@ use crate::step::Step;
 const CLEARLY: f64 = 0.125;
 
 impl<D: Disk> Store<D> {
-    /// Writes the records anew in as few segments as they fit, without deleted and replaced ones, and
+    /// Writes the records again in as few segments as they fit, without deleted and replaced ones, and
     /// returns the new version; or the old one, if there is nothing to do.
     ///
     /// Open, masked and local mode keep what they store of a vector exactly (open mode but for the last bit of single precision), under new pads and keys.
     /// Where all records are written again and some of them, which are left out of training, lie clearly nearer to a centre and bases that are trained on the
     /// others now, they are stored relative to those, which rounds them once more. Then recall is measured again, for vectors as they may have been before they were rounded.
-    /// All that is under an older content key than its label's newest is written under that: from then on nobody who was
-    /// revoked can read it, and older keys are given to nobody. A label that a record has left for another one gets a new
-    /// key, so that whoever is granted it later has none of what the record was. Segments at the front that are full, under the newest key,
+    /// All that is under an older content key than its label's newest is written under that: from then on no
+    /// revoked reader can read it, and older keys are given to no one. A label that a record has left for another label gets a new
+    /// key, so that a reader who is granted it later has none of what the record was. Segments at the front that are full, under the newest key,
     /// and have lost nothing stay as they are, so clients keep
-    /// their hints. Sealed mode clusters all records anew from their 8-bit codes, which the owner keeps
+    /// their hints. Sealed mode clusters all records again from their 8-bit codes, which the owner keeps
     /// beside the buckets for this (a byte for each coordinate, and a record id): what 8 bits hold is
-    /// kept exactly too. Routed mode clusters anew from 12-bit codes, to which what was added since is rounded once. The exact
+    /// kept exactly too. Routed mode clusters again from 12-bit codes, to which what was added since is rounded once. The exact
     /// vectors of a second look stay as they are where the frame does.
     ///
     /// The files of the version before stay until the next change or opening.
@@ -63,7 +64,7 @@ impl<D: Disk> Store<D> {
         self.settle(made)
     }
 
-    /// Writes all segments but the first `kept` anew, and those of the labels `left` under new keys.
+    /// Rewrites all segments but the first `kept`, and those of the labels `left` under new keys.
     fn compacted<R: CryptoRng + ?Sized>(
         &mut self,
         rng: &mut R,
@@ -89,7 +90,7 @@ impl<D: Disk> Store<D> {
             Mode::Open(mode) | Mode::Masked(mode) => {
                 mode.segments.truncate(kept);
                 if kept == 0 {
-                    // All hints are made anew, so queries need not share their public polynomials with
+                    // All hints are made again, so queries need not share their public polynomials with
                     // those of earlier versions any longer.
                     mode.seed = random(rng);
                 }
@@ -99,25 +100,31 @@ impl<D: Disk> Store<D> {
         }
         for (label, segments) in rest {
             let writer = writer.of_label(draft.access.as_ref(), &label);
+            let mut build = Build {
+                rng: &mut *rng,
+                folder: &self.folder,
+                writer: &writer,
+                progress: &mut *progress,
+            };
             let mut waiting = self.waiting();
             for at in segments {
                 self.read_live(at, &mut waiting)?;
                 while waiting.len() > draft.capacity() {
                     let rows = self.in_frame(&draft, waiting.take(draft.capacity())?)?;
-                    draft.add(rng, &self.folder, &writer, rows, kept, progress)?;
+                    draft.add(&mut build, rows, kept)?;
                 }
             }
             if waiting.len() > 0 {
                 let rows = self.in_frame(&draft, waiting.take(usize::MAX)?)?;
-                draft.add(rng, &self.folder, &writer, rows, kept, progress)?;
+                draft.add(&mut build, rows, kept)?;
             }
         }
-        let mut carried = self.anew();
-        carried.anew |= !left.is_empty();
+        let mut carried = self.unchanged();
+        carried.rewrite |= !left.is_empty();
         self.commit(rng, &writer, draft, carried)
     }
 
-    /// Clusters all records anew, in sealed and routed mode.
+    /// Clusters all records again, in sealed and routed mode.
     fn rebuilt<R: CryptoRng + ?Sized>(
         &mut self,
         rng: &mut R,
@@ -143,14 +150,19 @@ impl<D: Disk> Store<D> {
             second_look: look.map(|look| look.candidates),
             ..wish(&self.manifest.mode, k, n)
         };
-        let (rows, how) = ((rows, None), (wish, frame));
+        let mut build = Build {
+            rng: &mut *rng,
+            folder: &self.folder,
+            writer,
+            progress,
+        };
         let made = match self.manifest.mode {
-            Mode::Routed(_) => Draft::routed(rng, &self.folder, writer, rows, how, progress)?,
-            _ => Draft::sealed(rng, &self.folder, writer, rows, how, progress)?,
+            Mode::Routed(_) => Draft::routed(&mut build, rows, None, wish, frame)?,
+            _ => Draft::sealed(&mut build, rows, None, wish, frame)?,
         };
         let (mut draft, measured) = made;
         draft.access.clone_from(&self.access);
-        let version = self.commit(rng, writer, draft, self.anew())?;
+        let version = self.commit(rng, writer, draft, self.unchanged())?;
         self.measured = Some(measured);
         Ok(version)
     }
@@ -203,7 +215,7 @@ impl<D: Disk> Store<D> {
             return Ok(None);
         };
         let (rotation, hidden) = (self.manifest.rotation, self.access.is_some());
-        let new = frame::trained(old.metric(), rotation, (&sample, n), random(rng), hidden)?;
+        let new = frame::trained(old.metric(), rotation, &sample, n, random(rng), hidden)?;
         let lengths = held.into_iter().map(|(rows, row)| {
             let y = new.centred(&old.restored(&of(rows, row)));
             let after = length(&new.residual(new.nearest_base(&y), &y));
@@ -221,25 +233,25 @@ impl<D: Disk> Store<D> {
         Ok((longer.longest() > old.longest()).then_some(longer))
     }
 
-    /// No change of what records carry, which is written anew all the same if it is under older keys.
-    fn anew(&self) -> Carried {
+    /// No change of what records carry, which is rewritten all the same if it is under older keys.
+    fn unchanged(&self) -> Carried {
         Carried {
-            anew: self.carries_older(),
+            rewrite: self.carries_older(),
             ..Carried::default()
         }
     }
 
     fn waiting(&self) -> RowBuffer {
-        RowBuffer::new(self.manifest.ids, self.manifest.width() as usize)
+        RowBuffer::new(self.manifest.ids, self.manifest.stored_dim() as usize)
     }
 
     /// Adds the records of a segment that count to those that wait.
     fn read_live(&self, at: usize, waiting: &mut RowBuffer) -> Result<(), Error> {
         let contents = self.contents();
-        let of = (&contents, &self.frame);
-        let (marks, residuals) = records::residuals(&self.folder, &self.manifest, of, at)?;
+        let (folder, manifest, frame) = (&self.folder, &self.manifest, &self.frame);
+        let (marks, residuals) = records::residuals(folder, manifest, &contents, frame, at)?;
         // Rows added to a routed index are stored at scales of another kind than its clusters.
-        let anew = at > 0 && matches!(self.manifest.mode, Mode::Routed(_));
+        let other_scale = at > 0 && matches!(self.manifest.mode, Mode::Routed(_));
         let attributes = records::attributes(&self.folder, &self.manifest, &contents, at)?;
         let rows: Vec<u32> = self.records.rows(at).collect();
         let live: Vec<usize> = rows.iter().map(|&row| row as usize).collect();
@@ -252,11 +264,11 @@ impl<D: Disk> Store<D> {
             }
         };
         let marks = live.iter().map(|&row| Mark {
-            scale: if anew { 0.0 } else { marks[row].scale },
+            scale: if other_scale { 0.0 } else { marks[row].scale },
             ..marks[row]
         });
         let ids = rows.iter().map(|&row| self.records.sets[at].id(row));
-        waiting.push_residuals(ids, (&coordinates, marks), attributes.select(&live))
+        waiting.push_residuals(ids, &coordinates, marks, attributes.select(&live))
     }
 
     /// The segments behind the first `kept` by the labels of their keys, in order.
@@ -312,7 +324,7 @@ impl<D: Disk> Store<D> {
     }
 }
 
-/// The wish that an index was planned for, of as many records as there are now.
+/// The wish that an index was planned for, with the present number of records.
 fn wish(mode: &Mode, k: usize, n: usize) -> Wish {
     let (k, recall, queries, routing) = match mode {
         Mode::Sealed(Sealed {
@@ -363,8 +375,8 @@ mod tests {
         let contents = store.contents();
         let mut all = BTreeMap::new();
         for at in 0..store.records.sets.len() {
-            let of = (&contents, &store.frame);
-            let read = records::residuals(&store.folder, &store.manifest, of, at);
+            let (folder, manifest) = (&store.folder, &store.manifest);
+            let read = records::residuals(folder, manifest, &contents, &store.frame, at);
             let (marks, residuals) = read.unwrap();
             let id = |row| store.records.sets[at].id(row);
             let live = store.records.rows(at);

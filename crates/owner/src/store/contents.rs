@@ -40,7 +40,7 @@ pub struct Stored {
     pub payloads: Option<Vec<Vec<u8>>>,
     /// The attributes.
     pub attributes: Attributes,
-    /// The label of all of these records, if they have one and the key is the owner's: nobody else knows labels' names.
+    /// The label of all of these records, if they have one and the key is the owner's: only the owner knows labels' names.
     pub label: Option<String>,
     /// The vectors as far as they are kept: directions for the cosine, with the precision of the mode's codes.
     pub vectors: Vectors,
@@ -198,7 +198,7 @@ impl<D: Disk> Contents<D> {
         } = self;
         let wanted: Vec<usize> = rows.iter().map(|&row| row as usize).collect();
         let attributes = records::attributes(folder, manifest, keys, at)?.select(&wanted);
-        let (marks, residuals) = records::residuals(folder, manifest, (keys, &self.frame), at)?;
+        let (marks, residuals) = records::residuals(folder, manifest, keys, &self.frame, at)?;
         let dim = manifest.dim as usize;
         let vector = |&row: &usize| {
             let y = self.frame.whole(marks[row].base, residuals.row(row));

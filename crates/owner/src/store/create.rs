@@ -17,6 +17,7 @@ use super::draft::Draft;
 use super::stream::Stream;
 use super::{Compaction, Store};
 use crate::binding::{Binding, Variant};
+use crate::build_context::Build;
 use crate::frame;
 use crate::measurement::Measurement;
 use crate::random::random;
@@ -74,7 +75,7 @@ impl<D: Disk> Store<D> {
         progress: &mut dyn FnMut(Step),
     ) -> Result<Self, Error> {
         let folder = Folder::new(dir.as_ref(), disk);
-        Self::create_in(folder, rng, keys, (spec, None), batches, progress)
+        Self::create_in(folder, rng, keys, spec, None, batches, progress)
     }
 
     /// The same in a folder, of clusters that may be given.
@@ -82,20 +83,21 @@ impl<D: Disk> Store<D> {
         folder: Folder<D>,
         rng: &mut R,
         keys: &OwnerKeys,
-        (spec, given): (&Spec, Option<Given>),
+        spec: &Spec,
+        given: Option<Given>,
         batches: impl IntoIterator<Item = Result<Batch, Error>>,
         progress: &mut dyn FnMut(Step),
     ) -> Result<Self, Error> {
         folder.check_free()?;
         let fresh = folder.create_root()?;
         let lock = folder.lock()?;
-        // Only now does nobody else make one.
+        // From here on the lock keeps others from making one.
         folder.check_free()?;
         let unwound = Unwound(&folder, fresh);
-        let how = (spec, given);
+        let batches = batches.into_iter();
         let made = folder
             .create()
-            .and_then(|()| First::write(rng, &folder, keys, how, batches.into_iter(), progress));
+            .and_then(|()| First::write(&folder, rng, keys, spec, given, batches, progress));
         let First {
             manifest,
             draft,
@@ -133,7 +135,7 @@ impl<D: Disk> Drop for Unwound<'_, D> {
     }
 }
 
-/// The first vectors of a stream, as many as a frame is trained on: the batches that they are of are kept.
+/// The first vectors of a stream, on which a frame is trained: the batches that they are of are kept.
 fn sample(
     head: &mut Vec<Batch>,
     batches: &mut impl Iterator<Item = Result<Batch, Error>>,
@@ -164,10 +166,11 @@ struct First {
 
 impl First {
     fn write<D: Disk, R: CryptoRng + ?Sized>(
-        rng: &mut R,
         folder: &Folder<D>,
+        rng: &mut R,
         keys: &OwnerKeys,
-        (spec, given): (&Spec, Option<Given>),
+        spec: &Spec,
+        given: Option<Given>,
         mut batches: impl Iterator<Item = Result<Batch, Error>>,
         progress: &mut dyn FnMut(Step),
     ) -> Result<Self, Error> {
@@ -190,8 +193,8 @@ impl First {
                     Form::Masked(_) | Form::Open(_) | Form::Local => {
                         let sample = sample(&mut head, &mut batches, dim)?;
                         spec.metric.check(&sample, 0)?;
-                        let of = (&sample, frame::SAMPLE);
-                        frame::trained(spec.metric, rotation, of, seed, hidden)?
+                        let n = frame::SAMPLE;
+                        frame::trained(spec.metric, rotation, &sample, n, seed, hidden)?
                     }
                 };
                 (frame, rotation, None)
@@ -212,13 +215,26 @@ impl First {
         let batches = head.into_iter().map(Ok).chain(batches);
         let stream = Stream::new(frame, spec.ids, look);
         let stream = stream.read_by(access).assigned(assigned).trained(training);
-        let (mut draft, measured) = stream.write(rng, folder, &writer, spec, batches, progress)?;
+        let mut build = Build {
+            rng,
+            folder,
+            writer: &writer,
+            progress,
+        };
+        let (mut draft, measured) = stream.write(&mut build, spec, batches)?;
         let (dim, k) = (u32_of(dim), u32_of(spec.k));
-        let kind = (spec.metric, rotation);
         // It is named when it is written.
         let unnamed = FramePart::new([0; 16], 0, SHARED, Coded::default());
-        let frame = Manifest::new((dim, k), spec.ids, kind, unnamed, draft.mode.clone());
-        let manifest = draft.finish(rng, folder, &writer, frame, None)?;
+        let frame = Manifest::new(
+            dim,
+            k,
+            spec.ids,
+            spec.metric,
+            rotation,
+            unnamed,
+            draft.mode.clone(),
+        );
+        let manifest = draft.finish(&mut build, frame, None)?;
         folder.put_manifest(&manifest)?;
         folder.prepare(&manifest)?;
         Ok(Self {

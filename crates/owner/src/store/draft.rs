@@ -3,7 +3,6 @@
 use rand_core::CryptoRng;
 use sordino_index::code::Codec;
 use sordino_index::columns::{self, Scheme};
-use sordino_index::folder::Folder;
 use sordino_index::look::SecondLook;
 use sordino_index::manifest::{Columns, FramePart, Local, Manifest, Mode, Segment, SignedManifest};
 use sordino_index::payload::Payloads;
@@ -14,6 +13,7 @@ use sordino_vault::keys::OwnerKeys;
 
 use super::records::Records;
 use crate::base::Base;
+use crate::build_context::Build;
 use crate::column::column;
 use crate::combinations::combined;
 use crate::measurement::Measurement;
@@ -21,7 +21,6 @@ use crate::plan::{Grouping, Plan, Wish, capacity, second_look};
 use crate::recall::Recall;
 use crate::routed;
 use crate::rows::Rows;
-use crate::segment::SegmentWriter;
 use crate::sketch;
 use crate::step::Step;
 use crate::trained_centroids::Assignment;
@@ -45,6 +44,21 @@ pub(super) struct Draft {
 }
 
 impl Draft {
+    /// A draft without records, in a frame that is not written yet.
+    pub(super) fn new(k: usize, mode: Mode, frame: Frame) -> Self {
+        Self {
+            k,
+            mode,
+            records: Records::default(),
+            payloads: None,
+            look: None,
+            frame,
+            framed: None,
+            recall: None,
+            access: None,
+        }
+    }
+
     /// Refuses what has too many segments, before anything is written that needs one more.
     pub(super) fn check_room(&self) -> Result<(), Error> {
         let found = self.records.sets.len();
@@ -61,12 +75,11 @@ impl Draft {
     /// follows from them is as in `frame`; `before` is who may read what of the version before.
     pub(super) fn finish<D: Disk, R: CryptoRng + ?Sized>(
         &mut self,
-        rng: &mut R,
-        folder: &Folder<D>,
-        writer: &SegmentWriter<'_>,
+        build: &mut Build<'_, D, R>,
         frame: Manifest,
         before: Option<&Directory>,
     ) -> Result<SignedManifest, Error> {
+        let writer = build.writer;
         let keys = writer.keys();
         let sets = self.records.sets.iter();
         let n: u64 = sets.map(|ids| ids.len() as u64).sum();
@@ -74,17 +87,17 @@ impl Draft {
             n: usize::try_from(n).unwrap_or(usize::MAX),
             dim: frame.dim as usize,
         })?;
-        let part = self.frame(rng, folder, writer)?;
+        let part = self.frame(build)?;
         let before = before.zip(frame.readers.as_ref());
-        let readers = self.readers(rng, folder, writer, before)?;
+        let readers = self.readers(build, before)?;
         let lists = self.by_label(writer).into_iter();
         let lists = lists.map(|(number, key, segments)| {
             let dead = segments.iter().map(|&at| &self.records.dead[at]);
             (number, key, dead.collect())
         });
         let lists: Vec<_> = lists.collect();
-        let (deleted, list) = writer.deleted(rng, &lists, self.access.is_some());
-        folder.put(&list)?;
+        let (deleted, list) = writer.deleted(build.rng, &lists, self.access.is_some());
+        build.folder.put(&list)?;
         let old = frame.clone();
         let mut manifest = frame;
         manifest.version = writer.version();
@@ -93,7 +106,7 @@ impl Draft {
         manifest.frame = part;
         manifest.payloads = self.payloads.clone();
         manifest.mode = self.mode.clone();
-        let combined = combined(rng, folder, writer, &manifest, &old)?;
+        let combined = combined(build, &manifest, &old)?;
         if let Mode::Open(mode) | Mode::Masked(mode) = &mut manifest.mode {
             mode.combined = combined;
         }
@@ -112,19 +125,17 @@ impl Draft {
     /// The frame's part: the one that there is, if it is under the newest key that all readers have, or a new one.
     fn frame<D: Disk, R: CryptoRng + ?Sized>(
         &mut self,
-        rng: &mut R,
-        folder: &Folder<D>,
-        writer: &SegmentWriter<'_>,
+        build: &mut Build<'_, D, R>,
     ) -> Result<FramePart, Error> {
-        let writer = writer.of_label(self.access.as_ref(), UNLABELLED);
+        let writer = build.writer.of_label(self.access.as_ref(), UNLABELLED);
         if let Some(part) = self.framed.as_ref().filter(|it| it.key == writer.number()) {
             return Ok(part.clone());
         }
         if let Some(recall) = self.recall.take().and_then(|recall| recall.share()) {
             self.frame = self.frame.clone().with_recall(Some(recall));
         }
-        let (part, sealed) = writer.frame(rng, &self.frame);
-        folder.put(&sealed)?;
+        let (part, sealed) = writer.frame(build.rng, &self.frame);
+        build.folder.put(&sealed)?;
         self.framed = Some(part.clone());
         Ok(part)
     }
@@ -132,16 +143,12 @@ impl Draft {
 
 /// A segment in sealed chunks, written.
 fn chunks<D: Disk, R: CryptoRng + ?Sized>(
-    rng: &mut R,
-    folder: &Folder<D>,
-    writer: &SegmentWriter<'_>,
+    build: &mut Build<'_, D, R>,
     rows: &Rows,
     codec: Codec,
 ) -> Result<Segment, Error> {
-    let written = writer.chunks(rng, rows, codec);
-    for part in written.parts() {
-        folder.put(part)?;
-    }
+    let written = build.writer.chunks(build.rng, rows, codec);
+    build.put(&written)?;
     Ok(written.segment)
 }
 
@@ -155,12 +162,9 @@ impl Draft {
     /// this change: records in them are replaced, and others may not come twice.
     pub(super) fn add<D: Disk, R: CryptoRng + ?Sized>(
         &mut self,
-        rng: &mut R,
-        folder: &Folder<D>,
-        writer: &SegmentWriter<'_>,
+        build: &mut Build<'_, D, R>,
         rows: Rows,
         before: usize,
-        progress: &mut dyn FnMut(Step),
     ) -> Result<(), Error> {
         self.check_room()?;
         for ids in &self.records.sets[before..] {
@@ -169,54 +173,50 @@ impl Draft {
             }
         }
         let (frame, recall) = (&self.frame, &mut self.recall);
-        let mut scored = |rng: &mut R, rows_of, mode: &mut Columns| {
-            let how = (Scheme::new(rows_of, mode), mode.seed);
-            let recall = recall.as_mut();
-            let (column, written) = column(rng, writer, (frame, &rows), how, recall, progress)?;
-            for part in written.parts() {
-                folder.put(part)?;
-            }
+        let mut scored = |build: &mut Build<'_, D, R>, rows_of, mode: &mut Columns| {
+            let scheme = Scheme::new(rows_of, mode);
+            let column = column(build, frame, &rows, scheme, mode.seed, recall.as_mut())?;
             mode.segments.push(column);
             Ok::<(), Error>(())
         };
         match &mut self.mode {
-            Mode::Open(mode) => scored(rng, columns::Rows::Open, mode)?,
-            Mode::Masked(mode) => scored(rng, columns::Rows::Masked, mode)?,
-            Mode::Routed(mode) => scored(rng, columns::Rows::Masked, &mut mode.tail)?,
+            Mode::Open(mode) => scored(build, columns::Rows::Open, mode)?,
+            Mode::Masked(mode) => scored(build, columns::Rows::Masked, mode)?,
+            Mode::Routed(mode) => scored(build, columns::Rows::Masked, &mut mode.tail)?,
             Mode::Local(Local {
                 codec,
                 segments,
                 sketch,
                 ..
             }) => {
-                progress(Step::Seal);
+                build.tell(Step::Seal);
                 if let (true, Some(recall)) = (segments.is_empty(), &self.recall) {
                     *codec = recall.coarsest(&self.frame, &rows, *codec)?;
                 }
-                let segment = chunks(rng, folder, writer, &rows, *codec)?;
+                let segment = chunks(build, &rows, *codec)?;
                 if segments.is_empty() || self.recall.is_some() {
                     let vectors = rows.decoded(&self.frame, *codec)?;
                     if let Some(recall) = &mut self.recall {
-                        progress(Step::Probe);
+                        build.tell(Step::Probe);
                         recall.add(&self.frame, &rows, |asked, _| vectors.keys(asked));
                     }
                     // Measured on the first segment, which is as large as any but those after many.
                     if segments.is_empty() {
-                        progress(Step::Sketch);
-                        let seed = writer.key().sketch_seed(&segment.id);
+                        build.tell(Step::Sketch);
+                        let seed = build.writer.key().sketch_seed(&segment.id);
                         *sketch = sketch::of(&vectors, &self.frame, seed, self.k);
                     }
                 }
                 segments.push(segment);
             }
             Mode::Sealed(mode) => {
-                progress(Step::Seal);
+                build.tell(Step::Seal);
                 let codec = Codec::Int8;
                 if let Some(recall) = &mut self.recall {
                     let vectors = rows.decoded(&self.frame, codec)?;
                     recall.add(&self.frame, &rows, |asked, _| vectors.keys(asked));
                 }
-                mode.tail.push(chunks(rng, folder, writer, &rows, codec)?);
+                mode.tail.push(chunks(build, &rows, codec)?);
             }
         }
         self.records.push(rows.ids);
@@ -225,16 +225,15 @@ impl Draft {
 
     /// A sealed index of these records, as planned, of the clusters that are given or of some that are made; its buckets are written.
     pub(super) fn sealed<D: Disk, R: CryptoRng + ?Sized>(
-        rng: &mut R,
-        folder: &Folder<D>,
-        writer: &SegmentWriter<'_>,
-        (rows, given): (Rows, Option<Assignment>),
-        (wish, frame): (Wish, Frame),
-        progress: &mut dyn FnMut(Step),
+        build: &mut Build<'_, D, R>,
+        rows: Rows,
+        given: Option<Assignment>,
+        wish: Wish,
+        frame: Frame,
     ) -> Result<(Self, Measurement), Error> {
         let (n, width) = (rows.vectors.len(), rows.vectors.dim());
         let plan = Plan::for_metric(n, width, frame.metric(), wish)?;
-        let base = Base::new(rng, writer, (&rows, given), &plan, &frame, progress)?;
+        let base = Base::new(build, &rows, given, &plan, &frame)?;
         let Base {
             mode,
             buckets,
@@ -245,24 +244,12 @@ impl Draft {
             measured,
         } = base;
         for part in [buckets, digests, centroids].iter().chain(&hint) {
-            folder.put(part)?;
+            build.folder.put(part)?;
         }
-        for part in base.parts() {
-            folder.put(part)?;
-        }
-        let mut records = Records::default();
-        records.push(rows.ids);
-        let draft = Self {
-            k: plan.wish().k,
-            mode: Mode::Sealed(mode),
-            records,
-            payloads: None,
-            look: None,
-            frame: frame.with_recall(Some(measured.expected_recall)),
-            framed: None,
-            recall: None,
-            access: None,
-        };
+        build.put(&base)?;
+        let frame = frame.with_recall(Some(measured.expected_recall));
+        let mut draft = Self::new(plan.wish().k, Mode::Sealed(mode), frame);
+        draft.records.push(rows.ids);
         Ok((draft, measured))
     }
 }
@@ -270,12 +257,11 @@ impl Draft {
 impl Draft {
     /// A routed index of these records, in the clusters that are given or in some that are made; its table is written.
     pub(super) fn routed<D: Disk, R: CryptoRng + ?Sized>(
-        rng: &mut R,
-        folder: &Folder<D>,
-        writer: &SegmentWriter<'_>,
-        (rows, given): (Rows, Option<Assignment>),
-        (wish, frame): (Wish, Frame),
-        progress: &mut dyn FnMut(Step),
+        build: &mut Build<'_, D, R>,
+        rows: Rows,
+        given: Option<Assignment>,
+        wish: Wish,
+        frame: Frame,
     ) -> Result<(Self, Measurement), Error> {
         let (far, frame) = far(&rows, frame, wish.k);
         let (rows, given, far) = match far.is_empty() {
@@ -297,26 +283,14 @@ impl Draft {
         let look = wish.second_look.map(|most| second_look(most, wish.k, dim));
         let look = look.transpose()?;
         let planned = Grouping::cheapest(n, dim, &wish).ok_or(Error::TooLarge { n, dim })?;
-        let how = (&planned, &wish);
-        let mut put = |part: &[u8]| folder.put(part);
-        let rows = (rows, given);
-        let base = routed::Base::new(rng, writer, rows, how, &frame, &mut put, progress)?;
-        let mut records = Records::default();
-        records.push(base.ids);
-        let mut draft = Self {
-            k: wish.k,
-            mode: Mode::Routed(base.mode),
-            records,
-            payloads: None,
-            look,
-            frame: frame.with_recall(Some(base.measured.expected_recall)),
-            framed: None,
-            recall: None,
-            access: None,
-        };
+        let base = routed::Base::new(build, rows, given, &planned, &wish, &frame)?;
+        let frame = frame.with_recall(Some(base.measured.expected_recall));
+        let mut draft = Self::new(wish.k, Mode::Routed(base.mode), frame);
+        draft.look = look;
+        draft.records.push(base.ids);
         // Rows that are far longer than the others would take the precision of all: they are scored whole.
         if let Some(far) = far {
-            draft.add(rng, folder, writer, far, 1, progress)?;
+            draft.add(build, far, 1)?;
         }
         Ok((draft, base.measured))
     }
@@ -347,18 +321,9 @@ mod tests {
     use sordino_vectors::metric::Metric;
 
     #[test]
-    fn an_index_has_room_for_so_many_segments() {
-        let mut draft = Draft {
-            k: 1,
-            mode: Mode::Local(Local::new(Codec::Int8)),
-            records: Records::default(),
-            payloads: None,
-            look: None,
-            frame: Frame::origin(Metric::Cosine, [0; 32], 1),
-            framed: None,
-            recall: None,
-            access: None,
-        };
+    fn an_index_has_room_for_a_limited_number_of_segments() {
+        let mode = Mode::Local(Local::new(Codec::Int8));
+        let mut draft = Draft::new(1, mode, Frame::origin(Metric::Cosine, [0; 32], 1));
         for _ in 0..manifest::MAX_SEGMENTS {
             assert!(draft.check_room().is_ok());
             let one = Ids::from_ascending(sordino_index::IdKind::Number, &[Id::Number(1)]);

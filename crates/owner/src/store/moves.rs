@@ -30,8 +30,8 @@ impl<D: Disk> Store<D> {
         counts.sum()
     }
 
-    /// The labels that a record has left for another one, whatever became of it there: its old row, or the slot that it had, is under a key
-    /// that whoever is granted such a label later would get.
+    /// The labels that a record has left for another label, whatever became of it there: its old row, or the slot that it had, is under a key
+    /// that a reader would get who is granted such a label later.
     pub(super) fn left(&self) -> BTreeSet<String> {
         let mut left = BTreeSet::new();
         if self.access.is_none() {

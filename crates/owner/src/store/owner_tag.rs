@@ -35,7 +35,7 @@ pub(super) fn opened<T>(
 ) -> Result<T, Error> {
     let body = bytes.split_last_chunk::<TAG_LEN>();
     let body = body.filter(|(body, found)| {
-        // In constant time, so that nobody finds a tag byte by byte.
+        // In constant time, so that no one finds a tag byte by byte.
         let pairs = found.iter().zip(tag(keys, name, body));
         pairs.fold(0, |differ, (a, b)| differ | (a ^ b)) == 0
     });
@@ -95,7 +95,7 @@ impl<'a> Fields<'a> {
         self.array().map(u64::from_le_bytes)
     }
 
-    /// So many bytes.
+    /// The next `len` bytes.
     pub(super) fn bytes(&mut self, len: usize) -> Option<&'a [u8]> {
         let (first, rest) = self.0.split_at_checked(len)?;
         self.0 = rest;

@@ -1,4 +1,4 @@
-//! Payloads of a store's records and, for a second look, their exact vectors: written again with every version that
+//! Payloads of a store's records and, for a second look, their exact vectors: rewritten with every version that
 //! changes them.
 
 use std::collections::BTreeMap;
@@ -16,10 +16,10 @@ use sordino_vault::opener::Opener;
 
 use super::Store;
 use super::draft::Draft;
+use crate::build_context::Build;
 use crate::payload::{Contents, Group};
 use crate::plan::Conditions;
 use crate::rows::Rows;
-use crate::segment::SegmentWriter;
 
 /// Bytes of each record.
 type ById = BTreeMap<Id, Vec<u8>>;
@@ -31,8 +31,8 @@ pub(super) struct Carried {
     pub(super) payloads: Option<ById>,
     /// The codes of exact vectors, if searches have a second look.
     pub(super) exact: Option<ById>,
-    /// True if slots are to be written anew though nothing in them changes.
-    pub(super) anew: bool,
+    /// True if slots are to be rewritten though nothing in them changes.
+    pub(super) rewrite: bool,
 }
 
 impl Carried {
@@ -41,7 +41,7 @@ impl Carried {
         Self {
             payloads: None,
             exact: look.map(|_| ById::new()),
-            anew: false,
+            rewrite: false,
         }
     }
 
@@ -125,12 +125,11 @@ impl Draft {
     /// Writes what the records that are there carry, an empty payload for every one that has none.
     pub(super) fn write_payloads<D: Disk, R: CryptoRng + ?Sized>(
         &mut self,
-        rng: &mut R,
-        folder: &Folder<D>,
-        writer: &SegmentWriter<'_>,
+        build: &mut Build<'_, D, R>,
         mut carried: Carried,
         conditions: Conditions,
     ) -> Result<(), Error> {
+        let (folder, writer) = (build.folder, build.writer);
         if !carried.is_some() {
             return Ok(());
         }
@@ -159,7 +158,7 @@ impl Draft {
             k: self.k,
             conditions,
         };
-        let written = writer.payloads(rng, contents)?;
+        let written = writer.payloads(build.rng, contents)?;
         folder.put(&written.content)?;
         folder.put(&written.places)?;
         if let Some(hint) = &written.hint {
@@ -210,8 +209,7 @@ impl<D: Disk> Store<D> {
     /// Brings what the draft's records carry up to these and to what a change brings.
     pub(super) fn change_payloads<R: CryptoRng + ?Sized>(
         &self,
-        rng: &mut R,
-        writer: &SegmentWriter<'_>,
+        build: &mut Build<'_, D, R>,
         draft: &mut Draft,
         changes: Carried,
     ) -> Result<(), Error> {
@@ -223,7 +221,7 @@ impl<D: Disk> Store<D> {
         }
         if all.is_some()
             && !reframed
-            && !changes.anew
+            && !changes.rewrite
             && draft.records.places() == self.records.places()
             && draft.records.ids().eq(self.ids())
             && all.has(&changes)
@@ -237,6 +235,6 @@ impl<D: Disk> Store<D> {
             Some(payloads) => Conditions::default().prefer(payloads.fetch.kind()),
             None => Conditions::default(),
         };
-        draft.write_payloads(rng, &self.folder, writer, all, conditions)
+        draft.write_payloads(build, all, conditions)
     }
 }

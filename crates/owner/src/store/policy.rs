@@ -11,7 +11,7 @@ use super::access::label_of;
 /// The state of a store after which it compacts itself at the end of a change.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Compaction {
-    /// More segments than this, of those that [`Store::compact`] would write anew. Each label that it writes anew but one has a
+    /// More segments than this, of those that [`Store::compact`] would rewrite. Each label that it rewrites but one has a
     /// segment that is not counted, since compaction leaves one for each.
     pub segments: Option<usize>,
     /// At least this share of the stored records, above 0 and at most 1, deleted or replaced.
@@ -51,7 +51,7 @@ impl<D: Disk> Store<D> {
             || deleted.is_some_and(|share| dead > 0 && dead as f64 >= share * stored as f64)
     }
 
-    /// The number of segments that compaction writes anew, beyond those that it cannot but leave.
+    /// The number of segments that compaction rewrites, beyond those that it cannot but leave.
     fn mergeable(&self) -> usize {
         let (access, settled) = (self.access.as_ref(), self.settled());
         let segments = self.manifest.segments().into_iter().enumerate();
@@ -63,7 +63,7 @@ impl<D: Disk> Store<D> {
     }
 }
 
-/// Segments behind those that stay at the front of their label, as many as if all were of one label.
+/// The number of segments behind those that stay at the front of their label, counted as if all were of one label.
 fn counted<'a>(segments: impl IntoIterator<Item = (Option<&'a str>, bool)>) -> usize {
     let mut behind: BTreeMap<Option<&str>, usize> = BTreeMap::new();
     for (label, stays) in segments {
@@ -163,7 +163,7 @@ mod tests {
                 at += 1;
                 let batch = Batch::new((0..10).map(|id| 1000 * at + id), more.clone()).unwrap();
                 let added = store.add_labelled(rng, Some(label), [Ok(batch)], &mut |_| ());
-                // An addition makes one version, a compaction after it another one.
+                // An addition makes one version, a compaction after it another version.
                 (added.unwrap().version, store.records.sets.len())
             };
             let first = store.version();
@@ -214,7 +214,7 @@ mod tests {
         assert_eq!(counted(compacted), 1);
         let whole = [(none, true), (a, true), (b, true)];
         assert_eq!(counted(whole), 0);
-        // Behind one that is to be written anew, a whole one is written anew too.
+        // Behind one that is to be rewritten, a whole one is rewritten too.
         let more = [(none, true), (a, false), (a, true), (b, false), (a, false)];
         assert_eq!(counted(more), 3);
     }

@@ -182,12 +182,13 @@ pub(super) fn frame<D: Disk>(
 pub(super) fn residuals<D: Disk>(
     folder: &Folder<D>,
     manifest: &Manifest,
-    (keys, frame): (&ContentKeys, &Frame),
+    keys: &ContentKeys,
+    frame: &Frame,
     at: usize,
 ) -> Result<(Vec<Mark>, Vectors), Error> {
     let segment = manifest.segments()[at];
     let key = keys.need(segment)?;
-    let width = manifest.width() as usize;
+    let width = manifest.stored_dim() as usize;
     // The codes, and what they stand for.
     room::check(segment.n as usize * width, 2 * size_of::<f32>())?;
     let rounding = residue::coordinate(1);
@@ -200,8 +201,7 @@ pub(super) fn residuals<D: Disk>(
         Mode::Routed(_) if at > 0 => (unmasked(folder, manifest, key, at)?, rounding),
         Mode::Local(_) | Mode::Sealed(_) | Mode::Routed(_) => {
             let chunks = part(folder, manifest, PartKind::Chunks, at)?;
-            let (marks, residuals) =
-                decode(segment, (frame, manifest.chunk_codec()), key, &chunks)?;
+            let (marks, residuals) = decode(segment, frame, manifest.chunk_codec(), key, &chunks)?;
             return Ok((marks, Vectors::new(width, residuals)?));
         }
     };
@@ -230,25 +230,26 @@ fn unmasked<D: Disk>(
     at: usize,
 ) -> Result<Vec<f32>, Error> {
     let rows = part(folder, manifest, PartKind::Rows, at)?;
-    let width = manifest.width() as usize;
+    let width = manifest.stored_dim() as usize;
     let codes = key.unmask(manifest.segments()[at], width, &rows);
     Ok(codes.into_iter().map(residue::coordinate).collect())
 }
 
 fn decode(
     segment: &Segment,
-    (frame, codec): (&Frame, Codec),
+    frame: &Frame,
+    codec: Codec,
     key: &ContentKey,
     chunks: &[u8],
 ) -> Result<(Vec<Mark>, Vec<f32>), Error> {
-    let width = frame.width();
+    let width = frame.stored_dim();
     let layout = segment.layout(u32_of(width), codec);
     let seal = key.seal(Purpose::Chunk, &segment.id, segment.version);
     let mut marks = Vec::with_capacity(segment.n as usize);
     let mut residuals = Vec::with_capacity(segment.n as usize * width);
     for (chunk, sealed) in (0..).zip(chunks.chunks_exact(layout.sealed_len())) {
-        let into = (&mut marks, &mut residuals);
-        BucketCodec(layout).open_residuals(&seal, (chunk, sealed), frame, into)?;
+        let codec = BucketCodec(layout);
+        codec.open_residuals(&seal, chunk, sealed, frame, &mut marks, &mut residuals)?;
     }
     let steps = ((1u32 << (codec.bits() - 1)) - 1) as f32;
     let marks = marks.into_iter().map(|(base, scale)| Mark {

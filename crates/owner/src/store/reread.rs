@@ -27,7 +27,7 @@ impl Vectored {
 /// The vectors of a task.
 pub(super) struct Range {
     pub(super) task: u64,
-    /// So many, and at least one.
+    /// Their number, at least one.
     pub(super) count: usize,
     pub(super) digest: Digest,
 }

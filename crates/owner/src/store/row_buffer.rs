@@ -51,7 +51,7 @@ impl RowBuffer {
         order(&self.ids)
     }
 
-    /// Adds records: as many coordinates and rows of attributes as there are ids.
+    /// Adds records: coordinates and a row of attributes for each id.
     pub(super) fn push(
         &mut self,
         ids: impl IntoIterator<Item = Id>,
@@ -69,7 +69,8 @@ impl RowBuffer {
     pub(super) fn push_residuals(
         &mut self,
         ids: impl IntoIterator<Item = Id>,
-        (residuals, marks): (&[f32], impl IntoIterator<Item = Mark>),
+        residuals: &[f32],
+        marks: impl IntoIterator<Item = Mark>,
         attributes: Attributes,
     ) -> Result<(), Error> {
         self.marks.extend(marks);

@@ -2,7 +2,6 @@
 
 use rand_core::CryptoRng;
 use sordino_index::code::Codec;
-use sordino_index::folder::Folder;
 use sordino_index::look::SecondLook;
 use sordino_index::manifest::{Columns, Local, Mode, Packing};
 use sordino_index::{Disk, Error, Id, IdKind};
@@ -11,15 +10,14 @@ use sordino_vault::frame::Frame;
 
 use super::draft::Draft;
 use super::payloads::Carried;
-use super::records::Records;
 use super::row_buffer::RowBuffer;
+use crate::build_context::Build;
 use crate::frame;
 use crate::measurement::Measurement;
 use crate::random::random;
 use crate::recall::Recall;
 use crate::room;
 use crate::rows::Rows;
-use crate::segment::SegmentWriter;
 use crate::spec::{Batch, Form, Spec};
 use crate::step::Step;
 use crate::trained_centroids::Assignment;
@@ -83,95 +81,81 @@ impl Stream {
     /// Writes all records of a new index, and what they carry.
     pub(super) fn write<D: Disk, R: CryptoRng + ?Sized>(
         mut self,
-        rng: &mut R,
-        folder: &Folder<D>,
-        writer: &SegmentWriter<'_>,
+        build: &mut Build<'_, D, R>,
         spec: &Spec,
         batches: impl Iterator<Item = Result<Batch, Error>>,
-        progress: &mut dyn FnMut(Step),
     ) -> Result<(Draft, Option<Measurement>), Error> {
         let mode = match spec.form {
             Form::Sealed { .. } | Form::Routed { .. } => {
-                return self.whole(rng, folder, writer, spec, batches, progress);
+                return self.whole(build, spec, batches);
             }
             Form::Local => Mode::Local(Local::new(Codec::of_downloads(self.frame.metric()))),
-            Form::Open(packing) => Mode::Open(columns(rng, packing, spec)),
-            Form::Masked(packing) => Mode::Masked(columns(rng, packing, spec)),
+            Form::Open(packing) => Mode::Open(columns(build.rng, packing, spec)),
+            Form::Masked(packing) => Mode::Masked(columns(build.rng, packing, spec)),
         };
         let mut draft = Draft {
-            k: spec.k,
-            mode,
-            records: Records::default(),
-            payloads: None,
             look: self.look,
-            frame: self.frame.clone(),
-            framed: None,
             recall: Some(recall(spec)),
             access: self.access.take(),
+            ..Draft::new(spec.k, mode, self.frame.clone())
         };
-        self.segments(rng, folder, writer, &mut draft, batches, progress)?;
-        draft.write_payloads(rng, folder, writer, self.carried, spec.conditions)?;
+        self.segments(build, &mut draft, batches)?;
+        draft.write_payloads(build, self.carried, spec.conditions)?;
         Ok((draft, None))
     }
 
     /// Writes all records of a new index that is made of them together.
     fn whole<D: Disk, R: CryptoRng + ?Sized>(
         mut self,
-        rng: &mut R,
-        folder: &Folder<D>,
-        writer: &SegmentWriter<'_>,
+        build: &mut Build<'_, D, R>,
         spec: &Spec,
         batches: impl Iterator<Item = Result<Batch, Error>>,
-        progress: &mut dyn FnMut(Step),
     ) -> Result<(Draft, Option<Measurement>), Error> {
         for batch in batches {
             self.take_in(batch?)?;
         }
         if let Some((rotation, seed, hidden)) = self.training.take() {
             let sample = self.waiting.sample(frame::SAMPLE)?;
-            let of = (&sample, self.waiting.len());
-            self.frame = frame::trained(self.frame.metric(), rotation, of, seed, hidden)?;
+            let (metric, n) = (self.frame.metric(), self.waiting.len());
+            self.frame = frame::trained(metric, rotation, &sample, n, seed, hidden)?;
         }
         let given = self.assigned.take();
         let given = match self.waiting.order() {
             Some(order) => given.map(|given| given.in_order(&order)),
             None => given,
         };
-        let rows = (self.rows(usize::MAX, progress)?, given);
-        let how = (spec.wish(), self.frame.clone());
+        let rows = self.rows(usize::MAX, build.progress)?;
+        let (wish, frame) = (spec.wish(), self.frame.clone());
         let (mut draft, measured) = match spec.form {
-            Form::Routed { .. } => Draft::routed(rng, folder, writer, rows, how, progress)?,
-            Form::Sealed { .. } => Draft::sealed(rng, folder, writer, rows, how, progress)?,
+            Form::Routed { .. } => Draft::routed(build, rows, given, wish, frame)?,
+            Form::Sealed { .. } => Draft::sealed(build, rows, given, wish, frame)?,
             Form::Masked(_) | Form::Open(_) | Form::Local => {
                 unreachable!("these are written segment by segment")
             }
         };
         draft.access = self.access;
-        draft.write_payloads(rng, folder, writer, self.carried, spec.conditions)?;
+        draft.write_payloads(build, self.carried, spec.conditions)?;
         Ok((draft, Some(measured)))
     }
 
     /// Writes a segment whenever there are records for one, and one of the rest; how many records came.
     pub(super) fn segments<D: Disk, R: CryptoRng + ?Sized>(
         &mut self,
-        rng: &mut R,
-        folder: &Folder<D>,
-        writer: &SegmentWriter<'_>,
+        build: &mut Build<'_, D, R>,
         draft: &mut Draft,
         batches: impl Iterator<Item = Result<Batch, Error>>,
-        progress: &mut dyn FnMut(Step),
     ) -> Result<u64, Error> {
         let before = draft.records.sets.len();
         for batch in batches {
             self.take_in(batch?)?;
             while self.waiting.len() > draft.capacity() {
-                let rows = self.rows(draft.capacity(), progress)?;
-                draft.add(rng, folder, writer, rows, before, progress)?;
+                let rows = self.rows(draft.capacity(), build.progress)?;
+                draft.add(build, rows, before)?;
             }
         }
         if self.waiting.len() > 0 {
-            let rows = self.rows(usize::MAX, progress)?;
-            draft.add(rng, folder, writer, rows, before, progress)?;
+            let rows = self.rows(usize::MAX, build.progress)?;
+            draft.add(build, rows, before)?;
         }
         Ok(self.read)
     }
@@ -237,7 +221,7 @@ impl Stream {
     ) -> Result<Rows, Error> {
         progress(Step::Rotate);
         let waiting = count.min(self.waiting.len());
-        let coordinates = waiting.saturating_mul(self.frame.width());
+        let coordinates = waiting.saturating_mul(self.frame.stored_dim());
         room::check(coordinates, room::SEGMENT - size_of::<f32>())?;
         let rows = self.waiting.take(count)?.framed(&self.frame)?;
         self.carried.look_at(&rows);

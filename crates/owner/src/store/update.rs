@@ -16,6 +16,7 @@ use super::attribute_columns::AttributeColumns;
 use super::draft::Draft;
 use super::payloads::Carried;
 use super::stream::Stream;
+use crate::build_context::Build;
 use crate::recall::Recall;
 use crate::spec::Batch;
 use crate::step::Step;
@@ -69,7 +70,7 @@ impl<D: Disk> Store<D> {
     /// Adds records, or replaces those whose ids are there; the new version.
     ///
     /// # Errors
-    /// [`Error::Ids`] if there are not as many ids as vectors, and those of [`add`](Self::add).
+    /// [`Error::Ids`] if the numbers of ids and vectors differ, and those of [`add`](Self::add).
     pub fn upsert<R: CryptoRng + ?Sized, I: Clone + Into<Id>>(
         &mut self,
         rng: &mut R,
@@ -103,7 +104,7 @@ impl<D: Disk> Store<D> {
     }
 
     /// [`add`](Self::add) under a label: only readers who were granted it, or a group that has it, can read these records. A
-    /// label that there is not yet is made; nobody may read it so far. Records without a label are for all readers of the
+    /// label that there is not yet is made; no reader may read it so far. Records without a label are for all readers of the
     /// index. A record that is replaced gets the label that it is added with now.
     ///
     /// # Errors
@@ -193,7 +194,13 @@ impl<D: Disk> Store<D> {
         let stream = Stream::new(frame, ids, self.manifest.second_look());
         let mut stream = stream.numbered_from(self.next_number());
         let before = draft.records.sets.len();
-        let read = stream.segments(rng, &self.folder, &writer, &mut draft, batches, progress)?;
+        let mut build = Build {
+            rng: &mut *rng,
+            folder: &self.folder,
+            writer: &writer,
+            progress,
+        };
+        let read = stream.segments(&mut build, &mut draft, batches)?;
         if read == 0 {
             return Err(sordino_vectors::Error::NoVectors.into());
         }
@@ -208,7 +215,7 @@ impl<D: Disk> Store<D> {
             replaced += draft.records.bury(before, &ids);
             draft.records.sets.push(ids);
         }
-        // Whoever replaces a record replaces all of it.
+        // A record is replaced as a whole.
         let fresh = &draft.records.sets[before..];
         let mut changes = std::mem::take(&mut stream.carried);
         if changes.payloads.is_some() || self.manifest.has_payloads() {
@@ -293,16 +300,18 @@ impl<D: Disk> Store<D> {
 
     /// The version as it is, to be changed.
     pub(super) fn draft(&self) -> Draft {
+        let manifest = &self.manifest;
         Draft {
-            k: self.manifest.k as usize,
-            mode: self.manifest.mode.clone(),
             records: self.records.clone(),
-            payloads: self.manifest.payloads.clone(),
-            look: self.manifest.second_look(),
-            frame: self.frame.clone(),
-            framed: Some(self.manifest.frame.clone()),
-            recall: None,
+            payloads: manifest.payloads.clone(),
+            look: manifest.second_look(),
+            framed: Some(manifest.frame.clone()),
             access: self.access.clone(),
+            ..Draft::new(
+                manifest.k as usize,
+                manifest.mode.clone(),
+                self.frame.clone(),
+            )
         }
     }
 }

@@ -64,7 +64,7 @@ impl<D: Disk> Store<D> {
         let folder = Folder::new(dir.as_ref(), disk);
         folder.newest(keys.owner(), |manifest| {
             let contents = contents_of(&folder, &manifest, keys)?;
-            Check::new(&folder, (keys.owner(), &contents), &manifest).run()
+            Check::new(&folder, keys.owner(), &contents, &manifest).run()
         })
     }
 }
@@ -99,8 +99,8 @@ impl<D: Disk> Store<D> {
                 version: manifest.version,
             });
         }
-        let keys = (&self.keys.public(), &self.contents());
-        Check::new(&self.folder, keys, &manifest).run()
+        let (owner, keys) = (&self.keys.public(), &self.contents());
+        Check::new(&self.folder, owner, keys, &manifest).run()
     }
 }
 
@@ -115,7 +115,8 @@ struct Check<'a, D> {
 impl<'a, D: Disk> Check<'a, D> {
     fn new(
         folder: &'a Folder<D>,
-        (owner, keys): (&'a OwnerPublicKey, &'a ContentKeys),
+        owner: &'a OwnerPublicKey,
+        keys: &'a ContentKeys,
         manifest: &'a SignedManifest,
     ) -> Self {
         Self {
@@ -152,7 +153,7 @@ impl<'a, D: Disk> Check<'a, D> {
         // Nothing of others opens.
         for (at, ids) in all.filter(|(at, _)| keys.of(segments[*at]).is_some()) {
             records::attributes(folder, manifest, keys, at)?;
-            let (marks, residuals) = records::residuals(folder, manifest, (keys, &frame), at)?;
+            let (marks, residuals) = records::residuals(folder, manifest, keys, &frame, at)?;
             if residuals.len() != ids.len() {
                 return Err(Error::Ids {
                     found: ids.len(),
@@ -162,7 +163,7 @@ impl<'a, D: Disk> Check<'a, D> {
             if manifest.second_look().is_some() {
                 for (row, carried) in records.rows(at).zip(&mut carried) {
                     let row = row as usize;
-                    check_exact(&frame, (marks[row].base, residuals.row(row)), &carried)?;
+                    check_exact(&frame, marks[row].base, residuals.row(row), &carried)?;
                 }
             }
         }
@@ -207,7 +208,7 @@ impl<'a, D: Disk> Check<'a, D> {
     }
 
     fn check_table(&self, mode: &Routed) -> Result<(), Error> {
-        let width = self.manifest.width() as usize;
+        let width = self.manifest.stored_dim() as usize;
         let part = |kind| self.folder.part(&self.manifest.part(kind, Some(0))?);
         let table = part(PartKind::Table)?;
         let groups = 0..mode.grid.groups as usize;
@@ -221,7 +222,7 @@ impl<'a, D: Disk> Check<'a, D> {
 
     /// Checks the hints of segments from number `first` on.
     fn check_hints(&self, first: usize, rows: Rows, mode: &Columns) -> Result<(), Error> {
-        let width = self.manifest.width() as usize;
+        let width = self.manifest.stored_dim() as usize;
         let scheme = Scheme::new(rows, mode);
         for (at, column) in (first..).zip(&mode.segments) {
             let rows = self
@@ -232,7 +233,7 @@ impl<'a, D: Disk> Check<'a, D> {
             // Nothing of others opens.
             let key = self.keys.of(&column.segment);
             if let (Some(key), true) = (key, column.sums.is_some()) {
-                self.check_sums(at, (scheme, &column.segment, key), &rows)?;
+                self.check_sums(at, scheme, &column.segment, key, &rows)?;
             }
         }
         combinations::check(self.folder, self.keys, self.manifest)
@@ -242,10 +243,12 @@ impl<'a, D: Disk> Check<'a, D> {
     fn check_sums(
         &self,
         at: usize,
-        (scheme, segment, key): (Scheme, &Segment, &ContentKey),
+        scheme: Scheme,
+        segment: &Segment,
+        key: &ContentKey,
         rows: &[u8],
     ) -> Result<(), Error> {
-        let (width, kind) = (self.manifest.width() as usize, PartKind::Sums);
+        let (width, kind) = (self.manifest.stored_dim() as usize, PartKind::Sums);
         let sealed = self.folder.part(&self.manifest.part(kind, Some(at))?)?;
         let seal = key.seal(Purpose::Sums, &segment.id, segment.version);
         let codes = scheme
@@ -276,18 +279,15 @@ impl<'a, D: Disk> Check<'a, D> {
         let seal = key.seal(Purpose::Bucket, &mode.base.id, mode.base.version);
         for (bucket, sealed) in buckets.chunks_exact(len).enumerate() {
             let mut opened = DecodedRows::default();
-            BucketCodec(mode.layout).open(&seal, (u32_of(bucket), sealed), frame, &mut opened)?;
+            let codec = BucketCodec(mode.layout);
+            codec.open(&seal, u32_of(bucket), sealed, frame, &mut opened)?;
         }
         Ok(())
     }
 }
 
 /// Refuses an exact vector that is not the one that is scored, to the precision of that.
-fn check_exact(
-    frame: &Frame,
-    (base, residual): (u8, &[f32]),
-    carried: &Carried,
-) -> Result<(), Error> {
+fn check_exact(frame: &Frame, base: u8, residual: &[f32], carried: &Carried) -> Result<(), Error> {
     let near = look::residual(&carried.exact).is_some_and(|(own, exact)| {
         let (a, b) = (frame.whole(base, residual), frame.whole(own, &exact));
         let apart: Vec<f32> = a.iter().zip(&b).map(|(a, b)| a - b).collect();

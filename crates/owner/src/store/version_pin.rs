@@ -1,4 +1,4 @@
-//! The version that an owner knows, so that nobody who keeps an index takes a change back.
+//! The version that an owner knows, so that the keeper of an index cannot take a change back.
 
 use std::path::Path;
 

@@ -12,10 +12,10 @@ use sordino_lattice::store::{self, OFFSET};
 use super::{Database, Matrix};
 use crate::params::HEADER_LEN;
 use crate::wire::Kind;
-use crate::{Error, Params};
+use crate::{Error, Params, Protocol};
 
 /// The layout that a file's header gives, once the file is as long as that layout asks for.
-fn open(path: &Path) -> Result<(File, Params), Error> {
+fn open<P: Protocol>(path: &Path) -> Result<(File, Params<P>), Error> {
     let mut file = File::open(path)?;
     let mut header = [0; OFFSET];
     file.read_exact(&mut header)?;
@@ -29,11 +29,11 @@ fn open(path: &Path) -> Result<(File, Params), Error> {
 }
 
 /// The length of the file of a database.
-fn file_len(params: &Params) -> usize {
+fn file_len<P: Protocol>(params: &Params<P>) -> usize {
     OFFSET + params.rows() * stride(params.columns())
 }
 
-impl Database {
+impl<P: Protocol> Database<P> {
     /// Writes the database to a new file, for [`Self::read_file`] and `map_file`, which there is with the feature
     /// `mmap`.
     ///
@@ -52,7 +52,8 @@ impl Database {
     /// Reads a database into memory.
     ///
     /// # Errors
-    /// [`Error::Io`], or the errors of a header and length that no writer produces.
+    /// [`Error::Io`], [`Error::SchemeMismatch`] for a database of the other scheme, or the errors of a header and length
+    /// that no writer produces.
     pub fn read_file(path: &Path) -> Result<Self, Error> {
         let (mut file, params) = open(path)?;
         let mut matrix = Matrix::zeroed(params.rows(), params.columns());

@@ -1,18 +1,16 @@
 //! The client: two masked unit vectors up, one record of few bytes down.
 
-use std::marker::PhantomData;
-
 use rand_core::CryptoRng;
 use sordino_lattice::matrix::{Backend, Words, scan};
 use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
-use super::{Answer, Hint, Query};
+use super::{Answer, Hint, Params, Query};
 use crate::lwe::{self, Domain, add_unit, decode, decode_answer};
 use crate::params::{KAPPA, LOG_Q};
 use crate::secret::{self, Asked, Draw, Secrets};
 use crate::simple::Record;
-use crate::wire::{self, check_params, check_scheme, check_version};
-use crate::{Error, Params, Scheme, Seed};
+use crate::wire::{self, check_params, check_version};
+use crate::{Error, Seed};
 
 /// The key to the answer of one query: `s1`, `s2`, and `H2 s2` if it was prepared.
 ///
@@ -75,7 +73,7 @@ impl Client {
     /// A client of the database whose hint this is.
     ///
     /// # Errors
-    /// [`Error::SchemeMismatch`], or [`Error::ParamsMismatch`] if the hint is for other parameters.
+    /// [`Error::ParamsMismatch`] if the hint is for other parameters.
     pub fn new(params: &Params, seed: &Seed, hint: &Hint) -> Result<Self, Error> {
         Self::new_on(Backend::detect_with_tiles(), params, seed, hint)
     }
@@ -90,7 +88,6 @@ impl Client {
         seed: &Seed,
         hint: &Hint,
     ) -> Result<Self, Error> {
-        check_scheme(params, Scheme::Double)?;
         check_params(&hint.params, params)?;
         let n = params.n();
         let expand =
@@ -227,7 +224,6 @@ impl Client {
             params: self.params,
             version: self.version,
             words,
-            protocol: PhantomData,
         };
         let secret = Secret {
             s1: std::mem::replace(&mut prepared.secret.s1, Secrets::none()),

@@ -1,16 +1,14 @@
 //! The server: a scan of the database, then two small products over what came out of it.
 
-use std::marker::PhantomData;
-
 use sordino_lattice::matrix::scan::{self, for_row_chunks};
 use sordino_lattice::matrix::{Backend, LANES, Panels, Vector};
 
-use super::{Answer, Hint, Query};
+use super::{Answer, Database, Hint, Params, Query};
 use crate::database::{CENTRE, Matrix};
 use crate::lwe::{self, Domain, round, round_answer};
 use crate::params::KAPPA;
-use crate::wire::{self, check_params, check_scheme, check_version};
-use crate::{Database, Error, Params, Scheme, Seed};
+use crate::wire::{self, check_params, check_version};
+use crate::{Error, Seed};
 
 /// A database, the digits of its first-level hint, and `A2`. Nothing in it is secret.
 pub struct Server {
@@ -35,8 +33,7 @@ impl Server {
     /// Computes both hints of `database` under the `A1` and `A2` of `seed`; the first stays here.
     ///
     /// # Errors
-    /// [`Error::SchemeMismatch`], or [`Error::ParamsMismatch`] if the database was laid out for other
-    /// parameters.
+    /// [`Error::ParamsMismatch`] if the database was laid out for other parameters.
     pub fn setup(database: Database, params: &Params, seed: &Seed) -> Result<(Self, Hint), Error> {
         Self::setup_on(Backend::detect_with_tiles(), database, params, seed)
     }
@@ -51,7 +48,6 @@ impl Server {
         params: &Params,
         seed: &Seed,
     ) -> Result<(Self, Hint), Error> {
-        check_scheme(params, Scheme::Double)?;
         check_params(database.params(), params)?;
         let g = first_hint(backend, &database, seed)?;
         let rows = lwe::rows_of_a(seed, Domain::Second);
@@ -83,7 +79,6 @@ impl Server {
             params: self.params,
             version: self.version,
             words,
-            protocol: PhantomData,
         }
     }
 
@@ -165,7 +160,6 @@ impl Server {
             version: self.version,
             words: words.into_iter().map(round_answer).collect(),
             h: h.into_iter().map(|word| round(word, width)).collect(),
-            protocol: PhantomData,
         })
     }
 }

@@ -14,14 +14,14 @@
 
 use std::collections::BTreeMap;
 
-use super::{Client, Server};
+use super::{Client, Params, Server};
+use crate::Error;
 use crate::bits::{pack, packed_len, unpack};
 use crate::change::{self, Change, HEAD};
 use crate::database::CENTRE;
 use crate::lwe::{self, Domain};
 use crate::params::KAPPA;
 use crate::wire::{self, Kind, check_params, check_version};
-use crate::{Error, Params, Scheme};
 
 /// The most that a digit can grow by.
 const MAX_GROWTH: i16 = 255;
@@ -183,9 +183,8 @@ impl Update {
     /// # Errors
     /// If the bytes are not an update that starts from `params`.
     pub fn from_bytes(params: &Params, bytes: &[u8]) -> Result<Self, Error> {
-        let (scheme, entry_len) = (Scheme::Double, entry_len(params));
-        let (to, version, entries) =
-            change::decode(Kind::DoubleUpdate, scheme, params, entry_len, bytes)?;
+        let (kind, entry_len) = (Kind::DoubleUpdate, entry_len(params));
+        let (to, version, entries) = change::decode(kind, params, entry_len, bytes)?;
         let mut slots: Vec<(usize, Vec<i16>)> = Vec::with_capacity(entries.len());
         for entry in entries {
             let (slot, packed) = change::decode_entry(entry);

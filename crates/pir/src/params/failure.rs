@@ -2,9 +2,9 @@
 
 use sordino_lattice::noise;
 
-use super::{ANSWER_BITS, KAPPA, LOG_Q, Params, Scheme};
+use super::{ANSWER_BITS, KAPPA, LOG_Q, Params, Protocol, Scheme};
 
-impl Params {
+impl<P: Protocol> Params<P> {
     /// `log2` of the probability that a recovered record is wrong, for the worst database. It is over the seed,
     /// too, so that the database must not be chosen to fit one: no way is known to do harm by that, but no bound
     /// is derived for it either.
@@ -29,7 +29,7 @@ impl Params {
     /// rows of zeros and of 0xff.
     #[must_use]
     pub fn log2_failure(&self) -> f64 {
-        let digit = match self.scheme {
+        let digit = match P::SCHEME {
             Scheme::Simple => self.log2_failure_rounded(self.columns()),
             Scheme::Double => {
                 let digits = (KAPPA * (self.n() + 1)) as f64;

@@ -1,15 +1,15 @@
 //! The length of every message.
 
-use super::{ANSWER_BITS, KAPPA, Params, Scheme};
+use super::{ANSWER_BITS, KAPPA, Params, Protocol, Scheme};
 use crate::bits::packed_len;
 
 /// Bytes of a message's header.
 pub(crate) const HEADER_LEN: usize = 48;
 
-impl Params {
+impl<P: Protocol> Params<P> {
     /// Words of a hint: `l n`, or `kappa n^2` for every byte of a record.
     pub(crate) const fn hint_words(&self) -> usize {
-        match self.scheme {
+        match P::SCHEME {
             Scheme::Simple => self.rows() * self.n(),
             Scheme::Double => self.record_len * KAPPA * self.n() * self.n(),
         }
@@ -17,7 +17,7 @@ impl Params {
 
     /// Words of a query: `m`, or `m + l / record_len`.
     pub(crate) const fn query_words(&self) -> usize {
-        match self.scheme {
+        match P::SCHEME {
             Scheme::Simple => self.columns(),
             Scheme::Double => self.columns() + self.per_column,
         }
@@ -26,7 +26,7 @@ impl Params {
     /// Words of an answer that are rounded like answers: `l`, or `kappa (n + 1)` for every byte of a
     /// record.
     pub(crate) const fn answer_words(&self) -> usize {
-        match self.scheme {
+        match P::SCHEME {
             Scheme::Simple => self.rows(),
             Scheme::Double => self.record_len * KAPPA * (self.n() + 1),
         }
@@ -34,7 +34,7 @@ impl Params {
 
     /// Words of an answer that are rounded like hints: none, or `kappa n` for every byte of a record.
     pub(crate) const fn answer_hint_words(&self) -> usize {
-        match self.scheme {
+        match P::SCHEME {
             Scheme::Simple => 0,
             Scheme::Double => self.record_len * KAPPA * self.n(),
         }

@@ -1,4 +1,6 @@
-//! Which of the two schemes.
+//! The two schemes: by their number, and as types.
+
+use std::fmt::Debug;
 
 /// A scheme.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,4 +19,33 @@ impl Scheme {
             Self::Double => 1,
         }
     }
+}
+
+/// A scheme, as the type parameter of its parameters, databases and messages.
+pub trait Protocol: sealed::Sealed + Copy + Debug + Eq {
+    /// The scheme.
+    const SCHEME: Scheme;
+}
+
+/// SimplePIR.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SimplePir;
+
+/// DoublePIR.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DoublePir;
+
+impl Protocol for SimplePir {
+    const SCHEME: Scheme = Scheme::Simple;
+}
+
+impl Protocol for DoublePir {
+    const SCHEME: Scheme = Scheme::Double;
+}
+
+mod sealed {
+    /// Keeps others from adding protocols.
+    pub trait Sealed {}
+    impl Sealed for super::SimplePir {}
+    impl Sealed for super::DoublePir {}
 }

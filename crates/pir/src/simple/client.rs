@@ -2,18 +2,16 @@
 
 mod recover;
 
-use std::marker::PhantomData;
-
 use rand_core::CryptoRng;
 use sordino_lattice::matrix::{Backend, Words, scan};
 use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
-use super::{Hint, Query};
+use super::{Hint, Params, Query};
 use crate::lwe::{self, Domain, add_unit};
 use crate::params::LOG_Q;
 use crate::secret::{self, Asked, Draw, Secrets};
-use crate::wire::{self, check_params, check_scheme, check_version};
-use crate::{Error, Params, Scheme, Seed};
+use crate::wire::{self, check_params, check_version};
+use crate::{Error, Seed};
 
 /// A record of the database, `record_len` bytes.
 pub type Record = Vec<u8>;
@@ -100,7 +98,6 @@ impl Client {
         seed: &Seed,
         hint: &Hint,
     ) -> Result<Self, Error> {
-        check_scheme(params, Scheme::Simple)?;
         check_params(&hint.params, params)?;
         let n = params.n();
         let shift = LOG_Q - params.hint_bits();
@@ -255,7 +252,6 @@ impl Client {
             params: self.params,
             version: self.version,
             words: mask,
-            protocol: PhantomData,
         };
         (secret, query)
     }

@@ -1,12 +1,10 @@
 //! Answers before they are rounded.
 
-use std::marker::PhantomData;
-
-use super::Answer;
+use super::{Answer, Params};
+use crate::Error;
 use crate::lwe::round_answer;
 use crate::params::HEADER_LEN;
-use crate::wire::{self, Kind, check_scheme};
-use crate::{Error, Params, Scheme};
+use crate::wire::{self, Kind};
 
 /// `D b`, `l` whole words: an answer that can be checked before it is rounded.
 #[derive(Clone, PartialEq, Eq)]
@@ -31,7 +29,6 @@ impl RawAnswer {
             version: self.version,
             words: self.words.iter().map(|word| round_answer(*word)).collect(),
             h: Vec::new(),
-            protocol: PhantomData,
         }
     }
 
@@ -55,7 +52,6 @@ impl RawAnswer {
     /// # Errors
     /// If the bytes are not a raw answer for `params`.
     pub fn from_bytes(params: &Params, bytes: &[u8]) -> Result<Self, Error> {
-        check_scheme(params, Scheme::Simple)?;
         let length = params.raw_answer_len() - HEADER_LEN;
         let (version, payload) = wire::decode_for(Kind::SimpleRawAnswer, params, length, bytes)?;
         let (words, _) = payload.as_chunks();

@@ -1,14 +1,12 @@
 //! The server: one pass over the database for a query, or for many.
 
-use std::marker::PhantomData;
-
 use sordino_lattice::matrix::scan::{self, for_row_chunks};
 use sordino_lattice::matrix::{Backend, Panels, Vector};
 
-use super::{Answer, Hint, Query, RawAnswer};
+use super::{Answer, Database, Hint, Params, Query, RawAnswer};
 use crate::lwe::{self, Domain, round};
-use crate::wire::{self, check_params, check_scheme, check_version};
-use crate::{Database, Error, Params, Scheme, Seed};
+use crate::wire::{self, check_params, check_version};
+use crate::{Error, Seed};
 
 /// A database and what is needed to answer queries on it. Nothing in it is secret.
 pub struct Server {
@@ -48,7 +46,6 @@ impl Server {
         params: &Params,
         seed: &Seed,
     ) -> Result<Self, Error> {
-        check_scheme(params, Scheme::Simple)?;
         check_params(database.params(), params)?;
         Ok(Self {
             params: *params,
@@ -105,7 +102,6 @@ impl Server {
             params: self.params,
             version: self.version,
             words,
-            protocol: PhantomData,
         })
     }
 

@@ -7,13 +7,13 @@ use std::ops::Range;
 
 use sordino_lattice::matrix::{Backend, scan};
 
-use super::Query;
+use super::{Params, Query};
+use crate::Error;
 use crate::bits::{pack, packed_len};
 use crate::database::Matrix;
 use crate::lwe::round_answer;
 use crate::params::{ANSWER_BITS, HEADER_LEN};
-use crate::wire::{self, Kind, check_params, check_scheme, check_version};
-use crate::{Error, Params, Scheme};
+use crate::wire::{self, Kind, check_params, check_version};
 
 /// Rows that are held together: their words take whole bytes.
 const TOGETHER: usize = 2;
@@ -49,14 +49,13 @@ impl Share {
     /// A server of these rows, of the same bytes of every record in their order.
     ///
     /// # Errors
-    /// [`Error::SchemeMismatch`]; [`Error::Length`] for another layout than one record to a column, for rows that
+    /// [`Error::Length`] for another layout than one record to a column, for rows that
     /// it does not have or that are no range of [`range`](Self::range), and for records of another length; [`Error::RecordCount`].
     pub fn new<'a>(
         params: &Params,
         rows: Range<usize>,
         records: impl IntoIterator<Item = &'a [u8]>,
     ) -> Result<Self, Error> {
-        check_scheme(params, Scheme::Simple)?;
         let whole = |row: usize| row.is_multiple_of(TOGETHER) || row == params.rows();
         let cut = rows.start <= rows.end && rows.end <= params.rows();
         if params.per_column() != 1 || !cut || !whole(rows.start) || !whole(rows.end) {
@@ -115,7 +114,6 @@ impl Share {
     /// # Errors
     /// [`Error::Length`] if they are not as many bytes as an answer has.
     pub fn join(params: &Params, words: &[&[u8]]) -> Result<Vec<u8>, Error> {
-        check_scheme(params, Scheme::Simple)?;
         let found: usize = words.iter().map(|words| words.len()).sum();
         let length = params.answer_len() - HEADER_LEN;
         if found != length {

@@ -5,11 +5,11 @@
 //! so that the rounding errors of the hint that a client started from stay what they were, and with
 //! them the failure bound.
 
-use super::{Client, Server};
+use super::{Client, Params, Server};
+use crate::Error;
 use crate::change::{self, Change, HEAD};
 use crate::lwe::{self, Domain};
 use crate::wire::{self, Kind, check_params, check_version};
-use crate::{Error, Params, Scheme};
 
 /// The message that brings a client from one version of the database to the next.
 #[derive(Clone, PartialEq, Eq)]
@@ -134,9 +134,8 @@ impl Update {
     /// # Errors
     /// If the bytes are not an update that starts from `params`.
     pub fn from_bytes(params: &Params, bytes: &[u8]) -> Result<Self, Error> {
-        let (scheme, entry_len) = (Scheme::Simple, entry_len(params));
-        let (to, version, entries) =
-            change::decode(Kind::SimpleUpdate, scheme, params, entry_len, bytes)?;
+        let (kind, entry_len) = (Kind::SimpleUpdate, entry_len(params));
+        let (to, version, entries) = change::decode(kind, params, entry_len, bytes)?;
         let deltas = entries.map(|entry| {
             let (index, digits) = change::decode_entry(entry);
             if index >= to.records() {

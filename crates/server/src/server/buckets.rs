@@ -4,8 +4,7 @@ use sordino_ckks::dot;
 use sordino_index::Error;
 use sordino_index::manifest::{Routing, Sealed};
 use sordino_index::shard::Shard;
-use sordino_pir::Params;
-use sordino_pir::simple::Share;
+use sordino_pir::simple::{Params, Share};
 
 use super::sealed::cut_params;
 

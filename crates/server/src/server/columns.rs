@@ -8,15 +8,14 @@ use sordino_index::manifest::{self, ColumnSegment, Manifest, PartKind};
 use sordino_index::shard::Shard;
 use sordino_index::{Bytes, Error};
 
-use super::encodings::Shelf;
-use super::read::Read;
+use super::read::Source;
 
 /// The rows of all segments, or a shard's share of each, encoded for scoring.
 #[derive(Debug)]
 pub(super) struct Columns {
     pub(super) segments: Segments,
     encoding: Encoding,
-    held: Vec<Held>,
+    held: Vec<EncodedSegment>,
 }
 
 /// The constants that encoded rows depend on beside their content.
@@ -29,7 +28,7 @@ struct Encoding {
 
 /// One segment. Its memory is shared with the server of another version that has it too.
 #[derive(Clone, Debug)]
-struct Held {
+struct EncodedSegment {
     column: ColumnSegment,
     database: Arc<Database>,
     hint: Bytes,
@@ -40,16 +39,18 @@ impl Columns {
     /// `first`, or maps what the shelf has of them. The bytes of each are let go before the next is read.
     pub(super) fn new(
         rows: Rows,
-        (first, mode): (usize, &manifest::Columns),
+        first: usize,
+        mode: &manifest::Columns,
         manifest: &Manifest,
         shard: Shard,
         before: Option<&Self>,
-        (read, shelf): (&mut dyn Read, &mut Shelf<'_>),
+        source: Source<'_, '_>,
     ) -> Result<Self, Error> {
+        let Source { read, shelf } = source;
         let encoding = Encoding {
             scheme: Scheme::new(rows, mode),
             seed: mode.seed,
-            width: manifest.width() as usize,
+            width: manifest.stored_dim() as usize,
         };
         let mut segments = Segments::new(&encoding.scheme.params(), encoding.seed, encoding.width)?;
         let before = before.filter(|before| before.encoding == encoding);
@@ -78,7 +79,7 @@ impl Columns {
                 None => {
                     // The manifest has the digest of the hint of all rows.
                     let expected = Some(&column.hint).filter(|_| own.len() == stored);
-                    let (database, hint) = shelf.database((&name, expected), &segments, || {
+                    let (database, hint) = shelf.database(&name, expected, &segments, || {
                         let bytes = match own.is_empty() {
                             true => Bytes::from(Vec::new()),
                             false => read.bytes(&part, range.into(), std::mem::take(&mut room))?,
@@ -89,7 +90,7 @@ impl Columns {
                         }
                         Ok(encoded)
                     })?;
-                    Held {
+                    EncodedSegment {
                         column: column.clone(),
                         database: Arc::new(database),
                         hint: Bytes::from(hint),

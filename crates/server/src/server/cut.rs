@@ -20,7 +20,7 @@ pub(super) struct Cut {
 impl Cut {
     /// The replies of a search, in their order.
     pub(super) fn all(manifest: &Manifest, of: u16) -> Result<Vec<Self>, Error> {
-        let width = manifest.width() as usize;
+        let width = manifest.stored_dim() as usize;
         Ok(match &manifest.mode {
             Mode::Open(mode) => vec![Self::of_rows(Rows::Open, mode, width, of)],
             Mode::Masked(mode) => vec![Self::of_rows(Rows::Masked, mode, width, of)],
@@ -49,7 +49,7 @@ impl Cut {
             cut.push(blocks, 1, of);
             missing = blocks * block - stored;
         }
-        // Positions that are nobody's are there but for those after the last segment.
+        // Positions without a row are there but for those after the last segment.
         if let Some(last) = cut.counts.last_mut() {
             *last -= missing;
         }
@@ -74,7 +74,7 @@ impl Cut {
         }
     }
 
-    /// Cuts `count` things in a row, of so many blocks each.
+    /// Cuts `count` things in a row, of `blocks` blocks each.
     fn push(&mut self, count: usize, blocks: usize, of: u16) {
         for (at, shard) in Shard::all(of).enumerate() {
             let own = shard.range(count).len() * blocks;

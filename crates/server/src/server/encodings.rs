@@ -26,7 +26,7 @@ const MOST: usize = 256;
 /// A folder in which servers keep what they encode of an index, about seven bytes a coordinate. The next server maps it and
 /// scores it where it lies, which takes a fraction of the time of encoding, and of memory little but the system's cache of files.
 ///
-/// A file whose hint is not the one of its vectors is damaged, and made anew.
+/// A file whose hint is not the one of its vectors is damaged, and made again.
 ///
 /// # Security
 /// The folder is believed as the server's memory is, and the files must not be changed by anybody else while a server
@@ -45,7 +45,7 @@ struct Inner {
 impl Encodings {
     /// Keeps encoded databases in this folder, which is made if it is not there. What cannot be written or mapped there is told to
     /// `fault`, once a version, and served from memory. A file that is cut while it is mapped is told once: searches are refused until
-    /// the server is opened anew.
+    /// the server is opened again.
     ///
     /// # Errors
     /// [`Error::File`] if there is no such folder and it cannot be made, or others than its owner may write there.
@@ -135,7 +135,8 @@ impl<'a> Shelf<'a> {
     /// The files of an index of this owner: another owner can make one of the same id, whose rows its server never saw.
     pub(super) fn new(
         encodings: Option<&'a Encodings>,
-        (owner, index): (Option<&OwnerPublicKey>, &[u8; 16]),
+        owner: Option<&OwnerPublicKey>,
+        index: &[u8; 16],
         shard: Shard,
     ) -> Self {
         let owner = owner.map_or_else(Vec::new, |owner| owner.to_bytes().to_vec());
@@ -174,7 +175,8 @@ impl<'a> Shelf<'a> {
     /// Those of `encode`, and [`Error::Digest`] if what it encodes has another hint than is expected.
     pub(super) fn database(
         &mut self,
-        (name, expected): (&str, Option<&Digest>),
+        name: &str,
+        expected: Option<&Digest>,
         segments: &Segments,
         encode: impl FnOnce() -> Result<(Database, Hint), Error>,
     ) -> Result<(Database, Vec<u8>), Error> {
@@ -219,12 +221,12 @@ impl<'a> Shelf<'a> {
         }
     }
 
-    /// Counts a database that the version before holds.
+    /// Marks a database shared with the previous version as in use.
     pub(super) fn share(&mut self, database: &Database) {
         self.mapped += usize::from(self.encodings.is_some() && database.encoded_len() >= LEAST);
     }
 
-    /// Reads no more what is kept under these names, which the manifest contradicts: it is encoded anew. False if nothing is kept.
+    /// Stops reading the files of these names, which the manifest contradicts: the databases are encoded again. False if no folder is used.
     pub(super) fn distrust(&mut self, names: &[String]) -> bool {
         self.contradicted.extend(names.iter().cloned());
         self.mapped = 0;
@@ -237,7 +239,7 @@ impl<'a> Shelf<'a> {
         self.remove(|unfinished, name| unfinished || !self.named.contains(name));
     }
 
-    /// Removes files of the index, or of its shard, of which `goes` says so, given if they are unfinished and their names. Those that
+    /// Removes the files of the index, or of its shard, for which `goes(is_unfinished, name)` is true. Those that
     /// somebody is writing stay.
     fn remove(&self, goes: impl Fn(bool, &str) -> bool) {
         let Some(Encodings(inner)) = self.encodings else {
@@ -323,7 +325,7 @@ fn mapped(
             beside
         }
     };
-    // SAFETY: it was written under another name and is not written again, and nobody else may write in the folder.
+    // SAFETY: it was written under another name and is not written again, and no one else may write in the folder.
     let (database, hint) = unsafe { Database::map_file(path) }.map_err(io::Error::other)?;
     let same = database.version() == 0
         && database.params() == segments.params()

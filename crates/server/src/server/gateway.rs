@@ -59,7 +59,7 @@ impl Gateway {
     pub(super) fn new(manifest: &Manifest, of: u16) -> Result<Self, Error> {
         let cuts = Cut::all(manifest, of)?;
         let buckets = match &manifest.mode {
-            Mode::Sealed(mode) => Some(Buckets::new(mode, manifest.width() as usize)?),
+            Mode::Sealed(mode) => Some(Buckets::new(mode, manifest.stored_dim() as usize)?),
             _ => None,
         };
         let query_len = match &manifest.mode {
@@ -222,7 +222,7 @@ impl Server {
     /// a server with all of the data.
     ///
     /// # Errors
-    /// Those of [`check_part`](Self::check_part), and if there are not as many replies.
+    /// Those of [`check_part`](Self::check_part), and if the number of replies is another.
     pub fn join(&self, asked: PendingRequest, replies: &[Vec<u8>]) -> Result<Vec<u8>, Error> {
         let shards: Vec<Shard> = asked.shards().collect();
         if replies.len() != shards.len() {

@@ -56,7 +56,7 @@ impl Server {
             let held = before.and_then(|before| before.given.iter().find(|g| g.0 == part.digest));
             let bytes = match held {
                 Some((_, bytes)) => bytes.clone(),
-                None => Bytes::from(download(&manifest, (number, part), of, ask)?),
+                None => Bytes::from(download(&manifest, number, part, of, ask)?),
             };
             given.push((part.digest, bytes));
         }
@@ -115,7 +115,8 @@ fn longest_history(
 /// those that computed it.
 fn download(
     manifest: &SignedManifest,
-    (number, part): (u16, &Part),
+    number: u16,
+    part: &Part,
     of: u16,
     ask: &mut Ask<'_>,
 ) -> Result<Vec<u8>, Error> {

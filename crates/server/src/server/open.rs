@@ -13,15 +13,136 @@ use sordino_index::{Bytes, Disk, Error, Files, Index, OwnerPublicKey, SignedMani
 
 use super::columns::Columns;
 use super::encodings::{Encodings, Shelf};
-use super::read::{Read, Taken, all};
+use super::read::{Read, Source, Taken, all};
 use super::routed::Routed;
 use super::sealed::{self, Sealed};
 use super::{Kind, Server, gateway, payloads};
 use crate::history::History;
 
-/// A server is made beside these.
+/// The choices of opening a server of a version in an owner's folder.
+///
+/// ```no_run
+/// # use sordino_server::{Encodings, Error, OpenOptions, Server, Shard};
+/// # fn example(owner: &sordino_index::OwnerPublicKey) -> Result<(), Error> {
+/// let options = OpenOptions::new(owner).shard(Shard::new(1, 4));
+/// let server = options.open_dir("index")?;
+/// // The owner has made a new version.
+/// let next = OpenOptions::new(owner).after(&server).open_dir("index")?;
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Copy, Debug)]
+#[must_use]
+pub struct OpenOptions<'a> {
+    owner: &'a OwnerPublicKey,
+    shard: Option<Shard>,
+    encodings: Option<&'a Encodings>,
+    most_bytes: u64,
+    before: Option<&'a Server>,
+    version: Option<&'a SignedManifest>,
+}
+
+impl<'a> OpenOptions<'a> {
+    /// The newest version of this owner's index, all of it.
+    pub fn new(owner: &'a OwnerPublicKey) -> Self {
+        Self {
+            owner,
+            shard: None,
+            encodings: None,
+            most_bytes: u64::MAX,
+            before: None,
+            version: None,
+        }
+    }
+
+    /// The same, of a shard: its share of the data, and a share of what clients download. The server answers with
+    /// parts of replies, which a server over all shards [joins](Server::gather).
+    pub fn shard(self, shard: Option<Shard>) -> Self {
+        Self { shard, ..self }
+    }
+
+    /// The same, with a folder of encoded databases: the server maps what is there, and keeps what it encodes.
+    pub fn encodings(self, encodings: Option<&'a Encodings>) -> Self {
+        Self { encodings, ..self }
+    }
+
+    /// The same, with a bound on the bytes of all parts together: of a longer index nothing but its manifest is read.
+    pub fn most_bytes(self, most_bytes: u64) -> Self {
+        Self { most_bytes, ..self }
+    }
+
+    /// The same, after the server of another version: only parts that it does not have are read, and the others are
+    /// shared with it. The shard and the folder of encoded databases are those of that server.
+    pub fn after(self, before: &'a Server) -> Self {
+        Self {
+            before: Some(before),
+            ..self
+        }
+    }
+
+    /// The same, with this version in the place of the newest. Its parts and the manifests before it have to be in the folder.
+    pub fn version(self, version: &'a SignedManifest) -> Self {
+        Self {
+            version: Some(version),
+            ..self
+        }
+    }
+
+    /// Opens a server of a version in a folder on any disk, part after part: no more is in memory at a time than what is
+    /// served and one part.
+    ///
+    /// # Errors
+    /// Those of [`Index::open_dir`], and if parts do not fit the manifest; [`Error::Mode`] for a shard of an index in a mode
+    /// that is not cut, or that cannot be cut into this number of shards; [`Error::Room`].
+    pub fn open<D: Disk>(&self, folder: &Folder<D>) -> Result<Server, Error> {
+        match self.version {
+            Some(version) => self.serve(folder, version.clone()),
+            None => folder.newest(self.owner, |manifest| self.serve(folder, manifest)),
+        }
+    }
+
+    /// [`open`](Self::open) in a directory.
+    ///
+    /// # Errors
+    /// Those of `open`.
+    pub fn open_dir(&self, dir: impl AsRef<Path>) -> Result<Server, Error> {
+        self.open(&Folder::new(dir.as_ref(), Files))
+    }
+
+    fn serve<D: Disk>(
+        &self,
+        folder: &Folder<D>,
+        manifest: SignedManifest,
+    ) -> Result<Server, Error> {
+        manifest.check_room(self.most_bytes)?;
+        let known = self.before.and_then(|before| before.history_of(&manifest));
+        let history = known.unwrap_or_else(|| {
+            let mut manifests = Vec::new();
+            // Searches do not need it.
+            drop(folder.history(&manifest, KEPT, self.owner, &mut manifests));
+            History::new(&manifests)
+        });
+        let relation = match self.before {
+            Some(before) => Relation {
+                shard: before.shard,
+                before: Some(before),
+                encodings: before.encodings.as_ref(),
+                owner: Some(self.owner),
+            },
+            None => Relation {
+                shard: self.shard,
+                before: None,
+                encodings: self.encodings,
+                owner: Some(self.owner),
+            },
+        };
+        Server::build(manifest, history, relation, &mut &*folder)
+    }
+}
+
+/// The things that a server is made with, apart from its version.
 #[derive(Clone, Copy, Default)]
-struct Beside<'a> {
+struct Relation<'a> {
     /// The share of the data that it has, if it is not all.
     shard: Option<Shard>,
     /// The server of another version, to share with.
@@ -32,27 +153,14 @@ struct Beside<'a> {
     owner: Option<&'a OwnerPublicKey>,
 }
 
-impl<'a> Beside<'a> {
-    /// A server that comes after another one.
-    fn after(before: &'a Server) -> Self {
-        Self {
-            shard: before.shard,
-            before: Some(before),
-            encodings: before.encodings.as_ref(),
-            owner: None,
-        }
-    }
-}
-
 impl Kind {
     /// The data of a version. As much of it as the server before has too is shared with that.
     fn new(
         manifest: &SignedManifest,
         shard: Shard,
         before: Option<&Server>,
-        (read, shelf): (&mut dyn Read, &mut Shelf<'_>),
+        source: Source<'_, '_>,
     ) -> Result<Self, Error> {
-        let from = (read, shelf);
         let columns = before.and_then(|before| match &before.kind {
             Self::Columns(columns) => Some(&**columns),
             _ => None,
@@ -61,22 +169,22 @@ impl Kind {
             Mode::Sealed(mode) => {
                 Self::Sealed(match before.and_then(|b| sealed::shared(b, manifest)) {
                     Some(sealed) => sealed,
-                    None => Arc::new(Sealed::new(manifest, mode, shard, from.0)?),
+                    None => Arc::new(Sealed::new(manifest, mode, shard, source.read)?),
                 })
             }
             Mode::Local(_) => Self::Local,
             Mode::Open(mode) => {
-                let columns = Columns::new(Rows::Open, (0, mode), manifest, shard, columns, from)?;
+                let columns = Columns::new(Rows::Open, 0, mode, manifest, shard, columns, source)?;
                 Self::Columns(Box::new(columns))
             }
             Mode::Masked(mode) => {
                 let columns =
-                    Columns::new(Rows::Masked, (0, mode), manifest, shard, columns, from)?;
+                    Columns::new(Rows::Masked, 0, mode, manifest, shard, columns, source)?;
                 Self::Columns(Box::new(columns))
             }
-            Mode::Routed(mode) => {
-                Self::Routed(Box::new(Routed::new(manifest, mode, shard, before, from)?))
-            }
+            Mode::Routed(mode) => Self::Routed(Box::new(Routed::new(
+                manifest, mode, shard, before, source,
+            )?)),
         })
     }
 
@@ -99,163 +207,15 @@ impl Server {
         let history = index.take_history();
         let (manifest, parts) = index.into_parts();
         let history = History::new(&history);
-        Self::build(manifest, history, Beside::default(), &mut Taken(parts))
+        Self::build(manifest, history, Relation::default(), &mut Taken(parts))
     }
 
-    /// Serves the newest version in an owner's directory, as [`Index::open_dir`] opens it: part after part,
-    /// so that no more is in memory at a time than what is served and one part.
+    /// Serves the newest version in an owner's directory. [`OpenOptions`] are for more choices.
     ///
     /// # Errors
-    /// Those of [`Index::open_dir`], and if parts do not fit the manifest.
+    /// Those of [`OpenOptions::open`].
     pub fn open_dir(dir: impl AsRef<Path>, owner: &OwnerPublicKey) -> Result<Self, Error> {
-        Self::read(dir.as_ref(), owner, Beside::default(), u64::MAX)
-    }
-
-    /// Serves a shard of the newest version in an owner's directory: the shard's share of the data, and a share of what
-    /// clients download. It answers with parts of replies, which a server over all shards [joins](Self::gather).
-    /// [`follow_dir`](Self::follow_dir) stays with the shard.
-    ///
-    /// # Errors
-    /// Those of [`open_dir`](Self::open_dir), and [`Error::Mode`] for an index in a mode that is not cut, or cannot be cut
-    /// into so many shards.
-    pub fn open_shard(
-        dir: impl AsRef<Path>,
-        owner: &OwnerPublicKey,
-        shard: Shard,
-    ) -> Result<Self, Error> {
-        Self::open_folder(&Folder::new(dir.as_ref(), Files), owner, Some(shard), None)
-    }
-
-    /// [`open_dir`](Self::open_dir), or of a shard [`open_shard`](Self::open_shard), on another disk. With `encodings` what
-    /// is encoded of vectors is mapped from there, or kept there; servers that follow this one do the same.
-    ///
-    /// # Errors
-    /// Those of these.
-    pub fn open_folder<D: Disk>(
-        folder: &Folder<D>,
-        owner: &OwnerPublicKey,
-        shard: Option<Shard>,
-        encodings: Option<&Encodings>,
-    ) -> Result<Self, Error> {
-        let beside = Beside {
-            shard,
-            encodings,
-            ..Beside::default()
-        };
-        folder.newest(owner, |manifest| {
-            Self::of_version(folder, owner, manifest, beside)
-        })
-    }
-
-    /// [`follow_dir`](Self::follow_dir) on another disk.
-    ///
-    /// # Errors
-    /// Those of `follow_dir`.
-    pub fn follow_folder<D: Disk>(
-        &self,
-        folder: &Folder<D>,
-        owner: &OwnerPublicKey,
-    ) -> Result<Self, Error> {
-        folder.newest(owner, |manifest| {
-            Self::of_version(folder, owner, manifest, Beside::after(self))
-        })
-    }
-
-    /// Serves the version that the directory has now. Only parts that this server does not have are read; the
-    /// others are shared with it.
-    ///
-    /// # Errors
-    /// Those of [`open_dir`](Self::open_dir).
-    pub fn follow_dir(&self, dir: impl AsRef<Path>, owner: &OwnerPublicKey) -> Result<Self, Error> {
-        Self::read(dir.as_ref(), owner, Beside::after(self), u64::MAX)
-    }
-
-    /// [`open_dir`](Self::open_dir), with the folder of `encodings` as [`open_folder`](Self::open_folder), of an index whose
-    /// parts have no more than `most` bytes together: of another nothing but its manifest is read.
-    ///
-    /// # Errors
-    /// Those of [`open_dir`](Self::open_dir), and [`Error::Room`].
-    pub fn open_within(
-        dir: impl AsRef<Path>,
-        owner: &OwnerPublicKey,
-        most: u64,
-        encodings: Option<&Encodings>,
-    ) -> Result<Self, Error> {
-        let beside = Beside {
-            encodings,
-            ..Beside::default()
-        };
-        Self::read(dir.as_ref(), owner, beside, most)
-    }
-
-    /// [`follow_dir`](Self::follow_dir), unless the version's parts have more than `most` bytes together: then nothing but
-    /// its manifest is read.
-    ///
-    /// # Errors
-    /// Those of [`open_dir`](Self::open_dir), and [`Error::Room`].
-    pub fn follow_within(
-        &self,
-        dir: impl AsRef<Path>,
-        owner: &OwnerPublicKey,
-        most: u64,
-    ) -> Result<Self, Error> {
-        Self::read(dir.as_ref(), owner, Beside::after(self), most)
-    }
-
-    /// Serves the next version, whose parts and manifests are in a directory already. Only parts that this
-    /// server does not have are read.
-    ///
-    /// # Errors
-    /// If a part cannot be read, or does not fit the manifest.
-    pub fn follow<D: Disk>(
-        &self,
-        folder: &Folder<D>,
-        owner: &OwnerPublicKey,
-        manifest: SignedManifest,
-    ) -> Result<Self, Error> {
-        Self::of_version(folder, owner, manifest, Beside::after(self))
-    }
-
-    fn read(
-        dir: &Path,
-        owner: &OwnerPublicKey,
-        beside: Beside<'_>,
-        most: u64,
-    ) -> Result<Self, Error> {
-        let folder = Folder::new(dir, Files);
-        folder.newest(owner, |manifest| {
-            manifest.check_room(most)?;
-            Self::of_version(&folder, owner, manifest, beside)
-        })
-    }
-
-    fn of_version<D: Disk>(
-        folder: &Folder<D>,
-        owner: &OwnerPublicKey,
-        manifest: SignedManifest,
-        beside: Beside<'_>,
-    ) -> Result<Self, Error> {
-        let history = match beside
-            .before
-            .and_then(|before| before.history_of(&manifest))
-        {
-            Some(history) => history,
-            None => {
-                let mut manifests = Vec::new();
-                // Searches do not need it.
-                drop(folder.history(&manifest, KEPT, owner, &mut manifests));
-                History::new(&manifests)
-            }
-        };
-        Self::build(
-            manifest,
-            history,
-            Beside {
-                owner: Some(owner),
-                ..beside
-            },
-            &mut &*folder,
-        )
+        OpenOptions::new(owner).open_dir(dir)
     }
 
     /// The payloads and the number of them that a search fetches, by which their databases are laid out.
@@ -276,21 +236,25 @@ impl Server {
     fn build(
         manifest: SignedManifest,
         history: History,
-        beside: Beside<'_>,
+        relation: Relation<'_>,
         read: &mut dyn Read,
     ) -> Result<Self, Error> {
-        let Beside {
+        let Relation {
             shard,
             before,
             encodings,
             owner,
-        } = beside;
+        } = relation;
         if shard.is_some() {
             gateway::check_mode(&manifest)?;
         }
         let own = shard.unwrap_or(Shard::WHOLE);
-        let mut shelf = Shelf::new(encodings, (owner, &manifest.index), own);
-        let kind = Kind::new(&manifest, own, before, (&mut *read, &mut shelf))?;
+        let mut shelf = Shelf::new(encodings, owner, &manifest.index, own);
+        let source = Source {
+            read: &mut *read,
+            shelf: &mut shelf,
+        };
+        let kind = Kind::new(&manifest, own, before, source)?;
         let payloads = match (&manifest.payloads, before) {
             _ if !own.is_first() => None,
             (new, Some(before)) if (new, manifest.k) == before.fetched() => before.payloads.clone(),

@@ -4,7 +4,7 @@ use rayon::prelude::*;
 use sordino_ckks::{column, dot};
 use sordino_index::Error;
 use sordino_index::wire::{Message, fetch, score};
-use sordino_pir::{Params, simple};
+use sordino_pir::simple::{self, Params};
 
 use super::malformed;
 
@@ -18,7 +18,7 @@ pub(super) struct Pass<'a> {
 }
 
 impl<'a> Pass<'a> {
-    pub(super) fn push(&mut self, (place, holder): (usize, u128), body: &'a [u8]) {
+    pub(super) fn push(&mut self, place: usize, holder: u128, body: &'a [u8]) {
         self.places.push(place);
         self.holders.push(holder);
         self.bodies.push(body);
@@ -62,7 +62,8 @@ pub(super) fn score_centroids(
 
 /// Answers exactly `count` PIR queries of each request, one after the other.
 pub(super) fn fetch_all(
-    (params, version): (&Params, u64),
+    params: &Params,
+    version: u64,
     count: usize,
     [request, reply]: [Message; 2],
     bodies: &[&[u8]],
@@ -155,7 +156,7 @@ mod tests {
         assert!(replies[0].is_ok() && replies[2].is_ok());
     }
 
-    /// A query that the pass cannot answer, whoever sent it, costs the others nothing but time.
+    /// A query that the pass cannot answer, from any sender, costs the others nothing but time.
     #[test]
     fn who_asks_beside_a_query_that_fails_gets_an_answer() {
         let read = |body: &[u8]| {

@@ -4,6 +4,8 @@ use sordino_index::folder::{Folder, Span};
 use sordino_index::manifest::Part;
 use sordino_index::{Bytes, Disk, Error};
 
+use super::encodings::Shelf;
+
 /// The parts of an index that is served.
 pub(super) trait Read {
     /// Bytes of a part, in the memory of one that was let go.
@@ -19,6 +21,14 @@ pub(super) trait Read {
         take(&self.bytes(part, span, Vec::new())?);
         Ok(())
     }
+}
+
+/// The places that the data of a version comes from.
+pub(super) struct Source<'a, 'b> {
+    /// The parts.
+    pub(super) read: &'a mut dyn Read,
+    /// The databases that were encoded before.
+    pub(super) shelf: &'a mut Shelf<'b>,
 }
 
 /// Reads all of a part.

@@ -43,7 +43,7 @@ impl Sessions {
     }
 }
 
-/// The server of items that clients fetch, always as many at a time.
+/// The server of items that clients fetch, always the same number at a time.
 #[derive(Debug)]
 pub(super) struct Retrieval {
     pub(super) way: Way,
@@ -88,13 +88,21 @@ impl Retrieval {
                     let answers = pir.answer_batch(queries)?;
                     Ok(answers.iter().map(simple::Answer::to_bytes).collect())
                 };
-                let form = (pir.params(), pir.version());
-                pass::fetch_all(form, self.count, self.kinds, &requests.bodies, answer)
+                let (params, version) = (pir.params(), pir.version());
+                pass::fetch_all(
+                    params,
+                    version,
+                    self.count,
+                    self.kinds,
+                    &requests.bodies,
+                    answer,
+                )
             }
             Way::Share(share) => {
                 let answer = |queries: &[simple::Query]| Ok(share.answer_batch(queries)?);
                 pass::fetch_all(
-                    (share.params(), 0),
+                    share.params(),
+                    0,
                     self.count,
                     self.kinds,
                     &requests.bodies,
@@ -106,7 +114,7 @@ impl Retrieval {
             Way::Hintless(pir) => {
                 let requests = requests.holders.iter().zip(&requests.bodies);
                 let answers =
-                    requests.map(|(&holder, body)| self.answer(pir, sessions, (holder, body)));
+                    requests.map(|(&holder, body)| self.answer(pir, sessions, holder, body));
                 answers.collect()
             }
         }
@@ -117,7 +125,8 @@ impl Retrieval {
         &self,
         pir: &hintless::Server,
         sessions: &Sessions,
-        (holder, body): (u128, &[u8]),
+        holder: u128,
+        body: &[u8],
     ) -> Result<Vec<u8>, Error> {
         let [request, reply] = self.kinds;
         let params = pir.database().params();

@@ -15,7 +15,7 @@ use sordino_lwe::{self as lwe, Table};
 use super::columns::Columns;
 use super::encodings::Shelf;
 use super::pass::{check_packing, in_one_pass};
-use super::read::Read;
+use super::read::{Read, Source};
 use super::{Kind, Server};
 
 /// The clusters, and the segments that were added since.
@@ -49,14 +49,14 @@ impl Base {
         if groups.is_empty() {
             return Err(Error::Mode {
                 found: manifest.mode.kind().name(),
-                expected: "one with at least as many groups of clusters as there are shards",
+                expected: "one with at least one group of clusters for each shard",
             });
         }
         let part = manifest.part(PartKind::Table, Some(0))?;
         let group = part.len / all as u64;
         let own = groups.start as u64 * group..groups.end as u64 * group;
         let hint = table::segments(mode)?;
-        let width = manifest.width() as usize;
+        let width = manifest.stored_dim() as usize;
         let mut table = Filling::new(mode, width, groups.clone())?;
         read.pieces(&part, own.into(), &mut |bytes| table.take(bytes))?;
         let table = table.finish()?;
@@ -85,8 +85,9 @@ impl Routed {
         mode: &manifest::Routed,
         shard: Shard,
         before: Option<&Server>,
-        (read, shelf): (&mut dyn Read, &mut Shelf<'_>),
+        source: Source<'_, '_>,
     ) -> Result<Self, Error> {
+        let Source { read, shelf } = source;
         let same = before.and_then(|before| shared(before, manifest, mode));
         let base = match same {
             Some(base) => {
@@ -102,10 +103,10 @@ impl Routed {
             Kind::Routed(routed) => Some(&routed.tail),
             _ => None,
         });
-        let rows = (1, &mode.tail);
+        let (tail, source) = (&mode.tail, Source { read, shelf });
         Ok(Self {
             base,
-            tail: Columns::new(Rows::Masked, rows, manifest, shard, columns, (read, shelf))?,
+            tail: Columns::new(Rows::Masked, 1, tail, manifest, shard, columns, source)?,
             lens: lens(manifest, mode)?,
         })
     }
@@ -159,7 +160,7 @@ impl Routed {
 
 /// Bytes of the pieces of a query. They are the same for every shard.
 pub(super) fn lens(manifest: &Manifest, mode: &manifest::Routed) -> Result<Lens, Error> {
-    let width = manifest.width() as usize;
+    let width = manifest.stored_dim() as usize;
     let tail = match mode.tail.segments.is_empty() {
         true => 0,
         false => column::Query::encoded_len(&mode.tail.packing.masked(), width)?,
@@ -180,9 +181,8 @@ fn hint_of(
 ) -> Result<(Segments, Vec<u8>), Error> {
     let mut given = Vec::new();
     for (group, name) in names.iter().enumerate() {
-        let (database, bytes) = shelf.database((name, None), &hint, || {
-            table::group_hint(table, &hint, group)
-        })?;
+        let (database, bytes) =
+            shelf.database(name, None, &hint, || table::group_hint(table, &hint, group))?;
         given.extend(bytes);
         hint.push(Arc::new(database))?;
     }
@@ -210,7 +210,7 @@ fn shared(before: &Server, manifest: &Manifest, mode: &manifest::Routed) -> Opti
     };
     let of =
         |mode: &manifest::Routed| (mode.grid, mode.table, mode.seed, mode.hint_seed, mode.hint);
-    let same = before.manifest.width() == manifest.width() && of(old) == of(mode);
+    let same = before.manifest.stored_dim() == manifest.stored_dim() && of(old) == of(mode);
     match &before.kind {
         Kind::Routed(routed) if same => Some(Arc::clone(&routed.base)),
         _ => None,

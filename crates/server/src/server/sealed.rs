@@ -8,7 +8,8 @@ use sordino_index::manifest::{self, Manifest, Mode, PartKind, Routing};
 use sordino_index::shard::Shard;
 use sordino_index::wire::Message;
 use sordino_index::{Bytes, Error, code};
-use sordino_pir::{Params, Seed, hintless, simple};
+use sordino_pir::simple::{self, Params};
+use sordino_pir::{Seed, hintless};
 
 use super::read::{Read, all};
 use super::retrieval::{Retrieval, Way};
@@ -70,7 +71,7 @@ impl Sealed {
             Routing::Encrypted if !shard.is_first() => None,
             Routing::Downloaded => None,
             Routing::Encrypted => {
-                let width = manifest.width() as usize;
+                let width = manifest.stored_dim() as usize;
                 let centroids = all(read, &manifest.part(PartKind::Centroids, Some(0))?)?;
                 let decoded: Vec<f32> = centroids
                     .chunks_exact(width)
@@ -112,7 +113,7 @@ pub(super) fn shared(before: &Server, manifest: &Manifest) -> Option<Arc<Sealed>
         Mode::Sealed(mode) => {
             let mut mode = mode.clone();
             mode.tail.clear();
-            Some((manifest.width(), mode))
+            Some((manifest.stored_dim(), mode))
         }
         _ => None,
     };

@@ -45,7 +45,7 @@ impl ClusterChecks {
             let runs = self.runs(group, part);
             runs.each(codes.chunks(RUN * width), |run, codes| {
                 for (at, codes) in codes.chunks_exact(width).enumerate() {
-                    add(&mut sums, run, (at, codes));
+                    add(&mut sums, run, at, codes);
                 }
             });
             sums.into_iter().map(centred)
@@ -62,7 +62,7 @@ impl ClusterChecks {
     /// changes, and would learn it from refusals.
     ///
     /// # Panics
-    /// If there are not as many check rows as a cluster has.
+    /// If the number of check rows is not that of a cluster.
     #[must_use]
     pub fn off(&self, group: usize, products: &[i32], checks: &[i32]) -> u64 {
         let expected = count(products.len());
@@ -81,7 +81,7 @@ impl ClusterChecks {
 }
 
 /// Adds the codes of a run's position to all check rows.
-fn add(sums: &mut [i32], run: &Run<COUNT>, (at, codes): (usize, &[i16])) {
+fn add(sums: &mut [i32], run: &Run<COUNT>, at: usize, codes: &[i16]) {
     let minus = take(run.signs, at);
     for (sums, bits) in sums.chunks_exact_mut(codes.len()).zip(run.bits) {
         let counts = take(bits, at);

@@ -27,12 +27,12 @@ impl Weights {
     }
 
     /// The weights of the rows of chunk `at` of [`CHUNK`], `count` of them, for each copy: row `v` of the chunk takes bytes `12 v` to `12 v + 11` of the
-    /// keystream of AES-256 in counter mode of which the chunk is the nonce, in as many little-endian integers as there are copies.
+    /// keystream of AES-256 in counter mode of which the chunk is the nonce, in one little-endian integer for each copy.
     fn chunk(&self, at: usize, count: usize, copies: usize) -> Vec<Zeroizing<Vec<u64>>> {
         let mut stream = Stream::new(&self.key, at as u64);
         let lists = (0..copies).map(|_| Zeroizing::new(Vec::with_capacity(count)));
         let mut lists: Vec<_> = lists.collect();
-        // Rows that are whole blocks together, and as many as the stream gives at a time.
+        // Rows that are whole blocks together, and no more than the stream gives at a time.
         for first in (0..count).step_by(256) {
             let rows = &stream.chunk(256 * LEN)[..LEN * (count - first).min(256)];
             match copies {
@@ -70,7 +70,8 @@ impl Weights {
     fn weighted(
         &self,
         reply: &Reply,
-        (first, n): (usize, usize),
+        first: usize,
+        n: usize,
         copies: usize,
     ) -> Result<Vec<u64>, Error> {
         let q = reply.params().modulus();
@@ -156,7 +157,7 @@ impl Exact {
         let (copies, q) = (self.combinations.len(), query.params().modulus());
         let mut sums = vec![0; copies];
         for (weights, first, n) in segments {
-            sums = add(q, &sums, &weights.weighted(reply, (first, n), copies)?);
+            sums = add(q, &sums, &weights.weighted(reply, first, n, copies)?);
         }
         let apart = sums
             .iter()

@@ -66,23 +66,19 @@ impl Signs {
 }
 
 /// The sums of a segment, as a reader holds them.
-pub struct Held {
+pub struct ReaderSums {
     signs: Signs,
     width: usize,
     /// [`COUNT`] of each group.
     sums: Zeroizing<Vec<i32>>,
 }
 
-impl Held {
+impl ReaderSums {
     /// Reads the sums of `n` rows of `width` coordinates.
     ///
     /// # Errors
     /// [`Error::Malformed`] if they have another length.
-    pub fn from_bytes(
-        signs: Signs,
-        (n, width): (usize, usize),
-        bytes: &[u8],
-    ) -> Result<Self, Error> {
+    pub fn from_bytes(signs: Signs, n: usize, width: usize, bytes: &[u8]) -> Result<Self, Error> {
         let expected = len(n, width);
         if bytes.len() != expected {
             return Err(Error::Malformed {
@@ -151,8 +147,8 @@ impl std::fmt::Debug for Signs {
     }
 }
 
-impl std::fmt::Debug for Held {
+impl std::fmt::Debug for ReaderSums {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Held").finish_non_exhaustive()
+        f.debug_struct("ReaderSums").finish_non_exhaustive()
     }
 }

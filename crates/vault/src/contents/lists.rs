@@ -31,7 +31,7 @@ pub fn joined(lists: Vec<Vec<u8>>, own: bool) -> Vec<u8> {
 /// The sealed lists in a part.
 ///
 /// # Errors
-/// If it does not consist of so many.
+/// If it does not consist of `count` lists.
 pub(crate) fn split(part: &[u8], count: usize, own: bool) -> Result<Vec<&[u8]>, Error> {
     if !own {
         return Ok(vec![part]);

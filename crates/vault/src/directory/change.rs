@@ -150,7 +150,7 @@ impl Directory {
         Ok(number)
     }
 
-    /// Gives labels that there are new keys, though nobody lost them: a record that readers to come are not to have was under the
+    /// Gives labels that there are new keys, though no one lost them: a record that readers to come are not to have was under the
     /// keys before.
     ///
     /// # Errors
@@ -187,7 +187,7 @@ impl Directory {
                 public,
                 labels,
                 groups,
-            } => self.grant((reader, public), labels, groups),
+            } => self.grant(reader, public, labels, groups),
             Change::Withdraw {
                 reader,
                 labels,
@@ -220,7 +220,8 @@ impl Directory {
 
     fn grant(
         &mut self,
-        (name, public): (&str, Option<&ReaderPublicKey>),
+        name: &str,
+        public: Option<&ReaderPublicKey>,
         labels: &[String],
         groups: &[String],
     ) -> Result<(), Error> {
@@ -319,7 +320,7 @@ impl Directory {
         rights.collect()
     }
 
-    /// Nobody is a former reader of what it may read.
+    /// No one is a former reader of what it may read.
     fn settle_former(&mut self) {
         let readers: Vec<_> = self.readers.iter().collect();
         for (name, reader) in readers {

@@ -21,7 +21,7 @@ pub struct Reading {
     /// Records that it may read.
     pub records: u64,
     /// Records that it may not read any longer, and can as long as they are under keys that it was given: until they are
-    /// written anew, which compacting does.
+    /// rewritten, which compacting does.
     pub until_compacted: u64,
 }
 
@@ -35,7 +35,7 @@ pub struct Label {
     pub generations: usize,
     /// Records.
     pub records: u64,
-    /// Rows that are stored beside them, of records that were deleted, replaced or given another label: whoever has the label's keys can
+    /// Rows that are stored beside them, of records that were deleted, replaced or given another label: a holder of the label's keys can
     /// read them until the index is compacted.
     pub stale: u64,
     /// Rows, those among them, that are not under the newest key.
@@ -44,11 +44,11 @@ pub struct Label {
 
 impl Directory {
     /// Who can read how many records: readers, then former ones. `live` records are under each key and searches find them,
-    /// `stored` ones with those that are deleted or replaced, which whoever has the key can read until the index is compacted.
+    /// `stored` ones with those that are deleted or replaced, which a holder of the key can read until the index is compacted.
     #[must_use]
     pub fn reading(&self, live: &BTreeMap<u32, u64>, stored: &BTreeMap<u32, u64>) -> Vec<Reading> {
         let under = |records: &BTreeMap<u32, u64>, key: u32| match key {
-            // Nobody was given the shared key.
+            // No one was given the shared key.
             SHARED => 0,
             key => records.get(&key).copied().unwrap_or(0),
         };

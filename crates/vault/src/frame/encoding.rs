@@ -36,7 +36,8 @@ impl Frame {
     /// # Errors
     /// [`Error::Malformed`] for another length, and for numbers that no frame has.
     pub fn from_bytes(
-        (metric, rotation): (Metric, [u8; 32]),
+        metric: Metric,
+        rotation: [u8; 32],
         dim: usize,
         bytes: &[u8],
     ) -> Result<Self, Error> {

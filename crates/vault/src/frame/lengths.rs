@@ -3,7 +3,7 @@
 use sordino_index::Error;
 use sordino_index::code::SCALES_HEAD_LEN;
 
-/// The lengths that a list of rows has: short floating-point numbers, with as many bits behind the point as the exponents leave.
+/// The lengths that a list of rows has: short floating-point numbers, with the bits behind the point that the exponents leave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lengths {
     /// The exponent of code 1.

@@ -51,7 +51,7 @@ impl Frame {
         Ok(self.by_product(&turned, norm, along))
     }
 
-    /// The query for the vector of a `y` itself; `None` of a zero vector, which nobody asks the inner product for.
+    /// The query for the vector of a `y` itself; `None` of a zero vector, with which all inner products are equal.
     #[must_use]
     pub fn ask_for(&self, y: &[f32]) -> Option<FrameQuery> {
         if self.metric != Metric::InnerProduct {

@@ -5,7 +5,7 @@ use aes::Aes256;
 use aes::cipher::{Array, BlockCipherEncrypt, KeyInit};
 use zeroize::Zeroizing;
 
-/// Words of one call of the cipher: as many blocks as keep its pipeline full.
+/// Words of one call of the cipher: the blocks that keep its pipeline full.
 pub(super) const WORDS: usize = 4 * BLOCKS;
 const BLOCKS: usize = 16;
 

@@ -11,7 +11,7 @@ const INSTANCE: [u8; 32] = [9; 32];
 /// Bytes that a tag adds to a request: three fields, their tags and lengths, and those of the whole.
 const TAG_LEN: usize = (1 + 8) + (1 + 8) + (2 + 32) + 2;
 
-/// The number of whoever made a tag.
+/// The number of the client that made a tag.
 fn check(logins: &Logins, tag: &RequestTag, message: &[u8]) -> Result<u32, Refusal> {
     let login = logins.check(&INSTANCE, tag, message);
     login.map(|login| login.entrant.client)
@@ -78,7 +78,7 @@ fn a_login_belongs_to_one_run_and_ends() {
     assert_eq!(check(&first, &alice.tag(b"x"), b"x"), Err(Refusal::Login));
 }
 
-/// A ciphertext for another key is decapsulated to a secret that nobody knows; one of another length is refused.
+/// A ciphertext for another key is decapsulated to a secret that no one knows; one of another length is refused.
 #[test]
 fn a_ciphertext_for_another_key_gives_a_login_without_use() {
     let (logins, other) = (logins(), logins());

@@ -2,7 +2,7 @@
 //!
 //! # Security
 //! The same ciphertext goes to a second server of the same shard, which holds the same rows and could have been asked in the first place, so
-//! nobody learns more than the one server that is asked otherwise. When it goes depends on how long answers took, and
+//! no one learns more than the one server that is asked otherwise. When it goes depends on how long answers took, and
 //! that on machines and lines: a shard scans all its rows for every query.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -14,7 +14,7 @@ const REMEMBERED: usize = 128;
 /// Answers before the first request is sent twice.
 const ENOUGH: usize = 32;
 
-/// One in so many requests may be sent twice, so that servers which are late because they are busy do not get busier.
+/// One in this number of requests may be sent twice, so that servers which are late because they are busy do not get busier.
 const SPARE: u32 = 10;
 
 /// Requests that may be sent twice in a row after a long time in which none was.

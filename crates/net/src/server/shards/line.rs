@@ -60,7 +60,7 @@ impl Line {
         }
     }
 
-    /// Names its servers anew. Connections to those that stay are kept; new ones are made when they are needed, by the
+    /// Replaces its servers. Connections to those that stay are kept; new ones are made when they are needed, by the
     /// runtime that this is called in.
     pub(super) fn reach(
         &self,
@@ -213,7 +213,7 @@ impl Replica {
     }
 
     /// Another that was asked later answered first. One to which that happens again and again is asked last for a while, as
-    /// one that failed: it may answer no more at all, and nobody waits to find that out.
+    /// one that failed: it may answer no more at all, and no request waits to find that out.
     pub(super) fn lost(&self) {
         if self.losses.fetch_add(1, Ordering::Relaxed) + 1 >= LOSSES {
             self.note(true);

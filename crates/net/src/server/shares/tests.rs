@@ -43,7 +43,7 @@ fn memory_is_for_taken_places_only() {
     assert!(taken.places.is_empty() && taken.addresses.is_empty());
 }
 
-/// A crowd on eight connections fills all places; whoever comes with one stays, however often
+/// A crowd on eight connections fills all places; a client with one stays, however often
 /// the crowd comes back.
 #[test]
 fn a_crowd_displaces_itself() {
@@ -104,7 +104,7 @@ async fn whoever_is_displaced_is_told() {
     assert!(told.await.is_ok());
 }
 
-/// Somebody whose request takes long to arrive, among as many strangers as there may be.
+/// Somebody whose request takes long to arrive, among the most strangers that there may be.
 #[test]
 fn strangers_do_not_take_the_place_of_a_known_key() {
     let shares = Shares::new(4, 4, true);

@@ -1,0 +1,12 @@
+//! Policies: what they allow and refuse, in each form that they are written in.
+
+#![expect(clippy::unwrap_used, reason = "helpers fail as their tests do")]
+
+mod audit;
+mod cedar;
+mod json;
+mod refusals;
+mod schema;
+mod shapes;
+mod similar;
+mod threads;

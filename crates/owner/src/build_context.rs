@@ -1,0 +1,41 @@
+//! The values that each step of a build works with.
+
+use rand_core::CryptoRng;
+use sordino_index::folder::Folder;
+use sordino_index::{Disk, Error};
+
+use crate::random::random;
+use crate::segment::{SegmentWriter, WrittenSegment};
+use crate::step::Step;
+
+/// The values that each step of a build works with.
+pub(crate) struct Build<'a, D, R: ?Sized> {
+    /// The source of ids, seeds and keys.
+    pub(crate) rng: &'a mut R,
+    /// The folder of the index.
+    pub(crate) folder: &'a Folder<D>,
+    /// The writer of the version's parts, under one content key.
+    pub(crate) writer: &'a SegmentWriter<'a>,
+    /// The function that is told of each step.
+    pub(crate) progress: &'a mut dyn FnMut(Step),
+}
+
+impl<D: Disk, R: CryptoRng + ?Sized> Build<'_, D, R> {
+    /// Tells of a step.
+    pub(crate) fn tell(&mut self, step: Step) {
+        (self.progress)(step);
+    }
+
+    /// A random seed, to be shown to everyone.
+    pub(crate) fn seed(&mut self) -> [u8; 32] {
+        random(self.rng)
+    }
+
+    /// Stores the parts of a segment.
+    pub(crate) fn put(&self, written: &WrittenSegment) -> Result<(), Error> {
+        for part in written.parts() {
+            self.folder.put(part)?;
+        }
+        Ok(())
+    }
+}

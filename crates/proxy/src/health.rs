@@ -1,0 +1,169 @@
+//! The health of a proxy: it can answer searches, or not.
+
+use crate::error::Error;
+use crate::problem::Problem;
+use sordino_reader::{Error as Search, Kind};
+use std::time::{Duration, Instant};
+
+/// The time for which the proxy is not ready after a search that failed for good. A balancer sends no more searches to
+/// what is not ready, and nothing would see it mended otherwise.
+const TROUBLE: Duration = Duration::from_secs(60);
+
+/// The health of a proxy.
+///
+/// # Security
+/// It has no state for a bad reply: `/health` would tell a server that a reply was refused. The session keeps that.
+pub(crate) enum Health {
+    /// Searches are answered.
+    Serving,
+    /// The last search failed for what only a person mends. Others are tried all the same.
+    Trouble { since: Instant, problem: Problem },
+    /// The last look for a new version found the same, of an index that is here as a whole. Searches fail with this message until a
+    /// look succeeds.
+    Outage {
+        problem: Problem,
+        message: String,
+        kind: Kind,
+    },
+    /// There is no thread that searches. It stays so.
+    Dead,
+}
+
+impl Health {
+    /// The health after a search. `None` if the next may end otherwise: that one was the question's fault, or may do better when it
+    /// is asked again.
+    pub(crate) fn after_search<T>(found: &Result<T, Search>) -> Option<Self> {
+        // A server knows no more of a bad reply than that it answered.
+        match found.as_ref().err().filter(|error| error.seen().is_some()) {
+            None => Some(Self::Serving),
+            Some(error) => Some(Self::Trouble {
+                since: Instant::now(),
+                problem: Problem::lasting(error)?,
+            }),
+        }
+    }
+
+    /// The health after a look for a new version. `None` if the next may end otherwise.
+    pub(crate) fn after_look(look: &Result<bool, Search>) -> Option<Self> {
+        match look {
+            Ok(_) => Some(Self::Serving),
+            Err(error) => Some(Self::Outage {
+                problem: Problem::lasting(error)?,
+                message: error.to_string(),
+                kind: Error::search_kind(error),
+            }),
+        }
+    }
+}
+
+/// The health by the call that began last, of those that say something of the next.
+pub(crate) struct Condition {
+    begun: Instant,
+    health: Health,
+}
+
+impl Default for Condition {
+    fn default() -> Self {
+        Self {
+            begun: Instant::now(),
+            health: Health::Serving,
+        }
+    }
+}
+
+impl Condition {
+    pub(crate) fn is_dead(&self) -> bool {
+        matches!(self.health, Health::Dead)
+    }
+
+    /// The reason why no search can be answered.
+    pub(crate) fn problem(&self) -> Option<Problem> {
+        match &self.health {
+            Health::Serving => None,
+            Health::Trouble { since, problem } => {
+                (since.elapsed() < TROUBLE).then(|| problem.clone())
+            }
+            Health::Outage { problem, .. } => Some(problem.clone()),
+            Health::Dead => Some(Problem::ended()),
+        }
+    }
+
+    /// The error of searches that are not tried.
+    pub(crate) fn outage(&self) -> Option<Error> {
+        match &self.health {
+            Health::Outage { message, kind, .. } => Some(Error::Outage {
+                message: message.clone(),
+                kind: *kind,
+            }),
+            _ => None,
+        }
+    }
+
+    /// Notes the health after a call that began then. True if searches cannot be answered from now on, for another reason than before.
+    pub(crate) fn note(&mut self, begun: Instant, health: Health) -> bool {
+        if begun < self.begun || self.is_dead() {
+            return false;
+        }
+        let before = self.problem();
+        *self = Self { begun, health };
+        let now = self.problem();
+        now.is_some() && now != before
+    }
+
+    /// Notes that no thread searches any more.
+    pub(crate) fn end(&mut self) {
+        self.health = Health::Dead;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn revoked() -> Option<Health> {
+        Health::after_search::<()>(&Err(Search::NoReader))
+    }
+
+    #[test]
+    fn the_call_that_began_last_says_it() {
+        let mut condition = Condition::default();
+        let (early, late) = (Instant::now(), Instant::now() + Duration::from_secs(1));
+        assert!(condition.note(late, revoked().unwrap()));
+        assert!(!condition.note(late, revoked().unwrap()));
+        assert!(!condition.note(early, Health::Serving));
+        assert!(condition.problem().is_some() && condition.outage().is_none());
+        assert!(!condition.note(late, Health::Serving));
+        assert_eq!(condition.problem(), None);
+    }
+
+    #[test]
+    fn a_failed_look_ends_searches_until_one_succeeds() {
+        let mut condition = Condition::default();
+        let outage = Health::after_look(&Err(Search::NoReader)).unwrap();
+        assert!(condition.note(Instant::now(), outage));
+        let error = condition.outage().unwrap();
+        assert_eq!(error.to_string(), Search::NoReader.to_string());
+        assert_eq!(error.kind(), Kind::Local);
+        let serving = Health::after_look(&Ok(false)).unwrap();
+        assert!(!condition.note(Instant::now(), serving));
+        assert!(condition.outage().is_none());
+    }
+
+    #[test]
+    fn a_bad_reply_changes_nothing_that_is_seen() {
+        let bad = Health::after_search::<()>(&Err(Search::BadReply));
+        assert!(matches!(bad, Some(Health::Serving)));
+        assert!(Health::after_look(&Err(Search::BadReply)).is_none());
+        let busy = Search::transport(Kind::Busy, "busy");
+        assert!(Health::after_search::<()>(&Err(busy)).is_none());
+    }
+
+    #[test]
+    fn threads_that_ended_do_not_come_back() {
+        let mut condition = Condition::default();
+        condition.end();
+        assert!(!condition.note(Instant::now(), Health::Serving));
+        assert!(condition.is_dead());
+        assert_eq!(condition.problem(), Some(Problem::ended()));
+    }
+}

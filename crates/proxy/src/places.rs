@@ -1,0 +1,137 @@
+//! Connections at a time: those that have shown the token, and those that have not.
+//!
+//! A connection that has not shown it yet has a place until others come: when there are too many, the one that came first goes. So
+//! however many connections say nothing, one that speaks gets in.
+
+use std::collections::VecDeque;
+use std::sync::{
+    Arc, Mutex, MutexGuard, PoisonError,
+    atomic::{AtomicBool, Ordering},
+};
+use tokio::sync::Notify;
+
+/// Connections that have not shown the token.
+pub(crate) const STRANGERS: usize = 128;
+
+/// Connections that have.
+pub(crate) const KNOWN: usize = 128;
+
+/// The places of all connections.
+#[derive(Default)]
+pub(crate) struct Places(Mutex<Occupancy>);
+
+#[derive(Default)]
+struct Occupancy {
+    next: u64,
+    /// By the time when they came.
+    strangers: VecDeque<(u64, Arc<Notify>)>,
+    known: usize,
+}
+
+/// The place of a connection, until it is dropped.
+pub(crate) struct Place {
+    all: Arc<Places>,
+    number: u64,
+    end: Arc<Notify>,
+    known: AtomicBool,
+}
+
+impl Places {
+    /// A place for a connection that came. The first of those that have not shown the token may lose its place for it.
+    pub(crate) fn enter(self: &Arc<Self>) -> Place {
+        let end = Arc::new(Notify::new());
+        let mut occupancy = self.lock();
+        let number = occupancy.next;
+        occupancy.next += 1;
+        if occupancy.strangers.len() >= STRANGERS
+            && let Some((_, first)) = occupancy.strangers.pop_front()
+        {
+            first.notify_one();
+        }
+        occupancy.strangers.push_back((number, Arc::clone(&end)));
+        drop(occupancy);
+        Place {
+            all: Arc::clone(self),
+            number,
+            end,
+            known: AtomicBool::new(false),
+        }
+    }
+
+    /// The counts are whole between any two statements.
+    fn lock(&self) -> MutexGuard<'_, Occupancy> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Occupancy {
+    /// Takes a connection from those that have not shown the token; false if it has no place any more.
+    fn leave(&mut self, number: u64) -> bool {
+        let at = self
+            .strangers
+            .iter()
+            .position(|(other, _)| *other == number);
+        at.and_then(|at| self.strangers.remove(at)).is_some()
+    }
+}
+
+impl Place {
+    /// The connection has shown the token. False if there are too many that have, or it has lost its place.
+    pub(crate) fn prove(&self) -> bool {
+        if self.known.load(Ordering::Relaxed) {
+            return true;
+        }
+        let mut occupancy = self.all.lock();
+        let proven = occupancy.known < KNOWN && occupancy.leave(self.number);
+        occupancy.known += usize::from(proven);
+        self.known.store(proven, Ordering::Relaxed);
+        proven
+    }
+
+    /// Waits until the connection loses its place.
+    pub(crate) async fn lost(&self) {
+        self.end.notified().await;
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let mut occupancy = self.all.lock();
+        match self.known.load(Ordering::Relaxed) {
+            true => occupancy.known -= 1,
+            false => drop(occupancy.leave(self.number)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn the_first_of_the_silent_goes_and_one_with_the_token_stays() {
+        let places = Arc::new(Places::default());
+        let known = places.enter();
+        assert!(known.prove() && known.prove());
+        let silent: Vec<Place> = (0..STRANGERS).map(|_| places.enter()).collect();
+        let late = places.enter();
+        silent[0].lost().await;
+        assert!(!silent[0].prove(), "it has no place to show the token in");
+        assert!(silent[1].prove() && late.prove());
+        assert_eq!(places.lock().known, 3);
+        drop((known, silent, late));
+        let occupancy = places.lock();
+        assert_eq!((occupancy.known, occupancy.strangers.len()), (0, 0));
+    }
+
+    #[test]
+    fn those_who_have_the_token_are_bounded_too() {
+        let places = Arc::new(Places::default());
+        let all: Vec<Place> = (0..KNOWN).map(|_| places.enter()).collect();
+        assert!(all.iter().all(Place::prove));
+        let more = places.enter();
+        assert!(!more.prove());
+        drop(all);
+        assert!(more.prove());
+    }
+}

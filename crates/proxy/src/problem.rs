@@ -1,0 +1,202 @@
+//! The reason why a request is not answered, as its answer says it.
+
+use crate::error::Error;
+use hyper::StatusCode;
+use serde_json::{Value, json};
+use sordino_reader::{Error as Search, Kind};
+use std::fmt;
+
+/// Said of a server that is not to be trusted. Gateways and libraries repeat requests after statuses of 500 and more, and some after
+/// 409: a server that lies would be asked again at once, which is what it wants.
+const UNTRUSTED: StatusCode = StatusCode::UNPROCESSABLE_ENTITY;
+
+/// The reason why a request is not answered.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    status: StatusCode,
+    code: &'static str,
+    message: String,
+}
+
+impl Problem {
+    fn new(status: StatusCode, code: &'static str, message: impl Into<String>) -> Self {
+        let message = message.into();
+        Self {
+            status,
+            code,
+            message,
+        }
+    }
+
+    /// The request's body is wrong: where, and what was expected.
+    pub(crate) fn request(message: impl Into<String>) -> Self {
+        Self::new(StatusCode::BAD_REQUEST, "request", message)
+    }
+
+    pub(crate) fn token() -> Self {
+        let message = "no token, or a wrong one: expected the header \"Authorization: Bearer TOKEN\", with \
+                       what the file of --token-file holds";
+        Self::new(StatusCode::UNAUTHORIZED, "token", message)
+    }
+
+    pub(crate) fn path(path: &str) -> Self {
+        let path: String = path.chars().take(100).collect();
+        let message = format!(
+            "{path:?} is not here: POST /search, GET /health, GET /readyz and GET /openapi.json are"
+        );
+        Self::new(StatusCode::NOT_FOUND, "path", message)
+    }
+
+    pub(crate) fn method(expected: &'static str) -> Self {
+        let message = format!("expected {expected}");
+        Self::new(StatusCode::METHOD_NOT_ALLOWED, "method", message)
+    }
+
+    pub(crate) fn long(most: usize) -> Self {
+        let message = format!("the body has more than {most} bytes: send fewer vectors at a time");
+        Self::new(StatusCode::PAYLOAD_TOO_LARGE, "long", message)
+    }
+
+    pub(crate) fn busy() -> Self {
+        let message = "there are too many requests at a time: ask again later";
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, "busy", message)
+    }
+
+    pub(crate) fn starting() -> Self {
+        let message = "the index is not here yet: ask again later";
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, "starting", message)
+    }
+
+    pub(crate) fn slow(seconds: u64) -> Self {
+        let message = format!("no answer after {seconds} s: ask again, or raise --timeout");
+        Self::new(StatusCode::GATEWAY_TIMEOUT, "slow", message)
+    }
+
+    /// The server cannot be reached, or refuses; or, worse, what it sends is not the owner's.
+    pub(crate) fn server(error: &Error) -> Self {
+        if is_of_the_question(error) {
+            return Self::request(error.to_string());
+        }
+        // Questions that were wrong are their caller's affair, and not for a log.
+        tracing::warn!(%error, "a search failed");
+        if matches!(error, Error::Search(error) if error.is_bad_reply()) {
+            return Self::refused();
+        }
+        let kind = error.kind();
+        let status = match kind {
+            Kind::Untrusted => UNTRUSTED,
+            _ => StatusCode::BAD_GATEWAY,
+        };
+        Self::new(status, code(kind), error.to_string())
+    }
+
+    /// A reply was refused, of this search or of one before it.
+    pub(crate) fn refused() -> Self {
+        let message = "the server's answers do not belong to the index: do not ask again. Refusals that a server notices help it to \
+                       forge results, so this proxy sends it no more searches. Have the index built anew, then start the proxy anew";
+        Self::new(UNTRUSTED, code(Kind::Untrusted), message)
+    }
+
+    /// The reason why no search can be answered, if an error of one is of a kind that waiting does not mend. A program that asks for it
+    /// needs no token, so it is said without what the server or the error says: the log has that.
+    pub(crate) fn lasting(error: &Search) -> Option<Self> {
+        // No server should see of which search a reply was bad, by the searches that are not sent to a proxy that is not ready.
+        let seen = error.seen()?;
+        let message = match seen {
+            Search::NoReader => {
+                "this key opens nothing of the index: its reader was revoked, or never one"
+            }
+            Search::Gap { .. } => {
+                "the server does not show that its version of the index follows from the one that is known here, and may hide another \
+                 history: look at the proxy's log, ask the index's owner, and if it is theirs start the proxy anew, once with --over-gap"
+            }
+            Search::Rollback { .. } => {
+                "the server has an older version than was seen before: look at the proxy's log"
+            }
+            Search::OtherIndex { .. } => {
+                "the server has another index than was seen before: look at the proxy's log"
+            }
+            seen if seen.kind() == Kind::Untrusted => {
+                "what the server sends is not the owner's: look at the proxy's log"
+            }
+            _ => return None,
+        };
+        let status = StatusCode::SERVICE_UNAVAILABLE;
+        Some(Self::new(status, code(seen.kind()), message))
+    }
+
+    /// The proxy itself has failed.
+    pub(crate) fn ended() -> Self {
+        let message = "the searches have ended: look at the proxy's log, and start it anew";
+        Self::new(StatusCode::INTERNAL_SERVER_ERROR, "ended", message)
+    }
+
+    pub(crate) fn status(&self) -> StatusCode {
+        self.status
+    }
+
+    pub(crate) fn body(&self) -> Value {
+        json!({"error": {"code": self.code, "message": self.message}})
+    }
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for Problem {}
+
+/// True if it was noticed before anything was sent.
+fn is_of_the_question(error: &Error) -> bool {
+    matches!(
+        error,
+        Error::Search(
+            Search::Vectors(_)
+                | Search::Dimension { .. }
+                | Search::Results { .. }
+                | Search::Filter(_),
+        ) | Error::Query { .. }
+    )
+}
+
+/// The word for an error of this kind.
+fn code(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Untrusted => "untrusted",
+        _ => "server",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sordino_net::{Error as Net, Refusal};
+
+    #[test]
+    fn a_wrong_reply_does_not_change_what_is_lasting() {
+        let net = |error: fn() -> Net| Search::from(error());
+        let errors = || {
+            vec![
+                net(|| Net::Reply("too long".to_owned())),
+                net(|| Net::Refused(Refusal::Busy)),
+                net(|| Net::Broken("cut".into())),
+                Search::Signature,
+                Search::NoReader,
+                Search::Stale {
+                    found: 1,
+                    serving: 2,
+                },
+            ]
+        };
+        let mut lasting = 0;
+        for (right, then) in errors().into_iter().zip(errors()) {
+            let right = Problem::lasting(&right);
+            assert_eq!(Problem::lasting(&then.after_bad_reply()), right);
+            lasting += usize::from(right.is_some());
+        }
+        assert_eq!(lasting, 3);
+        assert_eq!(Problem::lasting(&Search::BadReply), None);
+    }
+}

@@ -1,0 +1,161 @@
+//! Answers to the requests of programs, each in its time.
+
+use crate::places::Place;
+use crate::problem::Problem;
+use crate::request::SearchRequest;
+use crate::results::Results;
+use crate::searcher::Searcher;
+use crate::token::Token;
+use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
+use hyper::body::{Bytes, Incoming};
+use hyper::header::{AUTHORIZATION, CACHE_CONTROL, CONNECTION, CONTENT_TYPE, HeaderValue};
+use hyper::{Method, Request, Response, StatusCode};
+use serde_json::json;
+use std::{
+    sync::OnceLock,
+    time::{Duration, Instant},
+};
+use tokio::sync::Semaphore;
+use tokio::time::timeout_at;
+
+/// Requests whose bodies are in memory at a time.
+const REQUESTS: u32 = 32;
+
+/// Bytes of a body.
+const BODY: usize = 4 << 20;
+
+/// The description of all this.
+const OPENAPI: &str = include_str!("openapi.json");
+
+/// The answer to a request.
+pub(crate) type Reply = Response<Full<Bytes>>;
+
+/// The side of the proxy that answers, whatever the connection.
+pub(crate) struct Service {
+    token: Token,
+    /// None until the client is connected.
+    searcher: OnceLock<Searcher>,
+    /// The time that a request may take.
+    timeout: Duration,
+    requests: Semaphore,
+}
+
+impl Service {
+    pub(crate) fn new(token: Token, timeout: Duration) -> Self {
+        Self {
+            token,
+            searcher: OnceLock::new(),
+            timeout,
+            requests: Semaphore::new(REQUESTS as usize),
+        }
+    }
+
+    /// Answers searches from now on.
+    pub(crate) fn search_with(&self, searcher: Searcher) {
+        // The first stays.
+        drop(self.searcher.set(searcher));
+    }
+
+    /// Waits for the requests that there are, and takes no more. Those that are not done in their time are cut off.
+    pub(crate) async fn drain(&self) {
+        let end = Instant::now() + self.timeout;
+        if let Ok(Ok(all)) = timeout_at(end.into(), self.requests.acquire_many(REQUESTS)).await {
+            all.forget();
+        }
+    }
+
+    /// The answer to a request, whatever becomes of it.
+    pub(crate) async fn reply(&self, request: Request<Incoming>, place: &Place) -> Reply {
+        let end = Instant::now() + self.timeout;
+        let late = || Err(Problem::slow(self.timeout.as_secs()));
+        let reply = timeout_at(end.into(), self.route(request, place, end)).await;
+        let reply = reply.unwrap_or_else(|_| late());
+        reply.unwrap_or_else(|problem| problem_reply(&problem))
+    }
+
+    async fn route(
+        &self,
+        request: Request<Incoming>,
+        place: &Place,
+        end: Instant,
+    ) -> Result<Reply, Problem> {
+        let read = matches!(*request.method(), Method::GET | Method::HEAD);
+        match request.uri().path() {
+            "/health" | "/readyz" if read => self.health(),
+            "/openapi.json" if read => Ok(json_reply(StatusCode::OK, OPENAPI.into())),
+            "/health" | "/readyz" | "/openapi.json" => Err(Problem::method("GET or HEAD")),
+            "/search" if request.method() == Method::POST => self.search(request, place, end).await,
+            "/search" => Err(Problem::method("POST")),
+            path => Err(Problem::path(path)),
+        }
+    }
+
+    fn searcher(&self) -> Result<&Searcher, Problem> {
+        self.searcher.get().ok_or_else(Problem::starting)
+    }
+
+    fn health(&self) -> Result<Reply, Problem> {
+        let searcher = self.searcher()?;
+        if let Some(problem) = searcher.problem() {
+            return Err(problem);
+        }
+        let snapshot = searcher.snapshot();
+        let health = json!({
+            "status": "ok",
+            "version": snapshot.version,
+            "dim": snapshot.shape.dim,
+            "k": snapshot.shape.k,
+        });
+        Ok(json_reply(StatusCode::OK, health.to_string()))
+    }
+
+    async fn search(
+        &self,
+        request: Request<Incoming>,
+        place: &Place,
+        end: Instant,
+    ) -> Result<Reply, Problem> {
+        // Before the body is read, so that a stranger takes up nothing.
+        let shown = request.headers().get(AUTHORIZATION);
+        if !self.token.is_shown(shown.map(HeaderValue::as_bytes)) {
+            return Err(Problem::token());
+        }
+        if !place.prove() {
+            return Err(Problem::busy());
+        }
+        let searcher = self.searcher()?;
+        let _permit = self.requests.try_acquire().map_err(|_| Problem::busy())?;
+        let body = Limited::new(request.into_body(), BODY).collect().await;
+        let body = body.map_err(|error| match error.downcast_ref::<LengthLimitError>() {
+            Some(_) => Problem::long(BODY),
+            None => Problem::request("the body ends before its length"),
+        })?;
+        let request = SearchRequest::read(&body.to_bytes(), searcher.snapshot().shape)?;
+        let answer = searcher.ask(request, end)?.await;
+        let answer = answer.map_err(|_| Problem::ended())?;
+        let answer = answer.map_err(|error| Problem::server(&error))?;
+        let text = serde_json::to_string(&Results::of(&answer));
+        Ok(json_reply(
+            StatusCode::OK,
+            text.map_err(|_| Problem::ended())?,
+        ))
+    }
+}
+
+/// The answer to a request that is not answered otherwise; the connection ends with it, since the rest of
+/// its body may be unread.
+fn problem_reply(problem: &Problem) -> Reply {
+    let mut reply = json_reply(problem.status(), problem.body().to_string());
+    let close = HeaderValue::from_static("close");
+    reply.headers_mut().insert(CONNECTION, close);
+    reply
+}
+
+fn json_reply(status: StatusCode, json: String) -> Reply {
+    let mut reply = Response::new(Full::new(Bytes::from(json)));
+    *reply.status_mut() = status;
+    let headers = reply.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    reply
+}

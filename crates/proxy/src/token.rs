@@ -1,0 +1,113 @@
+//! The token that programs show.
+
+use crate::error::Error;
+use rand::{TryRng, rngs::SysRng};
+use std::{
+    fmt,
+    fs::{self, File},
+    io::{self, Read, Write},
+    path::Path,
+};
+use zeroize::Zeroizing;
+
+/// A token that is shorter can be guessed.
+const SHORTEST: usize = 32;
+
+/// Longer than any token.
+const LONGEST: u64 = 4096;
+
+/// The token that programs show, as its digest.
+pub struct Token {
+    digest: blake3::Hash,
+}
+
+impl Token {
+    /// The token of a file, which is made if it is not there: 64 random digits, readable by the user alone.
+    ///
+    /// # Errors
+    /// [`Error::File`] if it cannot be read or made; [`Error::TokenFile`] if it is no token of 32 to 4,095 visible characters, or
+    /// others may read or change it; [`Error::Random`].
+    pub fn of_file(path: &Path) -> Result<Self, Error> {
+        match make(path) {
+            Err(Error::File { source, .. }) if source.kind() == io::ErrorKind::AlreadyExists => {
+                read(path)
+            }
+            made => made,
+        }
+    }
+
+    fn new(text: &str) -> Self {
+        let digest = blake3::hash(text.as_bytes());
+        Self { digest }
+    }
+
+    /// True if a header shows the token. Digests are compared in constant time.
+    pub(crate) fn is_shown(&self, header: Option<&[u8]>) -> bool {
+        let shown = header.and_then(|header| header.strip_prefix(b"Bearer "));
+        shown.is_some_and(|shown| blake3::hash(shown) == self.digest)
+    }
+}
+
+impl fmt::Debug for Token {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Token").finish_non_exhaustive()
+    }
+}
+
+/// A new token in a new file that only its user can read.
+fn make(path: &Path) -> Result<Token, Error> {
+    let mut options = File::options();
+    options.create_new(true).write(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let mut file = options.open(path).map_err(Error::at(path))?;
+    let mut bytes = Zeroizing::new([0; 32]);
+    let random = SysRng.try_fill_bytes(&mut *bytes);
+    random.map_err(|error| Error::Random(error.to_string()))?;
+    let text = Zeroizing::new(hex::encode(*bytes));
+    let written = writeln!(file, "{}", *text).and_then(|()| file.sync_all());
+    // Half a token would be taken for a whole one the next time.
+    written.map_err(|error| {
+        drop(fs::remove_file(path));
+        Error::at(path)(error)
+    })?;
+    Ok(Token::new(&text))
+}
+
+fn read(path: &Path) -> Result<Token, Error> {
+    let wrong = |why| Error::TokenFile {
+        path: path.to_owned(),
+        why,
+    };
+    let file = File::open(path).map_err(Error::at(path))?;
+    if !file.metadata().map_err(Error::at(path))?.is_file() {
+        return Err(wrong(
+            "not a file: expected one with a token, or a name under which one is made",
+        ));
+    }
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        let mode = file
+            .metadata()
+            .map_err(Error::at(path))?
+            .permissions()
+            .mode();
+        if mode & 0o077 != 0 {
+            return Err(wrong(
+                "others can read or change this token: chmod 600 it, or have a new one made",
+            ));
+        }
+    }
+    let mut text = Zeroizing::new(String::new());
+    let read = file.take(LONGEST + 1).read_to_string(&mut text);
+    read.map_err(Error::at(path))?;
+    let token = text.trim_end();
+    let plain = token.bytes().all(|byte| byte.is_ascii_graphic());
+    if !plain || token.len() < SHORTEST || text.len() as u64 > LONGEST {
+        return Err(wrong(
+            "not a token: expected a line of 32 to 4095 visible characters of ASCII; remove it to have one made",
+        ));
+    }
+    Ok(Token::new(token))
+}

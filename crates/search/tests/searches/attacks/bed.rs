@@ -1,0 +1,58 @@
+//! The owner of what is attacked, and a server that keeps what it is sent and changes what it answers.
+
+use sordino_search::manifest::{Checking, Packing};
+use sordino_search::payload::FetchKind;
+use sordino_search::plan::Conditions;
+use sordino_search::{Batch, Form, Index, Memory, Server, Spec, Store, Vectors, build, synthetic};
+use sordino_testkit::{keys, rng};
+
+pub(crate) const DIM: usize = 16;
+pub(crate) const K: usize = 5;
+
+pub(crate) fn vectors(n: usize) -> Vectors {
+    synthetic::clustered(n, 1, DIM, 4).0
+}
+
+pub(crate) fn masked(seed: u64, vectors: &Vectors) -> Index {
+    let (rng, keys) = (&mut rng(seed), keys());
+    build::masked(rng, &keys, vectors, K, Packing::T4, &mut |_| ()).unwrap()
+}
+
+/// An open index whose scores nothing checks.
+pub(crate) fn open(seed: u64, vectors: &Vectors) -> Index {
+    let spec = Spec::new(Form::Open(Packing::T4))
+        .k(K)
+        .checking(Checking::None);
+    let batches = [Ok(vectors.clone().into())];
+    build::in_memory(&mut rng(seed), &keys(), &spec, batches, &mut |_| ()).unwrap()
+}
+
+/// An open index whose readers hold sums of its rows.
+pub(crate) fn open_with_sums(seed: u64, vectors: &Vectors) -> Index {
+    let (rng, keys) = (&mut rng(seed), keys());
+    build::open(rng, &keys, vectors, K, Packing::T4, &mut |_| ()).unwrap()
+}
+
+/// An index of as many records as there are payloads.
+pub(crate) fn with_payloads(spec: &Spec, payloads: Vec<Vec<u8>>) -> Index {
+    let batch = Batch::from(vectors(payloads.len())).with_payloads(payloads);
+    let (disk, rng, keys) = (Memory::default(), &mut rng(1), keys());
+    Store::create_on(disk.clone(), "", rng, &keys, spec, [batch], &mut |_| ()).unwrap();
+    Index::open_on(disk, "", &keys.public()).unwrap()
+}
+
+/// A server of so many records with payloads of these lengths, for clients that come once: payloads are fetched without a hint.
+pub(crate) fn without_hint(n: usize, len: impl Fn(usize) -> usize) -> Server {
+    let payloads = (0..n).map(|row| vec![row.to_le_bytes()[0]; len(row)]);
+    let spec = Spec::new(Form::Masked(Packing::T4))
+        .k(K)
+        .conditions(Conditions::default().prefer(FetchKind::Hintless));
+    Server::new(with_payloads(&spec, payloads.collect())).unwrap()
+}
+
+/// The part of the bytes in which two messages are equal: 1 in 256 by chance.
+pub(crate) fn agreement(a: &[u8], b: &[u8]) -> f64 {
+    assert_eq!(a.len(), b.len());
+    let equal = a.iter().zip(b).filter(|(a, b)| a == b).count();
+    equal as f64 / a.len() as f64
+}

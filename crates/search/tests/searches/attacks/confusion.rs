@@ -1,0 +1,98 @@
+//! Messages of one index in another: both are signed by one owner, are read with one key and have one shape, and the server
+//! puts the one's in the place of the other's.
+
+use sordino_search::{Client, Error, Found, InProcess, Index, Server, Vectors};
+use sordino_testkit::{Hostile, SCORE, connect, keys, kind, rng};
+
+use super::bed::{DIM, masked, open, open_with_sums, vectors};
+
+const N: usize = 2000;
+/// Records of which nearly all scores are possible by chance.
+const FEW: usize = 20;
+/// Bytes of a message's head, of the edition behind it, of the head of a query or a reply, of what it is about.
+const HEAD: usize = 16;
+const EDITION: usize = 24;
+const INNER: usize = 16;
+const EPOCH: usize = 8;
+const STATE: usize = 16;
+
+/// The bytes that name the seed in a request's query.
+fn epoch(request: &mut [u8]) -> &mut [u8] {
+    &mut request[HEAD + EDITION + INNER..][..EPOCH]
+}
+
+/// A reply of `other` to a request for this server, with every name in both changed so that they fit.
+fn substitute(other: &Server, seen: &[u8], request: &[u8], reply: &mut Vec<u8>) {
+    let mut forged = request.to_vec();
+    forged[HEAD..HEAD + EDITION].copy_from_slice(&other.manifest().edition().to_bytes());
+    let mut theirs = seen.to_vec();
+    epoch(&mut forged).copy_from_slice(epoch(&mut theirs));
+    let mut answer = other.handle(&forged).expect("a query of this shape");
+    let heads = HEAD + INNER + STATE;
+    answer[..heads].copy_from_slice(&reply[..heads]);
+    *reply = answer;
+}
+
+/// An index of these vectors, by the seed of the owner's generator.
+type Build = fn(u64, &Vectors) -> Index;
+
+/// A search among so many records, of which the server has two indexes: with the one's scores in the place of the other's, or with its own.
+fn asked(build: Build, n: usize, seed: u64) -> [Result<Found, Error>; 2] {
+    let vectors = vectors(n);
+    let own = Server::new(build(1, &vectors)).unwrap();
+    let mut turned = vectors.as_slice().to_vec();
+    turned.rotate_left(5);
+    let turned = Vectors::new(DIM, turned).unwrap();
+    let other = Server::new(build(2, &turned)).unwrap();
+    // A request for the other one, to know its seed's name.
+    let mut transport = Hostile::new(&other, |_: &[u8], _: &mut Vec<u8>| ());
+    let honest = connect(&other).search(&mut rng(1), &mut transport, vectors.row(3));
+    honest.unwrap();
+    let seen = transport.requests.pop().expect("a request");
+
+    let client = connect(&own);
+    [&other, &own].map(|from| {
+        let forge = |request: &[u8], reply: &mut Vec<u8>| {
+            if kind(request) == SCORE {
+                let own = std::ptr::eq(from, &raw const own);
+                let named = if own { request } else { &seen };
+                substitute(from, named, request, reply);
+            }
+        };
+        let mut transport = Hostile::new(&own, forge);
+        client.search(&mut rng(seed), &mut transport, vectors.row(3))
+    })
+}
+
+#[test]
+fn scores_of_another_index_are_refused() {
+    for build in [masked as Build, open, open_with_sums] {
+        let [others, own] = asked(build, N, 1);
+        assert!(matches!(others, Err(Error::BadReply)), "{others:?}");
+        // The same way with its own answers is a search like any.
+        assert_eq!(own.unwrap().hits[0].id, 3u32);
+    }
+}
+
+/// Another index's scores are numbers like any to a client. Where nothing checks them but that they are possible, and they are few, it believes them.
+#[test]
+fn a_few_scores_of_another_index_are_believed_without_checks_alone() {
+    let believed = |build: Build| {
+        let trials = (0..10).map(|seed| asked(build, FEW, seed));
+        trials.filter(|[others, _]| others.is_ok()).count()
+    };
+    assert!(believed(open) >= 5);
+    assert_eq!([masked as Build, open_with_sums].map(believed), [0, 0]);
+}
+
+#[test]
+fn another_index_is_taken_for_this_one_by_a_client_without_a_pin_alone() {
+    let vectors = vectors(50);
+    let own = Server::new(masked(1, &vectors)).unwrap();
+    let other = Server::new(masked(2, &vectors)).unwrap();
+    let pin = connect(&own).pin();
+    let connect = |pin| Client::connect(&mut InProcess::new(&other), &keys().reader(), pin);
+    assert!(connect(None).is_ok());
+    let refused = connect(Some(&pin)).map(drop);
+    assert!(matches!(refused, Err(Error::OtherIndex { .. })));
+}

@@ -1,0 +1,59 @@
+//! Two readers with other rights, to whoever watches them: the same messages.
+
+use sordino_search::{Exchange, Form, InProcess};
+use sordino_testkit::{keys, rng};
+
+use super::bed::{Bed, connect, masked, reader, vectors};
+
+#[test]
+fn nothing_on_the_way_says_what_a_reader_may_read() {
+    for form in [masked(), Form::Local] {
+        let mut bed = Bed::new(form);
+        bed.grant("alice", &[], &[]);
+        bed.grant("bob", &["finance"], &[]);
+        bed.grant("carol", &["finance", "health"], &[]);
+        bed.add(100, Some("finance"));
+        bed.add(200, Some("health"));
+        let names = ["alice", "bob", "carol"];
+        let mut readers: Vec<_> = names.iter().map(|name| reader(name)).collect();
+        readers.push(keys().reader());
+        let server = bed.server();
+        let mut clients = Vec::new();
+        let mut seen: Vec<Vec<Exchange>> = Vec::new();
+        for keys in &readers {
+            let mut transport = InProcess::new(&server);
+            let client = sordino_search::Client::connect(&mut transport, keys, None).unwrap();
+            for query in [vectors(0), vectors(100), vectors(200)] {
+                client
+                    .search(&mut rng(1), &mut transport, query.row(0))
+                    .unwrap();
+            }
+            seen.push(transport.take_exchanges());
+            clients.push(client);
+        }
+        assert!(seen.iter().all(|one| *one == seen[0]), "{seen:?}");
+        // Granting a label to one of them changes nothing of that either, and refreshing is the same for all.
+        for change in 0..3 {
+            match change {
+                0 => bed.grant("alice", &["health"], &[]),
+                1 => bed.add(300, Some("health")),
+                _ => drop(bed.compact()),
+            }
+            let server = bed.server();
+            let seen = clients.iter_mut().map(|client| {
+                let mut transport = InProcess::new(&server);
+                assert!(client.refresh(&mut transport).unwrap());
+                client
+                    .search(&mut rng(1), &mut transport, vectors(0).row(1))
+                    .unwrap();
+                transport.take_exchanges()
+            });
+            let seen: Vec<_> = seen.collect();
+            assert!(
+                seen.iter().all(|one| *one == seen[0]),
+                "change {change}: {seen:?}"
+            );
+            drop(connect(&server, &reader("alice")).unwrap());
+        }
+    }
+}

@@ -1,0 +1,16 @@
+//! Stores that change: what searches find afterwards, what an observer sees, what is refused.
+
+mod bed;
+mod changes;
+mod checked;
+mod clusters;
+mod encodings;
+mod folders;
+mod nonces;
+mod observer;
+mod owner;
+mod pins;
+mod refusals;
+mod shards;
+mod tasks;
+mod versions;

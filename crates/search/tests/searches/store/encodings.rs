@@ -1,0 +1,358 @@
+//! Encoded databases that are kept in a folder: a server that maps them is one that encodes, byte for byte, whatever has become of the
+//! folder.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use sordino_ckks::column::Database;
+use sordino_search::manifest::{Packing, PartKind};
+use sordino_search::{
+    Client, Encodings, Error, Files, Folder, Form, InProcess, OpenOptions, OwnerKeys, Server,
+    Shard, Store, Transport, synthetic,
+};
+use sordino_testkit::{ROUTED, keys, rng, strange_keys};
+
+use super::bed::{Bed, Model};
+use super::owner::{DIM, spec};
+
+const FORMS: [Form; 3] = [Form::Masked(Packing::T4), Form::Open(Packing::T4), ROUTED];
+
+/// An index of enough records that what is encoded of them is kept: it is of eight blocks at least.
+fn bed(form: Form, keys: &OwnerKeys) -> Bed {
+    let (base, queries) = synthetic::clustered(10_000, 15, DIM, 11);
+    let dir = tempfile::tempdir().unwrap();
+    let spec = spec(form);
+    let batches = [Ok(base.into())];
+    let store = Store::create(dir.path(), &mut rng(1), keys, &spec, batches, &mut |_| ());
+    Bed {
+        dir,
+        store: store.unwrap(),
+        model: Model::default(),
+        queries,
+        metric: spec.metric,
+    }
+}
+
+/// A folder for encoded databases, and how often it could not be written.
+struct Kept {
+    dir: PathBuf,
+    encodings: Encodings,
+    faults: Arc<AtomicUsize>,
+}
+
+impl Kept {
+    fn in_folder(dir: &Path) -> Self {
+        let faults = Arc::new(AtomicUsize::new(0));
+        let count = Arc::clone(&faults);
+        let fault = move |_: &Error| {
+            count.fetch_add(1, Ordering::SeqCst);
+        };
+        Self {
+            dir: dir.to_owned(),
+            encodings: Encodings::new(dir, fault).unwrap(),
+            faults,
+        }
+    }
+
+    fn open(&self, bed: &Bed, shard: Option<Shard>) -> Server {
+        let folder = Folder::new(bed.dir.path(), Files);
+        let public = keys().public();
+        let options = OpenOptions::new(&public).shard(shard);
+        let options = options.encodings(Some(&self.encodings));
+        options.open(&folder).unwrap()
+    }
+
+    /// The names of files of databases, with the time at which each was written.
+    fn files(&self) -> Vec<(PathBuf, std::time::SystemTime)> {
+        let mut files: Vec<_> = fs::read_dir(&self.dir)
+            .unwrap()
+            .map(|entry| entry.unwrap().path())
+            .filter(|path| path.extension().is_none())
+            .map(|path| (path.clone(), path.metadata().unwrap().modified().unwrap()))
+            .collect();
+        files.sort();
+        files
+    }
+}
+
+/// Makes the rows of segments unreadable: a server that is opened then has not read them.
+fn spoil_rows(bed: &Bed) {
+    let parts = bed.store.manifest().parts().unwrap();
+    let rows = parts.iter().filter(|part| part.kind == PartKind::Rows);
+    for part in rows {
+        let name: String = part.digest.iter().map(|b| format!("{b:02x}")).collect();
+        let path = bed.dir.path().join("parts").join(name);
+        let len = fs::metadata(&path).unwrap().len();
+        fs::write(&path, vec![0; usize::try_from(len).unwrap()]).unwrap();
+    }
+}
+
+/// Two servers, of which both must say the same.
+struct Same<'a>(&'a Server, &'a Server);
+
+impl Transport for Same<'_> {
+    fn call(&mut self, request: &[u8], _: usize) -> Result<Vec<u8>, Error> {
+        let (one, other) = (self.0.handle(request)?, self.1.handle(request)?);
+        assert!(one == other, "another reply");
+        Ok(one)
+    }
+}
+
+fn same(bed: &Bed, one: &Server, other: &Server) {
+    let mut both = Same(one, other);
+    let client = Client::connect(&mut both, &keys().reader(), None).unwrap();
+    for query in bed.queries.rows().take(3) {
+        client.search(&mut rng(2), &mut both, query).unwrap();
+    }
+}
+
+#[test]
+fn what_is_mapped_is_what_is_encoded() {
+    for form in FORMS {
+        let mut bed = bed(form, &keys());
+        let dir = tempfile::tempdir().unwrap();
+        let kept = Kept::in_folder(dir.path());
+        let one = bed.server();
+        assert_eq!(kept.files().len(), 0);
+        same(&bed, &one, &kept.open(&bed, None));
+        let files = kept.files();
+        assert!(!files.is_empty());
+        same(&bed, &one, &kept.open(&bed, None));
+        assert_eq!(kept.files(), files, "written once");
+
+        // A version shares with the one before, and what only that had is gone when a version lacks it.
+        let before = kept.open(&bed, None);
+        let more: Vec<u32> = (20_000..25_000).collect();
+        bed.upsert(21, &more, 1.0);
+        bed.upsert(22, &[3, 4, 70_000], 1.0);
+        let public = keys().public();
+        let options = OpenOptions::new(&public).after(&before);
+        let after = options.open_dir(bed.dir.path()).unwrap();
+        same(&bed, &bed.server(), &after);
+        // A few records are not worth a file.
+        assert_eq!(kept.files().len(), files.len() + 1);
+        bed.store.compact(&mut rng(7), &mut |_| ()).unwrap();
+        let options = OpenOptions::new(&public).after(&after);
+        let compacted = options.open_dir(bed.dir.path()).unwrap();
+        same(&bed, &bed.server(), &compacted);
+        assert!(kept.files().iter().all(|file| !files.contains(file)));
+        // One that is still served has them mapped.
+        same(&bed, &one, &before);
+        assert_eq!(kept.faults.load(Ordering::SeqCst), 0);
+    }
+}
+
+#[test]
+fn rows_that_are_mapped_are_not_read() {
+    for form in [FORMS[0], FORMS[1]] {
+        let bed = bed(form, &keys());
+        let dir = tempfile::tempdir().unwrap();
+        let kept = Kept::in_folder(dir.path());
+        let one = kept.open(&bed, None);
+        spoil_rows(&bed);
+        same(&bed, &one, &kept.open(&bed, None));
+        // Without the folder there is nothing to serve.
+        Server::open_dir(bed.dir.path(), &keys().public()).unwrap_err();
+    }
+}
+
+#[test]
+fn damaged_files_are_made_anew() {
+    for form in FORMS {
+        let bed = bed(form, &keys());
+        let dir = tempfile::tempdir().unwrap();
+        let kept = Kept::in_folder(dir.path());
+        let one = kept.open(&bed, None);
+        let first = kept.files()[0].0.clone();
+        let hint = first.with_extension("hint");
+        let good = [&first, &hint].map(|path| fs::read(path).unwrap());
+        let len = good[0].len();
+        let damages: [&dyn Fn(); 9] = [
+            // The head, a coordinate, the end
+            &|| flip(&first, 9),
+            &|| flip(&first, 4096 + 1000),
+            &|| flip(&first, len - 200),
+            &|| fs::write(&first, &good[0][..len - 1]).unwrap(),
+            &|| fs::write(&first, b"").unwrap(),
+            &|| fs::write(&first, [&good[0][..], &[0]].concat()).unwrap(),
+            &|| flip(&hint, 5),
+            &|| fs::write(&hint, vec![7; 100_000]).unwrap(),
+            &|| fs::remove_file(&hint).unwrap(),
+        ];
+        for (at, damage) in damages.iter().enumerate() {
+            damage();
+            let other = kept.open(&bed, None);
+            same(&bed, &one, &other);
+            assert!(
+                fs::read(&first).unwrap() == good[0],
+                "damage {at} of {form:?}"
+            );
+            // The manifest names no hint of a single group of clusters, so that the file beside it counts.
+            if form == ROUTED {
+                assert!(fs::read(&hint).unwrap() == good[1], "damage {at}");
+            }
+        }
+        assert_eq!(kept.faults.load(Ordering::SeqCst), 0);
+    }
+}
+
+#[test]
+fn a_file_that_is_cut_is_told_and_searches_are_refused() {
+    let bed = bed(FORMS[0], &keys());
+    let dir = tempfile::tempdir().unwrap();
+    let kept = Kept::in_folder(dir.path());
+    let server = kept.open(&bed, None);
+    let client = |server: &Server| {
+        let mut server = InProcess::new(server);
+        let client = Client::connect(&mut server, &keys().reader(), None).unwrap();
+        let query = bed.queries.row(0);
+        client.search(&mut rng(2), &mut server, query)
+    };
+    let found = client(&server).unwrap().hits;
+    let file = fs::File::options().write(true).open(&kept.files()[0].0);
+    file.unwrap().set_len(5000).unwrap();
+    for _ in 0..2 {
+        client(&server).unwrap_err();
+        assert_eq!(kept.faults.load(Ordering::SeqCst), 1);
+    }
+    assert_eq!(client(&kept.open(&bed, None)).unwrap().hits, found);
+}
+
+/// Changes a byte of a file in a copy, which takes its place: a server may have the file mapped.
+fn flip(path: &Path, at: usize) {
+    let mut bytes = fs::read(path).unwrap();
+    bytes[at] ^= 0x10;
+    let copy = path.with_extension("copy");
+    fs::write(&copy, bytes).unwrap();
+    fs::rename(copy, path).unwrap();
+}
+
+#[test]
+fn a_folder_that_cannot_be_written_is_told_and_not_needed() {
+    let bed = bed(FORMS[0], &keys());
+    let dir = tempfile::tempdir().unwrap();
+    let kept = Kept::in_folder(&dir.path().join("kept"));
+    fs::remove_dir(dir.path().join("kept")).unwrap();
+    same(&bed, &bed.server(), &kept.open(&bed, None));
+    assert_eq!(kept.faults.load(Ordering::SeqCst), 1);
+    let file = dir.path().join("file");
+    fs::write(&file, b"").unwrap();
+    let refused = Encodings::new(&file, |_| ()).unwrap_err();
+    assert!(matches!(&refused, Error::File { path, .. } if *path == file));
+}
+
+#[test]
+fn files_that_were_never_finished_go_unless_somebody_writes_them() {
+    let bed = bed(FORMS[0], &keys());
+    let dir = tempfile::tempdir().unwrap();
+    let kept = Kept::in_folder(dir.path());
+    kept.open(&bed, None);
+    let whole = kept.files()[0].0.clone();
+    let [left, written] = ["0123456789abcdef", "fedcba9876543210"].map(|end| {
+        let path = whole.with_extension(end);
+        fs::copy(&whole, &path).unwrap();
+        path
+    });
+    let writer = fs::File::open(&written).unwrap();
+    writer.lock().unwrap();
+    kept.open(&bed, None);
+    assert!(!left.exists() && written.exists() && whole.exists());
+    drop(writer);
+    // They go before anything is read, so that a server that ends while it starts leaves no more each time.
+    spoil_rows(&bed);
+    fs::remove_file(&whole).unwrap();
+    let folder = Folder::new(bed.dir.path(), Files);
+    let public = keys().public();
+    let options = OpenOptions::new(&public).encodings(Some(&kept.encodings));
+    options.open(&folder).unwrap_err();
+    assert!(!written.exists());
+}
+
+#[test]
+fn shards_and_indexes_share_a_folder() {
+    let (bed, other) = (bed(FORMS[0], &keys()), other());
+    let dir = tempfile::tempdir().unwrap();
+    let kept = Kept::in_folder(dir.path());
+    let shards: Vec<_> = Shard::all(2).collect();
+    for &shard in &shards {
+        kept.open(&bed, Some(shard));
+    }
+    kept.open(&other, None);
+    let files = kept.files();
+    assert_eq!(files.len(), 3);
+    for &shard in &shards {
+        kept.open(&bed, Some(shard));
+    }
+    kept.open(&other, None);
+    assert_eq!(kept.files(), files);
+    // The number of shards is part of the name: of one, and of two, the first has the same rows here.
+    kept.open(&bed, None);
+    assert_eq!(kept.files().len(), 4);
+}
+
+fn other() -> Bed {
+    bed(FORMS[1], &keys())
+}
+
+#[test]
+fn files_that_the_manifest_contradicts_are_made_anew() {
+    for form in FORMS {
+        let bed = bed(form, &keys());
+        let dir = tempfile::tempdir().unwrap();
+        let kept = Kept::in_folder(dir.path());
+        let one = kept.open(&bed, None);
+        let first = kept.files()[0].0.clone();
+        let good = fs::read(&first).unwrap();
+        // A file and the digest of its hint that belong together, as a faulty machine may have written them.
+        let wrong = (4096..).step_by(1001).find_map(|at| {
+            flip(&first, at);
+            let wrong = Database::from_bytes(&fs::read(&first).unwrap()).ok();
+            // The change made a coefficient that is none.
+            if wrong.is_none() {
+                flip(&first, at);
+            }
+            wrong
+        });
+        let hint = wrong.unwrap().1.to_bytes();
+        let digest = sordino_search::digest::of(&hint);
+        fs::write(first.with_extension("hint"), digest).unwrap();
+        same(&bed, &one, &kept.open(&bed, None));
+        assert!(fs::read(&first).unwrap() == good, "{form:?}");
+        assert_eq!(kept.faults.load(Ordering::SeqCst), 0);
+    }
+}
+
+#[test]
+fn owners_do_not_share_files() {
+    let others = strange_keys();
+    let (bed, other) = (bed(FORMS[0], &keys()), bed(FORMS[0], &others));
+    let dir = tempfile::tempdir().unwrap();
+    let kept = Kept::in_folder(dir.path());
+    kept.open(&bed, None);
+    let folder = Folder::new(other.dir.path(), Files);
+    let public = others.public();
+    let options = OpenOptions::new(&public).encodings(Some(&kept.encodings));
+    options.open(&folder).unwrap();
+    let files = kept.files();
+    assert_eq!(files.len(), 2);
+    let prefix = |at: usize| files[at].0.file_name().unwrap().to_str().unwrap()[..32].to_owned();
+    assert_ne!(prefix(0), prefix(1));
+}
+
+#[cfg(unix)]
+#[test]
+fn a_folder_in_which_others_may_write_is_refused() {
+    use std::os::unix::fs::PermissionsExt;
+    let bed = bed(FORMS[0], &keys());
+    let dir = tempfile::tempdir().unwrap();
+    let kept = Kept::in_folder(&dir.path().join("kept"));
+    kept.open(&bed, None);
+    let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    assert_eq!(mode(&kept.dir), 0o700);
+    assert_eq!(mode(&kept.files()[0].0), 0o600);
+    fs::set_permissions(&kept.dir, fs::Permissions::from_mode(0o770)).unwrap();
+    let refused = Encodings::new(&kept.dir, |_| ()).unwrap_err().to_string();
+    assert!(refused.contains("chmod go-w"), "{refused}");
+}

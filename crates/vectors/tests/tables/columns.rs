@@ -1,0 +1,350 @@
+//! Ids and other columns of tables: Parquet with its compressions, lines of JSON, CSV.
+
+use std::sync::Arc;
+
+use arrow_array::builder::{FixedSizeBinaryBuilder, FixedSizeListBuilder, Float32Builder};
+use arrow_array::types::Int8Type;
+use arrow_array::{
+    Array, ArrayRef, BinaryArray, BooleanArray, DictionaryArray, Float64Array, LargeStringArray,
+    RecordBatch, StringArray, StringViewArray, UInt16Array, UInt64Array,
+};
+use arrow_ipc::writer::StreamWriter;
+use arrow_schema::{Field, Schema};
+use parquet::arrow::ArrowWriter;
+use parquet::basic::{Compression, ZstdLevel};
+use parquet::file::properties::WriterProperties;
+use proptest::prelude::*;
+use sordino_vectors::column::Column;
+use sordino_vectors::id::IdKind;
+use sordino_vectors::{ColumnNames, Error, Format, Reader};
+
+const UUIDS: [&str; 2] = [
+    "67e55044-10b1-426f-9247-bb680e5fe0c8",
+    "00000000-0000-0000-0000-000000000001",
+];
+
+fn names(ids: Option<&str>, kind: Option<IdKind>, values: &[&str]) -> ColumnNames {
+    ColumnNames {
+        vectors: None,
+        ids: ids.map(str::to_owned),
+        id_kind: kind,
+        values: values.iter().map(|&name| name.to_owned()).collect(),
+    }
+}
+
+type Read = (Vec<f32>, Vec<String>, Vec<Column>);
+
+fn all(format: Format, bytes: Vec<u8>, names: &ColumnNames) -> Result<Read, Error> {
+    let mut read = (Vec::new(), Vec::new(), Vec::new());
+    for chunk in Reader::from_bytes_columns(format, bytes, names)? {
+        let chunk = chunk?;
+        read.0.extend_from_slice(chunk.vectors.as_slice());
+        let ids = chunk.ids.into_iter().flatten();
+        read.1.extend(ids.map(|id| id.to_string()));
+        read.2 = chunk.values;
+    }
+    Ok(read)
+}
+
+fn parquet(compression: Compression) -> Vec<u8> {
+    let mut list = FixedSizeListBuilder::new(Float32Builder::new(), 2);
+    let mut uuids = FixedSizeBinaryBuilder::new(16);
+    for (row, uuid) in [[1.0, 2.0], [3.0, 4.0]].iter().zip(UUIDS) {
+        list.values().append_slice(row);
+        list.append(true);
+        let bytes = uuid::Uuid::parse_str(uuid).unwrap();
+        uuids.append_value(bytes.as_bytes()).unwrap();
+    }
+    let columns: Vec<(&str, ArrayRef)> = vec![
+        ("flag", Arc::new(BooleanArray::from(vec![Some(true), None]))),
+        ("name", Arc::new(StringArray::from(vec!["b", "a"]))),
+        ("uuid", Arc::new(uuids.finish())),
+        ("v", Arc::new(list.finish())),
+        ("large", Arc::new(LargeStringArray::from(UUIDS.to_vec()))),
+        (
+            "view",
+            Arc::new(StringViewArray::from(vec![Some("x"), None])),
+        ),
+        ("year", Arc::new(UInt16Array::from(vec![Some(7), None]))),
+        ("big", Arc::new(UInt64Array::from(vec![u64::MAX, 0]))),
+        ("price", Arc::new(Float64Array::from(vec![0.5, -1.0]))),
+        ("blob", Arc::new(BinaryArray::from(vec![&b"\xff"[..], b""]))),
+        (
+            "category",
+            Arc::new(DictionaryArray::<Int8Type>::from_iter([Some("x"), None])),
+        ),
+    ];
+    let nullable = columns
+        .into_iter()
+        .map(|(name, column)| (name, column, true));
+    let batch = RecordBatch::try_from_iter_with_nullable(nullable).unwrap();
+    let properties = WriterProperties::builder()
+        .set_compression(compression)
+        .build();
+    let mut bytes = Vec::new();
+    let mut writer = ArrowWriter::try_new(&mut bytes, batch.schema(), Some(properties)).unwrap();
+    writer.write(&batch).unwrap();
+    writer.close().unwrap();
+    bytes
+}
+
+#[test]
+fn columns_of_every_type_come_in_the_order_asked_for() {
+    let text = |text: &str| Some(Box::from(text));
+    for compression in [Compression::SNAPPY, Compression::ZSTD(ZstdLevel::default())] {
+        let bytes = parquet(compression);
+        let wanted = ["year", "blob", "flag", "view", "price", "year", "category"];
+        let (data, ids, values) = all(
+            Format::Parquet,
+            bytes.clone(),
+            &names(Some("name"), None, &wanted),
+        )
+        .unwrap();
+        assert_eq!(
+            (&data[..], &ids[..]),
+            (
+                &[1.0, 2.0, 3.0, 4.0][..],
+                &["b".to_owned(), "a".to_owned()][..]
+            )
+        );
+        let year = Column::Int(vec![Some(7), None]);
+        let expected = [
+            year.clone(),
+            Column::Bytes(vec![Some(Box::from(&b"\xff"[..])), Some(Box::default())]),
+            Column::Bool(vec![Some(true), None]),
+            Column::Text(vec![text("x"), None]),
+            Column::Float(vec![Some(0.5), Some(-1.0)]),
+            year,
+            // A type of Arrow, of which Parquet knows nothing.
+            Column::Text(vec![text("x"), None]),
+        ];
+        assert_eq!(values, expected);
+        for (column, kind) in [
+            ("uuid", None),
+            ("uuid", Some(IdKind::Uuid)),
+            ("large", Some(IdKind::Uuid)),
+        ] {
+            let named = names(Some(column), kind, &[]);
+            let (_, ids, _) = all(Format::Parquet, bytes.clone(), &named).unwrap();
+            assert_eq!(ids, UUIDS);
+        }
+        let (_, ids, _) = all(
+            Format::Parquet,
+            bytes.clone(),
+            &names(Some("big"), None, &[]),
+        )
+        .unwrap();
+        assert_eq!(ids, ["18446744073709551615", "0"]);
+        let error = |named| {
+            all(Format::Parquet, bytes.clone(), &named)
+                .unwrap_err()
+                .to_string()
+        };
+        assert!(
+            error(names(Some("name"), Some(IdKind::Uuid), &[])).contains("row 0: no id: \"b\"")
+        );
+        assert!(error(names(Some("big"), Some(IdKind::Text), &[])).contains("expected a text"));
+        assert!(
+            error(names(Some("price"), None, &[]))
+                .contains("column price holds Float64: expected whole numbers")
+        );
+        assert!(error(names(Some("cost"), None, &[])).contains("no column cost: there are flag"));
+        assert!(error(names(Some("view"), None, &[])).contains("row 1, column view is null"));
+        assert!(
+            error(names(None, None, &["big"]))
+                .contains("row 0, column big: expected a whole number below")
+        );
+    }
+}
+
+#[test]
+fn text_is_read_as_it_is_written() {
+    let lines = "{\"id\": 7, \"v\": [1, -2.5e0], \"t\": {\"b\": 1.50}}\n\n{\"t\": null, \"id\": 8, \"v\": [3, 4]}";
+    let json = all(
+        Format::Jsonl,
+        lines.into(),
+        &names(Some("id"), None, &["t"]),
+    )
+    .unwrap();
+    let raw = Column::Json(vec![Some("{\"b\": 1.50}".into()), None]);
+    assert_eq!(
+        json,
+        (
+            vec![1.0, -2.5, 3.0, 4.0],
+            vec!["7".to_owned(), "8".to_owned()],
+            vec![raw]
+        )
+    );
+    let table = "id,v,t\r\nx,\"[1, -2.5e0]\",\"a \"\"b\"\"\r\nc\"\r\ny,\"[3; 4]\",\r\n";
+    let csv = all(Format::Csv, table.into(), &names(Some("id"), None, &["t"])).unwrap();
+    let text = Column::Text(vec![Some("a \"b\"\r\nc".into()), Some("".into())]);
+    assert_eq!(
+        csv,
+        (
+            vec![1.0, -2.5, 3.0, 4.0],
+            vec!["x".to_owned(), "y".to_owned()],
+            vec![text]
+        )
+    );
+    for (format, text, expected) in [
+        (Format::Jsonl, "", "no vectors"),
+        (
+            Format::Jsonl,
+            "{\"v\": [1], \"n\": 1}\n{\"v\": [1, 2]}",
+            "line 2: a vector of dimension 2: expected 1",
+        ),
+        (
+            Format::Jsonl,
+            "{\"v\": [1]}\n{\"v\": [null]}",
+            "line 2: member v: expected a list of numbers",
+        ),
+        (
+            Format::Jsonl,
+            "[1]",
+            "line 1: invalid type: sequence, expected an object, at byte 0; expected one JSON object a line",
+        ),
+        (
+            Format::Jsonl,
+            "\u{feff}{\"v\": [1]}\n{\"v\": [1]",
+            "line 2: EOF while parsing an object, at byte 9",
+        ),
+        (
+            Format::Csv,
+            "v,w\r\n[1],2\r\n[1]\r\n",
+            "line 3: 1 fields: expected 2",
+        ),
+        (
+            Format::Csv,
+            "v,w\n[1],2\n[1]\n",
+            "line 3: 1 fields: expected 2",
+        ),
+        (
+            Format::Csv,
+            "v,w\r\n[1],2\r\nx,3\r\n",
+            "line 3: column v: number 1 is not one: expected numbers such as",
+        ),
+        (
+            Format::Csv,
+            "v\n\"[0,12573; -0,1321]\"\n",
+            "line 2: column v: semicolons between numbers with commas in them",
+        ),
+        (
+            Format::Csv,
+            "id,v\n1,\"[1,2]\"\n2,\"[1,,2]\"\n",
+            "line 3: column v: nothing where number 2 should be",
+        ),
+        (
+            Format::Csv,
+            "v\n[0.1 0.2 ... 0.9]\n",
+            "line 2: column v: \"...\" in place of numbers: expected all of them: NumPy leaves out",
+        ),
+        (
+            Format::Csv,
+            "w,v\n1,[1 2]\n2,\n",
+            "line 3: column v: no numbers",
+        ),
+        (
+            Format::Csv,
+            "v,w,v\n[1],2,3\n",
+            "two columns are named v, the columns 1 and 3, counted from 1",
+        ),
+        (
+            Format::Jsonl,
+            "{\"v\": [1]}\n{\"v\": [1], \"w\": 2, \"v\": [2]}",
+            "line 2: two members are named \"v\", the members 1 and 3 of their object",
+        ),
+        (
+            Format::Jsonl,
+            "{\"v\": [1], \"p\": {\"a\": [{\"b\": 1, \"b\": 1}]}}",
+            "line 1: two members are named \"b\"",
+        ),
+        (
+            Format::Jsonl,
+            "{\"v\": [\"1\", \"2\"]}",
+            "no column of vectors",
+        ),
+        (Format::Jsonl, "{\"v\": 1}", "no column of vectors"),
+        (Format::Csv, "", "no vectors"),
+        (Format::Csv, "v\n", "no vectors"),
+        (Format::Csv, "v\n1 2\n", "no column of vectors in brackets"),
+        (
+            Format::Csv,
+            "v\n[1 2]\n[1]\n",
+            "line 3: a vector of dimension 1: expected 2",
+        ),
+        (Format::Csv, "v,w\n[1],[2]\n", "name one of v, w"),
+        (Format::Csv, "v\n[inf]\n", "is not a finite one"),
+    ] {
+        let error = all(format, text.into(), &ColumnNames::default())
+            .unwrap_err()
+            .to_string();
+        assert!(error.contains(expected), "{text:?}: {error}");
+    }
+}
+
+/// A table whose columns 1 and 3 have one name, as Parquet and as a stream of Arrow.
+fn two_columns() -> [(Format, Vec<u8>); 2] {
+    let lists = || {
+        let mut list = FixedSizeListBuilder::new(Float32Builder::new(), 2);
+        list.values().append_slice(&[1.0, 2.0]);
+        list.append(true);
+        let list: ArrayRef = Arc::new(list.finish());
+        list
+    };
+    let texts: ArrayRef = Arc::new(StringArray::from(vec!["a"]));
+    let columns = vec![texts.clone(), lists(), texts, lists()];
+    let fields = ["t", "v", "t", "w"].iter().zip(&columns);
+    let fields: Vec<Field> = fields
+        .map(|(name, column)| Field::new(*name, column.data_type().clone(), true))
+        .collect();
+    let schema = Arc::new(Schema::new(fields));
+    let batch = RecordBatch::try_new(schema.clone(), columns).unwrap();
+    let mut parquet = Vec::new();
+    let mut writer = ArrowWriter::try_new(&mut parquet, schema.clone(), None).unwrap();
+    writer.write(&batch).unwrap();
+    writer.close().unwrap();
+    let mut arrow = StreamWriter::try_new(Vec::new(), &schema).unwrap();
+    arrow.write(&batch).unwrap();
+    arrow.finish().unwrap();
+    [
+        (Format::Parquet, parquet),
+        (Format::Arrow, arrow.into_inner().unwrap()),
+    ]
+}
+
+#[test]
+fn a_table_with_two_columns_of_one_name_is_refused_where_that_is_asked_for() {
+    let named = |vectors: &str, ids: Option<&str>, values: &[&str]| ColumnNames {
+        vectors: Some(vectors.to_owned()),
+        ..names(ids, None, values)
+    };
+    for (format, bytes) in two_columns() {
+        let reader = Reader::from_bytes_columns(format, bytes.clone(), &named("v", None, &["w"]));
+        // It is a list, which is no value of a record.
+        assert!(matches!(reader, Err(Error::ColumnType { .. })));
+        let reader = Reader::from_bytes_columns(format, bytes.clone(), &named("v", None, &[]));
+        assert_eq!(reader.unwrap().columns(), ["t", "v", "t", "w"]);
+        for names in [
+            named("t", None, &[]),
+            named("v", Some("t"), &[]),
+            named("v", None, &["t"]),
+        ] {
+            let error = all(format, bytes.clone(), &names).unwrap_err();
+            assert!(
+                matches!(error, Error::TwoColumns { places: (1, 3), .. }),
+                "{error}"
+            );
+        }
+    }
+}
+
+proptest! {
+    #[test]
+    fn no_bytes_panic(bytes in prop::collection::vec(any::<u8>(), 0..200), text in "[\\[\\]{}\":,v0-9\n ]{0,80}") {
+        for format in [Format::Jsonl, Format::Csv] {
+            for bytes in [&bytes[..], text.as_bytes()] {
+                let _ = all(format, bytes.to_vec(), &names(Some("v"), None, &["v"]));
+            }
+        }
+    }
+}

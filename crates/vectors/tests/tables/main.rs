@@ -1,0 +1,11 @@
+//! Tables of vectors, ids and other columns, made here.
+
+#![cfg_attr(
+    feature = "arrow",
+    expect(clippy::unwrap_used, reason = "helpers fail as their tests do")
+)]
+
+#[cfg(all(feature = "arrow", feature = "text"))]
+mod columns;
+#[cfg(feature = "arrow")]
+mod files;
