@@ -3,7 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
+use sordino_search::payload::FetchKind;
 use sordino_search::plan::Conditions;
 
 /// Options for the way to payloads.
@@ -19,16 +20,47 @@ pub(crate) struct Delivery {
     /// The most memory of the server that payloads may take, such as 8GB.
     #[arg(long, value_name = "BYTES", default_value_t = Memory::MOST)]
     max_memory: Memory,
+    /// Fetch payloads in this way, if it can serve, whatever clients wait; `sordino plan` compares all.
+    #[arg(long, value_enum)]
+    fetch: Option<FetchName>,
+}
+
+/// A way to fetch payloads.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum FetchName {
+    /// All of them are downloaded once.
+    Download,
+    /// SimplePIR: a hint is downloaded once.
+    Pir,
+    /// Retrieval without a hint: the fewest bytes, and the most work for the server.
+    Hintless,
+    /// A scan of all payloads: a short hint is downloaded once.
+    Scan,
+}
+
+impl From<FetchName> for FetchKind {
+    fn from(name: FetchName) -> Self {
+        match name {
+            FetchName::Download => Self::Download,
+            FetchName::Pir => Self::Pir,
+            FetchName::Hintless => Self::Hintless,
+            FetchName::Scan => Self::Scan,
+        }
+    }
 }
 
 impl Delivery {
     /// The terms, for a client that makes so many searches.
     pub(crate) fn conditions(self, searches: u64) -> Conditions {
-        Conditions::default()
+        let conditions = Conditions::default()
             .searches(searches)
             .line(self.line.0)
             .cores(self.server_cores)
-            .memory(self.max_memory.0)
+            .memory(self.max_memory.0);
+        match self.fetch {
+            Some(name) => conditions.prefer(name.into()),
+            None => conditions,
+        }
     }
 }
 

@@ -4,6 +4,8 @@
 
 use std::ops::Range;
 
+use rand::Rng;
+
 use sordino_pir::Seed;
 use sordino_pir::hintless::{self, Database, Keys, Params, Query, Sessions};
 use sordino_search::manifest::{Packing, PartKind, SignedManifest};

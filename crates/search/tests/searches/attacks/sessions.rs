@@ -5,7 +5,7 @@ use sordino_pir::hintless::{Keys, Query};
 use sordino_search::{Client, Error, Id, KEYS_LEN, Server};
 use sordino_testkit::{FETCH_PAYLOADS, Hostile, connect, kind, rng};
 
-use super::bed::{K, agreement, without_hint};
+use super::bed::{agreement, without_hint};
 
 const N: usize = 700;
 /// Requests of a session.

@@ -148,7 +148,7 @@ fn compacting_gives_a_label_that_records_left_another_key() {
             sordino_vault::opener::Opener::new(&manifest, payloads, &later, places).unwrap();
         let slots = opener.open_all(records).unwrap();
         assert_eq!(slots.len() as u64, EACH);
-        let text = |slot: &sordino_index::payload::Slot| slot.payload.clone();
+        let text = |slot: &sordino_index::payload::Carried| slot.payload.clone();
         assert!(
             slots
                 .iter()
