@@ -123,7 +123,7 @@ pub(crate) fn choose(
         let (pages, needed) = laid(len);
         let fetched = needed.min(most_fetched(records)) as usize;
         let sealed = len as usize + TAG_LEN;
-        let (way, wait) = conditions.quickest((pages, sealed, fetched), look.is_some())?;
+        let (way, rank) = conditions.quickest((pages, sealed, fetched), look.is_some())?;
         let choice = Choice {
             len,
             pages,
@@ -131,13 +131,11 @@ pub(crate) fn choose(
             way,
         };
         // Pages of which a search fetches enough come first.
-        Some(((needed as usize > fetched, wait), choice))
+        Some(((needed as usize > fetched, rank), choice))
     });
-    let better = |a: &((bool, f64), Choice), b: &((bool, f64), Choice)| {
-        let ((short_a, wait_a), (short_b, wait_b)) = (a.0, b.0);
-        short_a.cmp(&short_b).then(wait_a.total_cmp(&wait_b))
-    };
-    choices.min_by(better).map(|(_, choice)| choice)
+    choices
+        .min_by_key(|(rank, _)| *rank)
+        .map(|(_, choice)| choice)
 }
 
 /// The choice for records of these lengths by content key.

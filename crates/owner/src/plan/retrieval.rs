@@ -163,6 +163,22 @@ fn scan_nanoseconds(scan: &PageScan, speed: &Speed) -> (f64, f64) {
 /// The seconds that a client waits at most for what is downloaded once, where there is another way.
 const MOST_ONCE: f64 = 3.0;
 
+/// A second before the first search counts for so many later ones: a user who waits for the first sees nothing yet.
+const FIRST: f64 = 5.0;
+
+/// The seconds of a download that need not be weighed.
+const LITTLE: f64 = 0.1;
+
+/// The order of ways: the least is taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Rank {
+    /// True of a way that is not preferred.
+    other: bool,
+    /// True of a way that a client waits too long for, or that makes searches needless.
+    unusual: bool,
+    wait: u64,
+}
+
 /// The terms by which the way to payloads is chosen.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
@@ -235,30 +251,30 @@ impl Conditions {
 
     /// The way for which a client waits the least. For a second look a client is taken to come once, and nothing is
     /// downloaded: a client with all exact vectors needs no server to score them.
-    pub(crate) fn quickest(&self, sizes: (usize, usize, usize), look: bool) -> Option<(Way, f64)> {
+    pub(crate) fn quickest(&self, sizes: (usize, usize, usize), look: bool) -> Option<(Way, Rank)> {
         let own = if look { self.searches(1) } else { *self };
-        let ways = own.ways(sizes);
-        let seconds = |bytes: u64| bytes as f64 * 8.0 / self.line;
-        let once = |way: &Way| seconds(way.cost_of(sizes).once);
-        let usual = |way: &Way| {
-            once(way) <= MOST_ONCE && !(look && *way == Way::Download && once(way) > 0.1)
-        };
-        let preferred = |way: &Way| Some(way.kind()) == self.preferred;
-        // What a client waits too long for comes last.
-        let rank = |(way, wait): &(Way, f64)| (!preferred(way), !usual(way), *wait);
-        ways.into_iter().min_by(|a, b| {
-            let (a, b) = (rank(a), rank(b));
-            (a.0, a.1).cmp(&(b.0, b.1)).then(a.2.total_cmp(&b.2))
-        })
+        let ranked = own.ways(sizes).into_iter().map(|(way, wait)| {
+            let once = way.cost_of(sizes).once as f64 * 8.0 / self.line;
+            let useless = look && way == Way::Download && once > LITTLE;
+            let rank = Rank {
+                other: self.preferred.is_some_and(|kind| kind != way.kind()),
+                unusual: once > MOST_ONCE || useless,
+                // Of numbers that are not negative the order is that of their bits.
+                wait: wait.to_bits(),
+            };
+            (way, rank)
+        });
+        ranked.min_by_key(|(_, rank)| *rank)
     }
 
     /// The seconds that a client waits for what is fetched in this way.
     fn wait(&self, way: &Way, sizes: (usize, usize, usize)) -> f64 {
         let cost = way.cost_of(sizes);
         let (server, client) = way.nanoseconds(sizes.2, &Speed::ZEN5);
-        let bytes = cost.total(self.searches) as f64;
-        let each = server / f64::from(self.cores.max(1)) + client;
-        bytes * 8.0 / self.line + self.searches as f64 * each * 1e-9
+        let seconds = |bytes: u64| bytes as f64 * 8.0 / self.line;
+        let computing = (server / f64::from(self.cores.max(1)) + client) * 1e-9;
+        let each = seconds(cost.up + cost.down) + computing;
+        FIRST * seconds(cost.once) + self.searches as f64 * each
     }
 }
 
