@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rand_core::SeedableRng;
+use sordino_index::payload::{PageForm, PageGroup};
 use sordino_index::wire;
 use sordino_search::manifest::Packing;
 use sordino_search::{
@@ -83,4 +84,25 @@ pub fn changed_server() -> Server {
     let index = Index::open_dir(&dir, &keys.public()).expect("an index");
     std::fs::remove_dir_all(dir).expect("a directory of ours");
     Server::new(index).expect("a server")
+}
+
+/// Bytes before the code of a list: the length of pages, records and pages.
+const SIZES: usize = 6;
+
+/// The form and the sizes of a list of where records lie in pages, and its code.
+#[must_use]
+pub fn page_list(data: &[u8]) -> Option<(PageForm, PageGroup, &[u8])> {
+    let (sizes, code) = data.split_first_chunk::<SIZES>()?;
+    let number = |at: usize| u32::from(u16::from_le_bytes([sizes[at], sizes[at + 1]]));
+    let form = PageForm {
+        page_len: number(0) * 16,
+        payloads: true,
+        look: None,
+    };
+    let group = PageGroup {
+        key: 0,
+        records: number(2),
+        pages: number(4),
+    };
+    (form.exists() && group.records > 0 && group.pages > 0).then_some((form, group, code))
 }

@@ -8,17 +8,21 @@ use chacha20::rand_core::SeedableRng;
 use sordino_ckks::column::{self, Combination, Database, Hint, HintDelta};
 use sordino_ckks::dot::{self, Plaintexts};
 use sordino_ckks::slot;
-use sordino_fuzz::{changed_server, current, owner, servers};
+use sordino_fuzz::{changed_server, current, owner, page_list, servers};
 use sordino_hash::merkle::{Extension, Proof};
 use sordino_index::look;
+use sordino_index::payload::PageForm;
 use sordino_index::wire;
 use sordino_lsh::{Codes, E2Lsh, SimHash, Tables};
 use sordino_search::manifest::SignedManifest;
 use sordino_search::{
     Blueprint, Centroids, Client, Error, Filter, InProcess, Metric, Nearest, Piece, Pin, Transport,
 };
+use sordino_vault::decompression::Decompressor;
 use sordino_vault::directory::{Change, Directory};
 use sordino_vault::frame::{Frame, RowScale, most_bases};
+use sordino_vault::numbers::Numbers;
+use sordino_vault::page_list::PageList;
 use sordino_vault::{ReaderSecret, ring};
 
 fn seed_path(target: &str, name: &str) -> PathBuf {
@@ -269,4 +273,32 @@ fn frames_scales_and_residuals_are_read() {
     let code = look::code(1, &[0.5, -0.25, 2.0]);
     write(target, "residual", &[&[3], &code[..]].concat());
     assert!(look::residual(&seed(target, "residual")[1..]).is_some());
+}
+
+/// A list of pages with a dictionary, and a payload that is compressed, as an owner writes them.
+#[test]
+fn lists_of_pages_and_compressed_payloads_are_read() {
+    let form = PageForm {
+        page_len: 64,
+        payloads: true,
+        look: None,
+    };
+    let list = PageList {
+        places: Numbers::range(20),
+        starts: (0..20).map(|at| at * 50).collect(),
+        dictionary: vec![7; 40],
+    };
+    let code = list.to_bytes(&form, 16);
+    let sizes = [4u16, 20, 16].map(u16::to_le_bytes).concat();
+    write("search_pages", "list", &[sizes, code].concat());
+    let seed = seed("search_pages", "list");
+    let (form, group, code) = page_list(&seed).unwrap();
+    let read = PageList::read(&form, &group, code).unwrap();
+    assert_eq!((read.places, read.starts), (list.places, list.starts));
+    // A frame without its first four bytes: one of 15 bytes in a block of plain ones.
+    let frame = [&[0x20, 15, 0x79, 0, 0][..], b"fifteen letters"].concat();
+    write("search_pages", "frame", &frame);
+    let mut decompressor = Decompressor::new(&[]).unwrap();
+    let text = decompressor.read(&self::seed("search_pages", "frame"), false);
+    assert_eq!(text.unwrap(), b"fifteen letters");
 }

@@ -4,8 +4,61 @@ use std::fmt;
 use std::str::FromStr;
 
 use clap::{Args, ValueEnum};
+use serde::Serialize;
+use sordino_search::Error;
+use sordino_search::manifest::Manifest;
 use sordino_search::payload::FetchKind;
-use sordino_search::plan::Conditions;
+use sordino_search::plan::{Bytes, Conditions};
+
+/// How the payloads of an index are fetched, for reports.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub(crate) struct Fetched {
+    /// The way.
+    way: &'static str,
+    /// Pages that hold all payloads, compressed, and the bytes of one.
+    pages: u32,
+    page_bytes: u32,
+    /// Pages that a search brings.
+    of_a_search: u32,
+    /// Pages of the longest payload: one of more than a search has room for comes shortened.
+    longest: u32,
+    /// Bytes that a client downloads once for payloads.
+    bytes_once: u64,
+}
+
+impl Fetched {
+    /// Those of this version, if records carry something.
+    pub(crate) fn of(manifest: &Manifest) -> Result<Option<Self>, Error> {
+        let Some(payloads) = &manifest.payloads else {
+            return Ok(None);
+        };
+        let parts = manifest.parts()?;
+        let given = parts.iter().filter(|part| part.holder.is_given());
+        let own = given.filter(|part| payloads.has(&part.digest));
+        Ok(Some(Self {
+            way: payloads.fetch.kind().name(),
+            pages: payloads.pages,
+            page_bytes: payloads.form.page_len,
+            of_a_search: payloads.fetched,
+            longest: payloads.longest,
+            bytes_once: own.map(|part| part.len).sum(),
+        }))
+    }
+}
+
+impl fmt::Display for Fetched {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (once, pages, len) = (Bytes(self.bytes_once), self.pages, self.page_bytes);
+        write!(f, "{}, {once} once, {pages} pages of {len} B", self.way)?;
+        if self.way != FetchKind::Download.name() {
+            write!(f, ", {} a search", self.of_a_search)?;
+        }
+        if self.longest > 1 {
+            write!(f, ", the longest payload in {}", self.longest)?;
+        }
+        Ok(())
+    }
+}
 
 /// Options for the way to payloads.
 #[derive(Args, Clone, Copy, Debug)]

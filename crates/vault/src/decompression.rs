@@ -18,7 +18,7 @@ const BLOCK_HEAD: usize = 3;
 const LAST_BLOCK: [u8; BLOCK_HEAD] = [1, 0, 0];
 
 /// A decoder of the payloads under one content key.
-pub(crate) struct Decompressor {
+pub struct Decompressor {
     decoder: FrameDecoder,
     /// The number of the dictionary, if there is one.
     dictionary: Option<u32>,
@@ -29,7 +29,7 @@ impl Decompressor {
     ///
     /// # Errors
     /// If these bytes are no dictionary.
-    pub(crate) fn new(dictionary: &[u8]) -> Result<Self, Error> {
+    pub fn new(dictionary: &[u8]) -> Result<Self, Error> {
         let mut decoder = FrameDecoder::new();
         decoder.set_max_window_size(MOST_PAYLOAD.next_power_of_two() as u64);
         let mut number = None;
@@ -52,7 +52,8 @@ impl Decompressor {
 
     /// The payload in these bytes; of bytes that end early, as far as their whole blocks go. `None` if they are none that an
     /// owner compressed, or of one longer than the longest.
-    pub(crate) fn read(&mut self, bytes: &[u8], truncated: bool) -> Option<Vec<u8>> {
+    #[must_use]
+    pub fn read(&mut self, bytes: &[u8], truncated: bool) -> Option<Vec<u8>> {
         let mut frame = [&MAGIC[..], bytes].concat();
         if truncated {
             let whole = whole_blocks(&frame)?;
@@ -70,6 +71,14 @@ impl Decompressor {
         let whole = finished && rest.is_empty();
         let read = self.decoder.collect().unwrap_or_default();
         (whole && read.len() <= MOST_PAYLOAD).then_some(read)
+    }
+}
+
+impl std::fmt::Debug for Decompressor {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Decompressor")
+            .field("dictionary", &self.dictionary)
+            .finish_non_exhaustive()
     }
 }
 

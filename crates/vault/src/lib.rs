@@ -12,6 +12,8 @@ pub mod content_key;
 pub mod contents;
 /// Opened vectors.
 pub mod decoded_rows;
+/// Payloads that were compressed.
+pub mod decompression;
 /// The owner's list of readers, groups and labels.
 pub mod directory;
 /// The centre and the bases that vectors are stored relative to.
@@ -61,7 +63,6 @@ pub mod seal;
 /// Choices that no branch shows.
 pub mod select;
 
-mod decompression;
 mod open;
 mod walk;
 

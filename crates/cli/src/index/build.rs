@@ -5,7 +5,7 @@ use super::ids::KindName;
 use super::input::{Input, Records, Rounding};
 use super::labels::Labelled;
 use super::list::QUOTING;
-use crate::delivery::Delivery;
+use crate::delivery::{Delivery, Fetched};
 use crate::owned_index::{OwnedIndex, PinsArgs};
 use crate::place::Place;
 use crate::{Error, Output, checks::Checks, keys, mode::Mode, numbers, random, second_look::Look};
@@ -147,6 +147,8 @@ struct Report {
     second_look: Option<u32>,
     segments: usize,
     bytes: u64,
+    /// How payloads, or the vectors of a second look, are fetched.
+    fetched: Option<Fetched>,
     seconds: f64,
     /// The loss by rounding to 32 bits, if that is much for many vectors.
     rounding: Option<Rounding>,
@@ -208,6 +210,7 @@ pub(super) fn run(args: &Args, output: Output) -> Result<(), Error> {
         second_look: manifest.second_look().map(|look| look.candidates),
         segments: manifest.segments().len(),
         bytes: super::info::stored(manifest)?,
+        fetched: Fetched::of(manifest)?,
         seconds,
         rounding,
         expected_recall: store.recall(),
@@ -234,6 +237,9 @@ pub(super) fn run(args: &Args, output: Output) -> Result<(), Error> {
             };
             let k = report.k;
             text += &format!("\nrecall@{k} of held-out vectors: {recall:.3}{advice}");
+        }
+        if let Some(fetched) = report.fetched {
+            text += &format!("\npayloads: {fetched}");
         }
         text
     })

@@ -1,5 +1,6 @@
 //! `sordino index info`.
 
+use crate::delivery::Fetched;
 use crate::place::Place;
 use crate::{Error, Output, keys};
 use clap::Args as ClapArgs;
@@ -30,6 +31,8 @@ struct Report {
     /// The kind of record ids.
     ids: &'static str,
     payloads: bool,
+    /// How payloads, or the vectors of a second look, are fetched.
+    fetched: Option<Fetched>,
     /// Candidates that a search ranks by their exact vectors, if it does.
     second_look: Option<u32>,
     attributes: bool,
@@ -72,6 +75,7 @@ pub(super) fn run(args: &Args, output: Output) -> Result<(), Error> {
         metric: manifest.metric.name(),
         ids: manifest.ids.name(),
         payloads: manifest.has_payloads(),
+        fetched: Fetched::of(manifest)?,
         second_look: look,
         attributes: manifest.segments().iter().any(|it| it.attributes.is_some()),
         n: manifest.n,
@@ -104,6 +108,10 @@ pub(super) fn run(args: &Args, output: Output) -> Result<(), Error> {
             (
                 "second look",
                 look.map_or("no".to_owned(), |most| format!("at {most} candidates")),
+            ),
+            (
+                "payloads",
+                report.fetched.map_or("no".to_owned(), |it| it.to_string()),
             ),
             (
                 "measured recall",
