@@ -87,8 +87,8 @@ def estimates():
     rlwe, module = param_check.SETS["rlwe-2048-50"], param_check.SETS["lwe-1472-36"]
     wide, narrow = param_check.SETS["pir-1024-s32"], param_check.SETS["pir-1024-s16"]
     rows = {
-        "ring-LWE, `N = 2048`, `q` of 50 bits, ternary secret, any number of samples | scores in masked, open and routed mode": rlwe,
-        "module-LWE, rank 3 over degree 512, `q / sigma = 2^36` | clusters in routed mode": module,
+        "ring-LWE, `N = 2048`, `q` of 50 bits, ternary secret, any number of samples | scores in masked, open and routed mode; secrets of a scan of pages": rlwe,
+        "module-LWE, rank 3 over degree 512, `q / sigma = 2^36` | clusters in routed mode; pages that are scanned": module,
         "LWE, `n = 1024`, `q = 2^32`, deviation 32 | retrieval with a hint, more than some 500 to 700 columns": wide,
         "the same, deviation 16 | the same, more columns still": narrow,
         "ring-LWE as in the first line, with keys that encrypt images of the secret under images of it (circular) | retrieval without a hint": rlwe,
@@ -218,9 +218,9 @@ def exact():
 
 
 def seals():
-    for row, size in (("a bucket of 13,000 bytes", 13_000), ("a chunk of 1,024 vectors of 128 bytes", 1024 * 128), ("a payload of 1 MiB", 1 << 20)):
+    for row, size in (("a bucket of 13,000 bytes", 13_000), ("a chunk of 1,024 vectors of 128 bytes", 1024 * 128), ("a page of payloads of 1 MiB", 1 << 20)):
         states("sealed.md", f"| {row} | {power(math.log2(-(-size // 16) + 1) - 128)} |")
-    states("README.md", f"| a bucket, chunk or payload changed | yes, {power(math.log2((1 << 16) + 1) - 128)} |")
+    states("README.md", f"| a bucket, chunk or page of payloads changed | yes, {power(math.log2((1 << 16) + 1) - 128)} |")
     states("sealed.md", f"on top, {param_check.SETS['rlwe-2048-50'][5]:.1f} bits")
 
 

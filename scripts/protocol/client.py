@@ -21,10 +21,12 @@ import column
 import dot
 import hintless
 import metric
+import pages
 import pir
+import scan
 from keys import ReaderKeys, digest
 from manifest import (
-    DOWNLOADED, EXACT, LOCAL, MASKED, NONE, NUMBER, OPEN, SEALED, SUMS, Manifest, ids, numbers,
+    DOWNLOAD, DOWNLOADED, EXACT, LOCAL, MASKED, NONE, NUMBER, OPEN, PIR, SCAN, SEALED, SUMS, Manifest, ids, numbers,
 )
 from transport import Connection, Refused
 
@@ -162,14 +164,15 @@ class Client:
         p = self.manifest.payloads
         if p.look:
             raise ValueError("an index with a second look, which this client does not take")
-        places = self.keys.open("ids", p.id, p.version, 0, b"", self.parts[p.places.digest])
-        order = self.keys.order("slot order", p.id, p.slots)
-        slot_of = np.empty(p.slots, np.int64)
-        slot_of[order] = np.arange(p.slots)
-        self.slots = dict(zip(numbers(places)[0], slot_of.tolist()))
-        if p.fetch:
+        self.pages = pages.Pages(p, self.keys, self.parts[p.places.digest], numbers)
+        if p.fetch == DOWNLOAD:
+            self.sealed = split(self.parts[p.content], p.len)
+        elif p.fetch == SCAN:
             params = self.manifest.payload_params()
-            self.payload_pir = self._retrieval(params, p.fetch.seed, p.fetch.hint)
+            self.payload_pir = scan.Client(params, p.seed, p.hint_seed, self.parts[p.hint])
+        else:
+            hint = p.hint if p.fetch == PIR else None
+            self.payload_pir = self._retrieval(self.manifest.payload_params(), p.seed, hint)
 
     def _retrieval(self, params, seed, hint):
         return pir.Client(params, seed, self.parts[hint]) if hint else hintless.Client(params, seed)
@@ -194,8 +197,10 @@ class Client:
         if wrong:
             raise wrong
         hits = [{"id": self._id(place), "score": score} for score, place in hits]
-        for hit, payload in zip(hits, payloads):
+        for hit, (payload, truncated) in zip(hits, payloads):
             hit["payload"] = payload
+            if truncated:
+                hit["truncated"] = True
         return hits
 
     def _place(self, segment, row):
@@ -309,6 +314,10 @@ class Client:
         """Records by PIR, all in one message."""
         if isinstance(client, hintless.Client):
             return self._fetch_hintless(client, kind, indices)
+        if isinstance(client, scan.Client):
+            secret, sent = client.query(indices, self.random)
+            length = client.params.answer_len
+            return client.recover(secret, body_of(self.call(self._request(kind, sent), 16 + length), kind + 1, length))
         asked = [client.query(indices, t, self.random(32)) for t in range(len(indices))]
         length = len(indices) * client.params.answer_len
         reply = self.call(self._request(kind, b"".join(sent for _, sent in asked)), 16 + length)
@@ -333,23 +342,22 @@ class Client:
         return client.recover(self.session, asked, body_of(reply, kind + 1, client.params.answer_len))
 
     def _payloads(self, places):
-        """The payloads of these records; k slots are asked for whatever was found."""
-        m, p = self.manifest, self.manifest.payloads
-        slots = [self.slots[place] for place in places]
-        length = p.len
-        asked = slots + [0] * (m.k - len(slots))
+        """What these records carry and whether it is longer; as many pages are asked for whatever was found."""
+        p, k = self.manifest.payloads, self.manifest.k
+        shares = self.pages.shares(places, k)
+        asked = self.pages.asked(shares)
         try:
-            if p.fetch:
-                sealed = self._fetch(self.payload_pir, FETCH_PAYLOADS, asked)
+            if p.fetch == DOWNLOAD:
+                sealed = [self.sealed[page] for page in asked]
             else:
-                all_ = split(self.parts[p.records], length)
-                sealed = [all_[slot] for slot in asked]
-            shape = bytes([p.log2])
-            open_ = lambda slot, one: self.keys.open("payload", p.id, p.version, slot, shape, one)
-            plain = [open_(slot, one) for slot, one in zip(slots, sealed)]
-        except ValueError as error:
+                sealed = self._fetch(self.payload_pir, FETCH_PAYLOADS, asked)
+            plain = iter([self.pages.open(page, one) for page, one in zip(asked, sealed)])
+            read = [b"".join(next(plain) for _ in share) for share in shares]
+            return [self.pages.payload(place, content) for place, content in zip(places, read)]
+        except Refused:
+            raise
+        except Exception as error:
             raise Wrong(error) from None
-        return [one[4 : 4 + int.from_bytes(one[:4], "little")] for one in plain]
 
 
 def split(data, length):

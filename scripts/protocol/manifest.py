@@ -7,6 +7,7 @@ import checks
 import chunks
 import hintless
 import pir
+import scan
 from column import SETS
 from keys import digest
 from metric import scales_len
@@ -24,6 +25,9 @@ PACKED = {OPEN: (1, 2, 12, 10, 11), MASKED: (3, 4, 6, 8, 9)}
 NUMBER, TEXT, UUID = range(3)
 NONE, SUMS, EXACT = range(3)
 DOWNLOADED, ENCRYPTED = range(2)
+DOWNLOAD, PIR, HINTLESS, SCAN = range(4)
+# The numbers of sets by the packing of a scan: t = 64, 128, 16, 32.
+SCANNED = (6, 7, 8, 9)
 
 
 class Reader:
@@ -86,14 +90,19 @@ class Manifest:
         self.deleted = SimpleNamespace(id=r.bytes(16), version=r.u64(), rows=coded())
 
         def payloads():
-            made = SimpleNamespace(id=r.bytes(16), version=r.u64(), slots=r.u32())
-            made.log2 = r.option(lambda: r.number("B"))
+            made = SimpleNamespace(id=r.bytes(16), version=r.u64(), records=r.u32(), pages=r.u32())
+            made.page_len, made.payloads = r.u32(), bool(r.number("B"))
             made.look = r.option(lambda: SimpleNamespace(candidates=r.u32(), width=r.u32()))
-            made.len = 16 + (5 + 2 * made.look.width if made.look else 0) + (1 << made.log2 if made.log2 else 0)
-            pir_ = lambda: SimpleNamespace(per_column=r.u32(), seed=r.bytes(32), hint=r.bytes(32))
-            hintless_ = lambda: SimpleNamespace(per_column=None, seed=r.bytes(32), hint=None)
-            made.fetch = (lambda: None, pir_, hintless_)[r.tag(3)]()
-            made.records, made.places = r.bytes(32), coded()
+            made.fetched, made.longest = r.u32(), r.u32()
+            made.fetch = r.tag(4)
+            if made.fetch == PIR:
+                made.per_column, made.seed, made.hint = r.u32(), r.bytes(32), r.bytes(32)
+            elif made.fetch == HINTLESS:
+                made.seed = r.bytes(32)
+            elif made.fetch == SCAN:
+                made.packing, made.seed, made.hint_seed, made.hint = r.tag(4), r.bytes(32), r.bytes(32), r.bytes(32)
+            made.content, made.places = r.bytes(32), coded()
+            made.len = made.page_len + 16
             return made
 
         def segment():
@@ -143,14 +152,11 @@ class Manifest:
         parts = [(part.digest, part.len) for part in (self.frame.sealed, self.deleted.rows)]
         if self.payloads:
             p = self.payloads
-            slots = (p.records, p.slots * p.len)
-            places = (p.places.digest, p.places.len)
-            if p.fetch:
-                parts.append(places)
-                if p.fetch.hint:
-                    parts.append((p.fetch.hint, self.payload_params().hint_len))
-            else:
-                parts += [slots, places]
+            if p.fetch == DOWNLOAD:
+                parts.append((p.content, p.pages * p.len))
+            parts.append((p.places.digest, p.places.len))
+            if p.fetch in (PIR, SCAN):
+                parts.append((p.hint, self.payload_params().hint_len))
         coded = lambda part: [(part.digest, part.len)] if part else []
         about = lambda s: coded(s.ids) + coded(s.attributes)
 
@@ -193,9 +199,12 @@ class Manifest:
 
     def payload_params(self):
         p = self.payloads
-        if p.fetch.hint is None:
-            return hintless.Params(p.slots, p.len, p.look.candidates if p.look else self.k)
-        return pir.Params(p.slots, p.len, p.fetch.per_column)
+        if p.fetch == HINTLESS:
+            return hintless.Params(p.pages, p.len, p.fetched)
+        if p.fetch == SCAN:
+            outer = next(one for one in SETS if one.number == SCANNED[p.packing])
+            return scan.Params(p.pages, p.len, p.fetched, outer)
+        return pir.Params(p.pages, p.len, p.per_column)
 
 
 def varint(data, at):

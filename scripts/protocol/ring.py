@@ -1,4 +1,4 @@
-"""The ring Z_q[X]/(X^2048 + 1), its transform, and the samplers of section 7 of docs/protocol.md."""
+"""The ring Z_q[X]/(X^2048 + 1), that of degree 512, their transform, and the samplers of section 7 of docs/protocol.md."""
 
 import numpy as np
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
@@ -6,6 +6,11 @@ from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 N = 2048
 Q40 = 1_099_511_590_913
 Q50 = 1_125_899_906_826_241
+
+
+def bits_of(data):
+    """The bits of bytes, the lowest of the first byte first."""
+    return np.unpackbits(np.frombuffer(data, np.uint8), bitorder="little")
 
 
 def stream(seed, number, length):
@@ -31,26 +36,27 @@ def multiply(a, b, q):
 class Plan:
     """The transform mod q: value i is that at psi^(2 brv(i) + 1)."""
 
-    def __init__(self, q):
-        self.q = q
-        roots = (pow(x, (q - 1) // (2 * N), q) for x in range(2, q))
-        self.psi = next(root for root in roots if pow(root, N, q) == q - 1)
+    def __init__(self, q, degree=N):
+        self.q, self.degree = q, degree
+        roots = (pow(x, (q - 1) // (2 * degree), q) for x in range(2, q))
+        self.psi = next(root for root in roots if pow(root, degree, q) == q - 1)
         self.forward_factors = self._factors(self.psi)
         self.inverse_factors = self._factors(pow(self.psi, -1, q))
 
     def _factors(self, root):
-        powers = [1] * N
-        for i in range(1, N):
+        degree = self.degree
+        powers = [1] * degree
+        for i in range(1, degree):
             powers[i] = powers[i - 1] * root % self.q
-        bits = N.bit_length() - 1
-        order = [int(format(i, f"0{bits}b")[::-1], 2) for i in range(N)]
-        return np.array([powers[order[i]] for i in range(N)], np.uint64)
+        bits = degree.bit_length() - 1
+        order = [int(format(i, f"0{bits}b")[::-1], 2) for i in range(degree)]
+        return np.array([powers[order[i]] for i in range(degree)], np.uint64)
 
     def forward(self, polys):
         """Values of polynomials, the last axis of an array."""
         a = np.array(polys, np.uint64)
         shape, q = a.shape, np.uint64(self.q)
-        groups, half = 1, N // 2
+        groups, half = 1, self.degree // 2
         while half:
             a = a.reshape(-1, groups, 2, half)
             x, y = a[:, :, 0], a[:, :, 1]
@@ -63,14 +69,14 @@ class Plan:
         """The polynomials of values."""
         a = np.array(values, np.uint64)
         shape, q = a.shape, np.uint64(self.q)
-        groups, half = N // 2, 1
+        groups, half = self.degree // 2, 1
         while groups:
             a = a.reshape(-1, groups, 2, half)
             x, y = a[:, :, 0], a[:, :, 1]
             factors = self.inverse_factors[groups : 2 * groups, None]
             a = np.stack([(x + y) % q, multiply((x + q - y) % q, factors, self.q)], axis=2)
             groups, half = groups // 2, 2 * half
-        return multiply(a, pow(N, -1, self.q), self.q).reshape(shape)
+        return multiply(a, pow(self.degree, -1, self.q), self.q).reshape(shape)
 
     def of_signed(self, values):
         """Residues of signed integers."""
@@ -85,15 +91,15 @@ class Plan:
 PLANS = {q: Plan(q) for q in (Q40, Q50)}
 
 
-def uniform(seed, number, q):
-    """A uniform polynomial of public randomness: words of the stream, cut to the bits of q, if below q."""
+def uniform(seed, number, q, count=N):
+    """Uniform coefficients of public randomness: words of the stream, cut to the bits of q, if below q."""
     mask = np.uint64((1 << q.bit_length()) - 1)
-    length = 8 * (N + 64)
+    length = 8 * (count + 64)
     while True:
         words = np.frombuffer(stream(seed, number, length), "<u8") & mask
         taken = words[words < q]
-        if len(taken) >= N:
-            return taken[:N]
+        if len(taken) >= count:
+            return taken[:count]
         length *= 2
 
 

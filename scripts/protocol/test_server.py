@@ -107,6 +107,9 @@ class Server(unittest.TestCase):
         for expected, found in zip(*answers):
             self.assertEqual([str(hit["id"]) for hit in found], [str(hit["id"]) for hit in expected])
             for a, b in zip(expected, found):
+                self.assertEqual(a.get("truncated", False), b.get("truncated", False))
+                if "payload" in a:
+                    self.assertEqual(a["payload"], bytes.fromhex(b["payload"]).decode())
                 # Scores of open and masked mode have errors of the encryption, other ones for each search. Those
                 # of distances are about the same for their squares.
                 a, b = a["score"], b["score"]
@@ -120,25 +123,36 @@ class Server(unittest.TestCase):
                 address = self.serve(index, "--plaintext", "--anyone")
                 self.compare(f"http://{address}", queries)
 
-    def test_payloads_without_a_hint(self):
-        # Mode, and whether a search fetches twice: buckets, then payloads under the keys that came with them.
-        for mode, rows in (("masked", 700), ("sealed", 20000)):
-            with self.subTest(mode):
+    def test_payloads(self):
+        # Mode, the way to payloads, and the bytes of the longest; sealed mode fetches twice. One record of 20,000 is so
+        # rare that a search has not the pages for it.
+        cases = [("masked", 700, way, 900) for way in ("download", "pir", "hintless", "scan")]
+        cases += [("sealed", 20000, "hintless", 30), ("masked", 700, "hintless", 60_000)]
+        cases += [("masked", 20000, "scan", 20_000)]
+        for mode, rows, way, longest in cases:
+            with self.subTest(f"{mode} {way} {longest}"):
                 generator = np.random.default_rng(8)
                 base = generator.standard_normal((rows, 16)).astype(np.float32)
-                text = lambda at: f"record {at} " + "x" * (at * 37 % (900 if rows == 700 else 30))
+                # Texts that shrink well, and one that hardly does.
+                letters = bytes(generator.integers(33, 127, longest).tolist()).decode()
+                most = 900 if rows == 700 else 30
+                drawn = lambda at: letters if at == 3 else "lorem ipsum " * (at * 37 % most // 12)
+                text = lambda at: f"record {at} {drawn(at)}"
                 with open(os.path.join(self.folder, "base.jsonl"), "w", encoding="utf-8") as file:
                     for at, vector in enumerate(base.tolist()):
                         file.write(json.dumps({"id": at, "vector": vector, "text": text(at)}) + "\n")
-                name = f"{mode}.index"
+                name = f"{mode}-{way}-{longest}.index"
                 options = ["--mode", mode, "--k", "5", "--queries", "1", "--id-column", "id", "--payload-column", "text"]
-                self.run_("index", "build", "base.jsonl", name, "--key", "owner.key", *options)
+                self.run_("index", "build", "base.jsonl", name, "--key", "owner.key", "--fetch", way, *options)
                 address = self.serve(name, "--plaintext", "--anyone")
                 queries = [base[at] for at in (3, 50, 3)]
                 answers = self.compare(f"http://{address}", queries)
+                self.assertEqual(any("truncated" in hit for hit in answers[0]), rows == 20000 and longest > 30)
                 for hits in answers:
                     for hit in hits:
-                        self.assertEqual(bytes.fromhex(hit["payload"]).decode(), text(int(hit["id"])))
+                        found, whole = bytes.fromhex(hit["payload"]).decode(), text(int(hit["id"]))
+                        self.assertTrue(whole.startswith(found))
+                        self.assertEqual(hit.get("truncated", False), found != whole)
 
     def test_logins_over_tls(self):
         certificate(self.folder)

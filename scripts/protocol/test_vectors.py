@@ -6,13 +6,16 @@ import os
 import pathlib
 import struct
 import unittest
+from types import SimpleNamespace
 
 import numpy as np
+import zstandard
 
 import checks
 import chunks
 import column
 import metric
+import pages
 from client import Client
 from keys import ReaderKeys, derive
 from blake3 import blake3
@@ -103,6 +106,37 @@ class Frames(unittest.TestCase):
                 bad.append(one * np.float32(1.001 * longest))
             for query in bad + [zero] * (frame.metric != metric.EUCLIDEAN):
                 self.assertRaises(ValueError, metric.Asked, frame, query)
+
+
+class Payloads(unittest.TestCase):
+    """Section 9.4: payloads that are cut off, and lists of first bytes."""
+
+    def test_a_payload_is_read_as_far_as_its_blocks_are_whole(self):
+        plain = "".join(f"line {at}, {at * at % 1009} \u00e9\n" for at in range(900)).encode()
+        encoder = zstandard.ZstdCompressor().compressobj()
+        pieces = [plain[at : at + 1000] for at in range(0, len(plain), 1000)]
+        frame = b"".join(
+            encoder.compress(piece) + encoder.flush(zstandard.COMPRESSOBJ_FLUSH_BLOCK) for piece in pieces
+        )
+        frame = (frame + encoder.flush())[4:]
+        opened = pages.Pages.__new__(pages.Pages)
+        opened.dictionary, opened.payloads = None, SimpleNamespace(page_len=1 << 20)
+        opened.extents = {7: (5, 1)}
+        head = struct.pack("<BBB", len(frame) << 1 & 0x7F | 0x81, len(frame) >> 6 & 0x7F | 0x80, len(frame) >> 13)
+        before = 0
+        for cut in range(1, len(frame) + 1):
+            found, truncated = opened.payload(7, bytes(5) + head + frame[:cut])
+            self.assertEqual(truncated, cut < len(frame))
+            self.assertTrue(plain.startswith(found) and len(found) >= before)
+            found.decode()
+            before = len(found)
+        self.assertEqual(before, len(plain))
+
+    def test_numbers_of_elias_and_fano(self):
+        # Three numbers up to 20, cut at 2 bits: ones at 0 + (1 >> 2), 1 + (6 >> 2), 2 + (20 >> 2); then 1, 2, 0.
+        row = sum(1 << at for at in (0, 2, 7)) | 1 << 8 | 2 << 10
+        self.assertEqual(pages.elias_fano(row.to_bytes(2, "little"), 3, 20), ([1, 6, 20], 2))
+        self.assertRaises(ValueError, pages.elias_fano, bytes(2), 3, 20)
 
 
 @unittest.skipUnless(PATH, "VECTORS names no file")
