@@ -46,6 +46,13 @@ impl Fetched {
     }
 }
 
+impl Fetched {
+    /// The line of a report that says so; nothing where records carry nothing.
+    pub(crate) fn line(fetched: Option<Self>) -> String {
+        fetched.map_or_else(String::new, |it| format!("\npayloads: {it}"))
+    }
+}
+
 impl fmt::Display for Fetched {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (once, pages, len) = (Bytes(self.bytes_once), self.pages, self.page_bytes);

@@ -24,9 +24,12 @@ pub mod log;
 pub mod look;
 /// The signed manifest: all that is public about an index.
 pub mod manifest;
-/// The shape of what records carry beside their vectors.
+/// Pages of payloads that are fetched by a scan.
 pub mod page_scan;
+/// The shape of what records carry beside their vectors.
 pub mod payload;
+/// How the entries of a secret share polynomials.
+pub mod secret_packing;
 /// The shares of an index that several servers hold.
 pub mod shard;
 /// Local mode's first stage.

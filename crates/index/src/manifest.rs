@@ -34,6 +34,7 @@ mod signed;
 mod size;
 
 pub use crate::SHARED;
+pub use crate::secret_packing::SecretPacking;
 pub use columns::{Checking, ColumnSegment, Columns, Combined, Packing, Rows, Scheme};
 pub use frame::FramePart;
 pub use kind::ModeKind;
@@ -44,7 +45,7 @@ pub use readers::{
 };
 pub use readers::{KeyUse, MAX_KEYS, Readers};
 pub use routed::{ALONG_BITS, SPREAD_LEN};
-pub use routed::{ENTRY_LEN, Grid, Routed, SecretPacking};
+pub use routed::{ENTRY_LEN, Grid, Routed};
 pub use sealed::{Routing, Sealed};
 pub use signed::SignedManifest;
 pub use size::FRAME_HEAD_LEN;

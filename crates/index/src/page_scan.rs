@@ -14,7 +14,7 @@ use sordino_lwe as lwe;
 use sordino_lwe::ByteTable;
 
 use crate::Error;
-use crate::manifest::SecretPacking;
+use crate::secret_packing::SecretPacking;
 
 /// Rows of a piece. A piece is whole blocks of every packing.
 pub const PIECE: usize = 128;

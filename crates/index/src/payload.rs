@@ -34,8 +34,8 @@ use sordino_pir::simple::Params;
 use crate::digest::{Coded, Digest};
 use crate::elias_fano::EliasFano;
 use crate::look::SecondLook;
-use crate::manifest::SecretPacking;
 use crate::page_scan::PageScan;
+use crate::secret_packing::SecretPacking;
 use crate::{Error, TAG_LEN};
 
 /// Bytes of the longest payload.

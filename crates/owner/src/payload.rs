@@ -19,7 +19,7 @@ use sordino_vectors::u32_of;
 use crate::binding::Content;
 use crate::compression::Compression;
 use crate::pages::{self, Laid};
-use crate::plan::{Conditions, Way};
+use crate::plan::{Conditions, Way, best_pages};
 use crate::segment::{SegmentWriter, bound};
 
 /// Payloads as they are stored, with their hint and their records' places.
@@ -103,6 +103,25 @@ impl Encoded {
     }
 }
 
+/// The pages of the records under one content key.
+struct LaidGroup {
+    laid: Laid,
+    /// The record at each position of the secret order.
+    order: Vec<u32>,
+}
+
+impl LaidGroup {
+    fn new(group: &Encoded, payloads: &Payloads) -> Self {
+        let n = u32_of(group.records.len());
+        let order = group.key.payload_order(payloads, n);
+        let order: Vec<u32> = (0..n).map(|at| order.row(at)).collect();
+        let lens = order.iter().map(|&row| group.records[row as usize].len());
+        let lens: Vec<usize> = lens.collect();
+        let laid = Laid::stepped(&lens, &payloads.form);
+        Self { laid, order }
+    }
+}
+
 impl SegmentWriter<'_> {
     /// Writes what records carry by content key, of an index with readers of its own or without, in the way and in pages of
     /// the length for which a client waits the least.
@@ -123,125 +142,68 @@ impl SegmentWriter<'_> {
             conditions,
         } = contents;
         let mut all = groups.iter().flat_map(|group| &group.carried);
-        if let Some(long) = all.find(|it| it.payload.len() > MOST_PAYLOAD) {
-            return Err(Error::Payload {
-                found: long.payload.len(),
-                most: MOST_PAYLOAD,
-            });
+        let long = all.find(|it| it.payload.len() > MOST_PAYLOAD);
+        let too_long = |found| Error::Payload {
+            found,
+            most: MOST_PAYLOAD,
+        };
+        if let Some(long) = long {
+            return Err(too_long(long.payload.len()));
         }
-        let groups = groups
-            .into_iter()
-            .map(|group| Encoded::new(group, payloads));
+        let groups = groups.into_iter();
+        let groups = groups.map(|group| Encoded::new(group, payloads));
         let groups: Vec<Encoded> = groups.collect::<Result<_, _>>()?;
-        let lens: Vec<Vec<usize>> = groups.iter().map(|group| group.lens().collect()).collect();
-        let of_length = |page_len| PageForm {
-            page_len,
+        let mut form = PageForm {
+            page_len: 0,
             payloads,
             look,
         };
-        let records = of_length(0).records(k);
-        let longest = lens.iter().flatten().copied().max().unwrap_or(0);
-        let choice = pages::best(rng, &lens, records, (look, &conditions));
-        let form = of_length(
-            choice
-                .ok_or(Error::Payload {
-                    found: longest,
-                    most: MOST_PAYLOAD,
-                })?
-                .len,
-        );
+        let lens: Vec<Vec<usize>> = groups.iter().map(|group| group.lens().collect()).collect();
+        let records = form.records(k);
+        let choice = best_pages(rng, &lens, records, (look, &conditions));
+        let longest = || lens.iter().flatten().copied().max().unwrap_or(0);
+        form.page_len = choice.ok_or_else(|| too_long(longest()))?.len;
+
         let mut written = self.named(rng, &groups, own, form);
-        let laid: Vec<(Laid, Vec<u32>)> = groups
+        let laid: Vec<LaidGroup> = groups
             .iter()
-            .map(|group| {
-                let order = group
-                    .key
-                    .payload_order(&written, u32_of(group.records.len()));
-                let order = (0..u32_of(group.records.len())).map(|at| order.row(at));
-                let order: Vec<u32> = order.collect();
-                let lens = order.iter().map(|&row| group.records[row as usize].len());
-                let lens: Vec<usize> = lens.collect();
-                (Laid::stepped(&lens, &form), order)
-            })
+            .map(|group| LaidGroup::new(group, &written))
             .collect();
-        let counts: Vec<u32> = laid
-            .iter()
-            .flat_map(|(laid, _)| laid.counts.iter().copied())
-            .collect();
-        written.records = u32_of(counts.len());
-        written.pages = laid.iter().map(|(laid, _)| laid.pages).sum();
-        written.fetched = pages::fetched(rng, &counts, records).min(pages::most_fetched(records));
-        written.longest = counts.iter().copied().max().unwrap_or(1);
+        count(rng, &mut written, &laid, records);
         if own {
-            let groups = groups
-                .iter()
-                .zip(&laid)
-                .map(|(group, (laid, _))| PageGroup {
-                    key: group.number,
-                    records: u32_of(group.records.len()),
-                    pages: laid.pages,
-                });
+            let groups = groups.iter().zip(&laid).map(|(group, it)| PageGroup {
+                key: group.number,
+                records: u32_of(group.records.len()),
+                pages: it.laid.pages,
+            });
             written.groups = groups.collect();
         }
-        let lists = groups.iter().zip(&laid).map(|(group, (laid, _))| {
-            let list = PageList {
-                places: group.places.clone(),
-                starts: laid.starts.clone(),
-                dictionary: group.dictionary.clone(),
-            };
-            let seal = group.key.seal(Purpose::Ids, &written.id, self.version());
-            seal.seal(0, &[], &list.to_bytes(&form, laid.pages))
-        });
+        let lists = groups.iter().zip(&laid);
+        let lists = lists.map(|(group, it)| self.list(&written, group, &it.laid));
         let places = joined(lists.collect(), own);
-        let content = sealed(&written, &form, groups, laid);
+        let content = sealed(&written, groups, laid);
         written.content = digest::of(&content);
         written.places = Coded::of(&places);
-
-        let mut hint = None;
-        let sizes = (
-            written.pages as usize,
-            form.sealed_len(),
-            written.fetched as usize,
-        );
-        match conditions.quickest(sizes, look.is_some()) {
-            None | Some((Way::Download, _)) => {}
-            // Drawn behind the pages, which are sealed: nobody can fit them to it.
-            Some((Way::Hintless(_), _)) => {
-                let seed = Seed::random(rng).0;
-                written.fetch = Fetch::Hintless { seed };
-            }
-            Some((Way::Scan(scan), _)) => {
-                let (seed, hint_seed) = (Seed::random(rng).0, Seed::random(rng).0);
-                let (params, shape) = (PageScan::params(), scan.shape());
-                let table = ByteTable::from_slice(&params, shape, &Seed(seed), &content)?;
-                let made = scan.downloaded(&table, hint_seed)?;
-                written.fetch = Fetch::Scan {
-                    packing: scan.packing(),
-                    seed,
-                    hint_seed,
-                    hint: digest::of(&made),
-                };
-                hint = Some(made);
-            }
-            Some((Way::Simple(params), _)) => {
-                let seed = Seed::random(rng);
-                let database = Database::from_slice(&params, &content)?;
-                let (_, made) = simple::Server::setup(database, &params, &seed)?;
-                let made = made.to_bytes();
-                written.fetch = Fetch::Pir {
-                    per_column: u32_of(params.per_column()),
-                    seed: seed.0,
-                    hint: digest::of(&made),
-                };
-                hint = Some(made);
-            }
-        }
+        let (fetch, hint) = offered(rng, &written, &content, &conditions)?;
+        written.fetch = fetch;
         Ok(WrittenPayloads {
             payloads: written,
             content,
             places,
             hint,
         })
+    }
+
+    /// The sealed list of where the records of a group lie.
+    fn list(&self, payloads: &Payloads, group: &Encoded, laid: &Laid) -> Vec<u8> {
+        let list = PageList {
+            places: group.places.clone(),
+            starts: laid.starts.clone(),
+            dictionary: group.dictionary.clone(),
+        };
+        let code = list.to_bytes(&payloads.form, laid.pages);
+        let seal = group.key.seal(Purpose::Ids, &payloads.id, self.version());
+        seal.seal(0, &[], &code)
     }
 
     /// Payloads by an id that is bound to all of their content.
@@ -270,17 +232,73 @@ impl SegmentWriter<'_> {
     }
 }
 
-/// All pages, sealed, one after the other.
-fn sealed(
+/// Fills in the numbers of records and pages, and how many pages a search of so many records fetches.
+fn count<R: CryptoRng + ?Sized>(
+    rng: &mut R,
+    payloads: &mut Payloads,
+    laid: &[LaidGroup],
+    records: usize,
+) {
+    let counts = laid.iter().flat_map(|it| it.laid.counts.iter().copied());
+    let counts: Vec<u32> = counts.collect();
+    payloads.records = u32_of(counts.len());
+    payloads.pages = laid.iter().map(|it| it.laid.pages).sum();
+    payloads.fetched = pages::fetched(rng, &counts, records).min(pages::most_fetched(records));
+    payloads.longest = counts.iter().copied().max().unwrap_or(1);
+}
+
+/// The way in which clients get at pages, and its hint.
+fn offered<R: CryptoRng + ?Sized>(
+    rng: &mut R,
     payloads: &Payloads,
-    form: &PageForm,
-    groups: Vec<Encoded>,
-    laid: Vec<(Laid, Vec<u32>)>,
-) -> Vec<u8> {
+    content: &[u8],
+    conditions: &Conditions,
+) -> Result<(Fetch, Option<Vec<u8>>), Error> {
+    let (form, pages) = (&payloads.form, payloads.pages as usize);
+    let sizes = (pages, form.sealed_len(), payloads.fetched as usize);
+    let way = conditions.quickest(sizes, form.look.is_some());
+    // Seeds are drawn after the pages are sealed: no one can fit them to these.
+    Ok(match way.map(|(way, _)| way) {
+        None | Some(Way::Download) => (Fetch::Download, None),
+        Some(Way::Hintless(_)) => {
+            let seed = Seed::random(rng).0;
+            (Fetch::Hintless { seed }, None)
+        }
+        Some(Way::Scan(scan)) => {
+            let (seed, hint_seed) = (Seed::random(rng).0, Seed::random(rng).0);
+            let (params, shape) = (PageScan::params(), scan.shape());
+            let table = ByteTable::from_slice(&params, shape, &Seed(seed), content)?;
+            let made = scan.downloaded(&table, hint_seed)?;
+            let fetch = Fetch::Scan {
+                packing: scan.packing(),
+                seed,
+                hint_seed,
+                hint: digest::of(&made),
+            };
+            (fetch, Some(made))
+        }
+        Some(Way::Simple(params)) => {
+            let seed = Seed::random(rng);
+            let database = Database::from_slice(&params, content)?;
+            let (_, made) = simple::Server::setup(database, &params, &seed)?;
+            let made = made.to_bytes();
+            let fetch = Fetch::Pir {
+                per_column: u32_of(params.per_column()),
+                seed: seed.0,
+                hint: digest::of(&made),
+            };
+            (fetch, Some(made))
+        }
+    })
+}
+
+/// All pages, sealed, one after the other.
+fn sealed(payloads: &Payloads, groups: Vec<Encoded>, laid: Vec<LaidGroup>) -> Vec<u8> {
+    let form = &payloads.form;
     let (len, sealed_len, shape) = (form.page_len as usize, form.sealed_len(), form.shape());
     let mut content = vec![0; payloads.pages as usize * sealed_len];
     let (mut rest, mut first) = (&mut content[..], 0);
-    for (group, (laid, order)) in groups.into_iter().zip(laid) {
+    for (group, LaidGroup { laid, order }) in groups.into_iter().zip(laid) {
         let mut plain = vec![0; laid.pages as usize * len];
         for (&row, &start) in order.iter().zip(&laid.starts) {
             let record = &group.records[row as usize];

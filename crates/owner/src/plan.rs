@@ -14,7 +14,9 @@ use sordino_vectors::metric::Metric;
 use sordino_vectors::u32_of;
 
 mod candidates;
+mod conditions;
 mod cost;
+mod page_choice;
 mod record_bytes;
 mod refusal;
 mod report;
@@ -25,15 +27,18 @@ mod segments;
 mod speed;
 mod table;
 mod terms;
+mod way;
 mod wish;
 
 pub use candidates::Candidate;
+pub use conditions::Conditions;
 pub use cost::{Bytes, Cost, break_even};
+pub(crate) use page_choice::best as best_pages;
 pub use record_bytes::RecordBytes;
 pub(crate) use record_bytes::SEGMENT;
 pub use refusal::Refusal;
+pub use retrieval::Retrieval;
 pub(crate) use retrieval::second_look;
-pub use retrieval::{Conditions, Retrieval, Way};
 pub use routed::{Grouping, Most, Once};
 pub(crate) use routed::{best as best_cut, cost as routed_cost, divisors};
 pub(crate) use scoring::cheapest as cheapest_scoring;
@@ -42,6 +47,7 @@ pub(crate) use segments::capacity;
 pub use speed::Speed;
 pub use table::{Row, Table};
 pub use terms::Terms;
+pub use way::Way;
 pub use wish::Wish;
 
 /// The cheapest candidate, the others, and the download to compare them with.

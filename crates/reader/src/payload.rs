@@ -75,7 +75,7 @@ impl Client {
         self.form.payloads
     }
 
-    /// What `hits` carry, in their order. The server sees as many queries whatever was found, also
+    /// Fetches what `hits` carry, in their order. The server sees as many queries whatever was found, also
     /// where nothing was because an earlier reply was wrong.
     ///
     /// # Errors
@@ -116,7 +116,7 @@ impl Client {
         }))
     }
 
-    /// What the records in at most as many places as a search has records carry, `None` where there is none, shortened where
+    /// Reads records in these places, no more than a search has: `None` where there is none, shortened where
     /// a search has not enough pages. The server sees what a search sends.
     ///
     /// # Errors
@@ -147,7 +147,7 @@ impl Client {
         }))
     }
 
-    /// What the records in these places carry, whole. The server sees as many requests as their number and the longest record of
+    /// Reads the records in these places, whole. The server sees as many requests as their number and the longest record of
     /// all need.
     ///
     /// # Errors
@@ -173,7 +173,7 @@ impl Client {
         Ok(read.map(|read| read.into_iter().flatten().collect()))
     }
 
-    /// What the record in this place carries, by as many requests as the longest of all needs.
+    /// Reads the record in this place, by as many requests as the longest of all needs.
     fn read_long<R: CryptoRng + ?Sized>(
         &self,
         round: &mut Round<'_, R, impl Transport>,
@@ -196,7 +196,7 @@ impl Client {
         }))
     }
 
-    /// What the record in an extent carries, of its first pages; none where there is no record.
+    /// Reads the record in an extent from its first pages; none where there is no record.
     fn carried(&self, extent: Option<&Extent>, pages: &[u8]) -> Verdict<Option<Carried>> {
         let carried = extent.map(|extent| self.opener.carried(extent, pages).ok_or(Wrong));
         carried.transpose()

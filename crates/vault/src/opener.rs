@@ -93,7 +93,7 @@ impl Group {
         extents.collect()
     }
 
-    /// What a record carries, of the bytes from its first one on, which may end before it does.
+    /// Reads the record that these bytes begin with. They may end before it does.
     fn carried(&self, form: &PageForm, bytes: &[u8]) -> Option<Carried> {
         let (exact, rest) = bytes.split_at_checked(form.vector_len())?;
         let mut carried = Carried {
@@ -197,7 +197,7 @@ impl Opener {
         group.seal.open(page, &self.shape, sealed)
     }
 
-    /// What the record in this extent carries, of the contents of its first pages one after the other: shortened, if
+    /// Reads the record in this extent from the contents of its first pages, one after the other: shortened, if
     /// these are fewer than it touches. `None` if there is no record, which the owner never wrote.
     #[must_use]
     pub fn carried(&self, extent: &Extent, pages: &[u8]) -> Option<Carried> {
@@ -205,7 +205,7 @@ impl Opener {
         group.carried(&self.form, pages.get(extent.offset as usize..)?)
     }
 
-    /// What all records carry that there are keys of, with their places, in order.
+    /// Reads all records that there are keys of, with their places, in order.
     ///
     /// # Errors
     /// If a page is not what the owner sealed.

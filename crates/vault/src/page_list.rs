@@ -15,7 +15,7 @@ use sordino_vectors::u32_of;
 use crate::numbers::{self, Numbers};
 
 /// Bytes before the lists.
-const HEAD_LEN: usize = 8;
+pub const HEAD_LEN: usize = 8;
 
 /// Where the records under one content key lie.
 #[derive(Clone, Debug)]

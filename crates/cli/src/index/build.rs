@@ -238,9 +238,7 @@ pub(super) fn run(args: &Args, output: Output) -> Result<(), Error> {
             let k = report.k;
             text += &format!("\nrecall@{k} of held-out vectors: {recall:.3}{advice}");
         }
-        if let Some(fetched) = report.fetched {
-            text += &format!("\npayloads: {fetched}");
-        }
+        text += &Fetched::line(report.fetched);
         text
     })
 }

@@ -8,6 +8,7 @@ use super::{Columns, Segment};
 use crate::checks::balance::{self, Noise};
 use crate::digest::Digest;
 use crate::elias_fano::EliasFano;
+use crate::secret_packing::SecretPacking;
 use crate::{Error, TAG_LEN};
 
 /// Routed mode's constants.
@@ -54,46 +55,6 @@ pub struct Grid {
     pub slots: u32,
     /// The entries of a query's secret that share a polynomial.
     pub packing: SecretPacking,
-}
-
-/// A number of entries of a secret in a polynomial: more of them mean shorter queries and a longer hint.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub enum SecretPacking {
-    /// 64 entries share a polynomial.
-    T64,
-    /// 128 entries share a polynomial.
-    T128,
-    /// 16 entries share a polynomial, for tens of millions of vectors.
-    T16,
-    /// 32 entries share a polynomial, for millions of vectors.
-    T32,
-}
-
-impl SecretPacking {
-    /// All packings, the longest queries first.
-    pub const ALL: [Self; 4] = [Self::T16, Self::T32, Self::T64, Self::T128];
-
-    /// The word for it in reports.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::T16 => "t = 16",
-            Self::T32 => "t = 32",
-            Self::T64 => "t = 64",
-            Self::T128 => "t = 128",
-        }
-    }
-
-    /// The parameter set of the product of hint and secret.
-    #[must_use]
-    pub fn params(self) -> column::Params {
-        match self {
-            Self::T16 => column::Params::modular_26_t16(),
-            Self::T32 => column::Params::modular_26_t32(),
-            Self::T64 => column::Params::modular_26_t64(),
-            Self::T128 => column::Params::modular_26_t128(),
-        }
-    }
 }
 
 impl Routed {

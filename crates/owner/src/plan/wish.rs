@@ -3,7 +3,7 @@
 use sordino_index::Error;
 use sordino_index::manifest::{Checking, Routing};
 
-use super::Conditions;
+use super::conditions::Conditions;
 
 /// The owner's demands on an index.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -93,7 +93,7 @@ impl Carried {
         }
     }
 
-    /// What a record carries, which is its last use.
+    /// Takes out what a record carries, which is its last use.
     fn take(&mut self, id: &Id) -> Record {
         let exact = self.exact.as_mut().map(|all| all.remove(id));
         let exact = exact.map(|code| code.expect("an exact vector of every record"));
@@ -106,7 +106,7 @@ impl Carried {
     }
 }
 
-/// What all records carry with their places, in order, if they carry something.
+/// Reads what all records carry, with their places, in order; none where they carry nothing.
 pub(super) fn read<D: Disk>(
     folder: &Folder<D>,
     manifest: &Manifest,

@@ -183,7 +183,7 @@ impl<'a, D: Disk> Check<'a, D> {
         })
     }
 
-    /// What all records carry that are there, in their order, if they carry something.
+    /// Reads what the records carry that are there, in their order; nothing where they carry nothing.
     fn carried(&self, records: &Records) -> Result<Vec<Carried>, Error> {
         let read = payloads::read(self.folder, self.manifest, self.keys)?;
         let Some(mut all) = read else {

@@ -320,7 +320,7 @@ fn a_plan_says_what_payloads_will_move() {
         let planned = *plan.payloads().unwrap();
         let form = planned.way.name();
         let dir = tempfile::tempdir().unwrap();
-        // Of equal lengths, and nothing that compresses.
+        // Payloads of equal lengths that do not compress.
         let payloads = (0..n).map(|_| {
             let mut payload = vec![0; len];
             random.fill_bytes(&mut payload);

@@ -1,5 +1,6 @@
 //! The owner of what is attacked, and a server that keeps what it is sent and changes what it answers.
 
+use rand::Rng;
 use sordino_search::manifest::{Checking, Packing};
 use sordino_search::payload::FetchKind;
 use sordino_search::plan::Conditions;
@@ -43,7 +44,11 @@ pub(crate) fn with_payloads(spec: &Spec, payloads: Vec<Vec<u8>>) -> Index {
 
 /// A server of so many records with payloads of these lengths, for clients that come once: payloads are fetched without a hint.
 pub(crate) fn without_hint(n: usize, len: impl Fn(usize) -> usize) -> Server {
-    let payloads = (0..n).map(|row| vec![row.to_le_bytes()[0]; len(row)]);
+    let payloads = (0..n).map(|row| {
+        let mut payload = vec![0; len(row)];
+        rng(row as u64).fill_bytes(&mut payload);
+        payload
+    });
     let spec = Spec::new(Form::Masked(Packing::T4))
         .k(K)
         .conditions(Conditions::default().prefer(FetchKind::Hintless));

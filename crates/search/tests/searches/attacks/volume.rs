@@ -74,17 +74,23 @@ fn what_a_question_finds_does_not_show_in_what_is_fetched() {
 }
 
 #[test]
-fn lengths_of_payloads_within_a_class_do_not_show() {
-    let parts = |len: fn(usize) -> usize| -> Vec<usize> {
+fn sizes_say_nothing_of_a_payload_but_what_all_of_them_have_together() {
+    let parts = |len: &dyn Fn(usize) -> usize| -> Vec<usize> {
         let manifest = server(len).manifest().clone();
         let parts = manifest.parts().unwrap();
-        parts
-            .iter()
-            .map(|it| usize::try_from(it.len).unwrap())
-            .collect()
+        let len = |len: u64| usize::try_from(len).unwrap();
+        parts.iter().map(|it| len(it.len)).collect()
     };
-    let long = parts(|_| 1000);
-    assert_eq!(long, parts(|row| if row == 3 { 900 } else { row % 7 }));
-    // The longest shows, by its power of two.
-    assert_ne!(long, parts(|row| if row == 3 { 1100 } else { 0 }));
+    // The same lengths, of other records: pages are in an order of each index's own, and have a little more room or less.
+    let some = parts(&|row| 40 + row % 7 * 100);
+    for first in [1, 3, 5] {
+        let others = parts(&|row| 40 + (row + first) % 7 * 100);
+        for (a, b) in some.iter().zip(&others) {
+            assert!(a.abs_diff(*b) <= a / 20, "{a} and {b} bytes");
+        }
+    }
+    // A sum twice as large shows.
+    let all = |parts: &[usize]| parts.iter().sum::<usize>();
+    let twice = parts(&|row| 80 + row % 7 * 200);
+    assert!(all(&twice) > all(&some) + some.len());
 }

@@ -1,7 +1,8 @@
 //! Searches that rank their candidates by exact vectors.
 
 use sordino_search::manifest::{ModeKind, Packing};
-use sordino_search::payload::Fetch;
+use sordino_search::payload::{Fetch, FetchKind};
+use sordino_search::plan::Conditions;
 use sordino_search::recall;
 use sordino_search::{Attributes, Column, Filter, Metric, Question};
 use sordino_search::{
@@ -13,7 +14,6 @@ use super::{
     DIM, FETCH_PAYLOADS, K, ROUTED, connect, keys, payload, rng, row, sealed, serve, tampering,
 };
 
-/// Enough slots, with payloads, that they are fetched.
 const N: usize = 2000;
 const LONGEST: usize = 1000;
 const CANDIDATES: u32 = 8;
@@ -26,7 +26,9 @@ fn forms() -> [Form; 3] {
 }
 
 fn spec(form: Form) -> Spec {
-    Spec::new(form).k(K).second_look(Some(CANDIDATES))
+    let conditions = Conditions::default().prefer(FetchKind::Hintless);
+    let spec = Spec::new(form).k(K).conditions(conditions);
+    spec.second_look(Some(CANDIDATES))
 }
 
 fn made(dir: &std::path::Path, spec: &Spec, batch: Batch) -> Store {
@@ -333,7 +335,7 @@ fn a_plan_counts_a_second_look_where_there_is_one() {
     let wish = wish.second_look(second_look);
     let plan = Plan::new(100_000, 128, wish).unwrap();
     let look = *plan.second_look().unwrap();
-    assert_eq!((look.way.name(), look.fetched), ("scan", 32));
+    assert_eq!((look.way.name(), look.fetched), ("no hint", 32));
     // A base, a scale, and 16 bits a coordinate of each record in a page.
     assert!(look.form.page_len >= 1 + 4 + 256 && look.form.vector_len() == 1 + 4 + 256);
     let (table, before) = (

@@ -1,0 +1,127 @@
+//! The terms by which the way to payloads is chosen: the time for which a client waits.
+
+use sordino_index::manifest::SecretPacking;
+use sordino_index::page_scan::PageScan;
+use sordino_index::payload::FetchKind;
+use sordino_pir::plan::Candidate;
+
+use super::Speed;
+use super::way::{MOST_MEMORY, Way, without_hint};
+
+/// The seconds that a client waits at most for what is downloaded once, where there is another way.
+const MOST_ONCE: f64 = 3.0;
+
+/// A second before the first search counts for so many later ones: a user who waits for the first sees nothing yet.
+const FIRST: f64 = 5.0;
+
+/// The seconds of a download that need not be weighed.
+const LITTLE: f64 = 0.1;
+
+/// The order of ways: the least is taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Rank {
+    /// True of a way that is not preferred.
+    other: bool,
+    /// True of a way that a client waits too long for, or that makes searches needless.
+    unusual: bool,
+    wait: u64,
+}
+
+/// The terms by which the way to payloads is chosen.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Conditions {
+    /// Searches that a client makes in one version of the index.
+    pub searches: u64,
+    /// Bits per second of the line between client and server, each way.
+    pub line: f64,
+    /// Cores of the server that work on one search.
+    pub cores: u32,
+    /// Bytes of the server's memory that payloads may take.
+    pub memory: u64,
+    /// The way that comes before all others.
+    preferred: Option<FetchKind>,
+}
+
+impl Default for Conditions {
+    /// A hundred searches on a line of 100 Mbit/s, by two cores, in 16 GiB.
+    fn default() -> Self {
+        Self {
+            searches: 100,
+            line: 1e8,
+            cores: 2,
+            memory: MOST_MEMORY,
+            preferred: None,
+        }
+    }
+}
+
+sordino_index::setters! {
+    Conditions {
+        searches: u64,
+        line: f64,
+        cores: u32,
+        memory: u64,
+    }
+}
+
+impl Conditions {
+    /// The same, with a way that comes before all others if it can serve.
+    #[must_use]
+    pub fn prefer(self, kind: FetchKind) -> Self {
+        let preferred = Some(kind);
+        Self { preferred, ..self }
+    }
+
+    /// The ways to fetch some of so many pages, each of so many bytes, with the seconds that a client waits for each in
+    /// all of its searches.
+    pub(crate) fn ways(&self, (pages, len, fetched): (usize, usize, usize)) -> Vec<(Way, f64)> {
+        let wanted = self.searches.saturating_mul(fetched as u64);
+        let simple = sordino_pir::plan::Plan::new(pages, len, wanted);
+        let simple = simple.ok().and_then(|plan| {
+            let simple = |candidate| match candidate {
+                Candidate::Simple(params) => Some(Way::Simple(params)),
+                _ => None,
+            };
+            plan.costs().iter().find_map(|cost| simple(cost.candidate))
+        });
+        let hintless = without_hint(pages, len, fetched, self.memory).map(Way::Hintless);
+        let scans = SecretPacking::ALL.into_iter().filter_map(|packing| {
+            let scan = PageScan::new((pages, len, fetched), packing).ok()?;
+            Some(Way::Scan(scan))
+        });
+        let ways = [Some(Way::Download), simple, hintless];
+        let ways = ways.into_iter().flatten().chain(scans);
+        let ways = ways.filter(|way| way.memory() <= self.memory);
+        ways.map(|way| (way, self.wait(&way, (pages, len, fetched))))
+            .collect()
+    }
+
+    /// The way for which a client waits the least. For a second look a client is taken to come once, and nothing is
+    /// downloaded: a client with all exact vectors needs no server to score them.
+    pub(crate) fn quickest(&self, sizes: (usize, usize, usize), look: bool) -> Option<(Way, Rank)> {
+        let own = if look { self.searches(1) } else { *self };
+        let ranked = own.ways(sizes).into_iter().map(|(way, wait)| {
+            let once = way.cost_of(sizes).once as f64 * 8.0 / self.line;
+            let useless = look && way == Way::Download && once > LITTLE;
+            let rank = Rank {
+                other: self.preferred.is_some_and(|kind| kind != way.kind()),
+                unusual: once > MOST_ONCE || useless,
+                // Of numbers that are not negative the order is that of their bits.
+                wait: wait.to_bits(),
+            };
+            (way, rank)
+        });
+        ranked.min_by_key(|(_, rank)| *rank)
+    }
+
+    /// The seconds that a client waits for what is fetched in this way.
+    fn wait(&self, way: &Way, sizes: (usize, usize, usize)) -> f64 {
+        let cost = way.cost_of(sizes);
+        let (server, client) = way.nanoseconds(sizes.2, &Speed::ZEN5);
+        let seconds = |bytes: u64| bytes as f64 * 8.0 / self.line;
+        let computing = (server / f64::from(self.cores.max(1)) + client) * 1e-9;
+        let each = seconds(cost.up + cost.down) + computing;
+        FIRST * seconds(cost.once) + self.searches as f64 * each
+    }
+}

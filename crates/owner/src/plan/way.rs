@@ -1,0 +1,157 @@
+//! The ways to fetch payloads, or buckets, and what each costs.
+
+use sordino_index::page_scan::PageScan;
+use sordino_index::payload::FetchKind;
+use sordino_index::wire::{message_len, request_len};
+use sordino_pir::hintless;
+use sordino_pir::simple::Params;
+
+use super::{Cost, Speed};
+
+/// The most memory of a server for buckets that are fetched without a hint and for an answer from them, in bytes.
+pub(super) const MOST_MEMORY: u64 = 16 << 30;
+
+/// The layout without a hint for requests of `k` of so many records, if there is one that a server has memory for.
+pub(super) fn without_hint(
+    records: usize,
+    len: usize,
+    k: usize,
+    memory: u64,
+) -> Option<hintless::Params> {
+    let params = hintless::Params::new(records, len, k).ok()?;
+    (memory_of(&params) as u64 <= memory).then_some(params)
+}
+
+fn memory_of(params: &hintless::Params) -> usize {
+    params.server_bytes().saturating_add(params.room_bytes())
+}
+
+/// A way to fetch payloads, or buckets.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Way {
+    /// All payloads are downloaded once.
+    Download,
+    /// SimplePIR, with this layout: a hint is downloaded once.
+    Simple(Params),
+    /// Retrieval without a hint, all of a search in one request. The first one of a session brings keys.
+    Hintless(hintless::Params),
+    /// A scan of all pages: a short hint is downloaded once.
+    Scan(PageScan),
+}
+
+/// Searches of a client in one version, at most, for which buckets are fetched without a hint, where that moves fewer
+/// bytes. It takes a server some ten times the work of a scan, which a client that comes more often need not ask of it.
+const FEW: u64 = 64;
+
+impl Way {
+    /// The one with the fewest bytes for a client that fetches `probes` of so many buckets at a time in `searches`
+    /// searches of one version; `None` if SimplePIR has no layout for them, which serves any number of probes.
+    pub(crate) fn of_buckets(
+        buckets: usize,
+        len: usize,
+        probes: usize,
+        searches: u64,
+    ) -> Option<Self> {
+        let simple = Self::Simple(Params::for_columns(buckets, len).ok()?);
+        let few = (searches <= FEW).then(|| without_hint(buckets, len, probes, MOST_MEMORY));
+        let ways = [simple]
+            .into_iter()
+            .chain(few.flatten().map(Self::Hintless));
+        ways.min_by_key(|way| way.cost(probes).total(searches))
+    }
+
+    /// The bytes of what is fetched so, `count` at a time.
+    pub(crate) fn cost(&self, count: usize) -> Cost {
+        match self {
+            Self::Download => Cost {
+                once: 0,
+                up: 0,
+                down: 0,
+            },
+            Self::Simple(params) => Cost {
+                once: params.hint_len() as u64,
+                up: request_len(count * params.query_len()) as u64,
+                down: message_len(count * params.answer_len()) as u64,
+            },
+            Self::Scan(scan) => Cost {
+                once: scan.hint_len().unwrap_or(usize::MAX) as u64,
+                up: request_len(scan.query_len().unwrap_or(usize::MAX)) as u64,
+                down: message_len(scan.reply_len().unwrap_or(usize::MAX)) as u64,
+            },
+            Self::Hintless(params) => Cost {
+                once: hintless::Keys::LEN as u64,
+                up: request_len(params.query_len()) as u64,
+                down: message_len(params.answer_len()) as u64,
+            },
+        }
+    }
+
+    /// Bytes of a server's memory for what is fetched so: the records as they are scanned and, without a hint, the room of
+    /// one answer, which is kept from the first one on. Nothing for a file that is sent as it is.
+    #[must_use]
+    pub fn memory(&self) -> u64 {
+        match self {
+            Self::Download => 0,
+            Self::Simple(params) => params.rows() as u64 * params.columns() as u64,
+            Self::Hintless(params) => memory_of(params) as u64,
+            Self::Scan(scan) => scan.memory(),
+        }
+    }
+
+    /// The kind of it.
+    #[must_use]
+    pub fn kind(&self) -> FetchKind {
+        match self {
+            Self::Download => FetchKind::Download,
+            Self::Simple(_) => FetchKind::Pir,
+            Self::Hintless(_) => FetchKind::Hintless,
+            Self::Scan(_) => FetchKind::Scan,
+        }
+    }
+
+    /// The word for it in reports.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        self.kind().name()
+    }
+
+    /// The bytes of so many pages, each of so many bytes, of which so many are fetched at a time: all of them, where they are
+    /// downloaded.
+    pub(super) fn cost_of(&self, (pages, len, fetched): (usize, usize, usize)) -> Cost {
+        let mut cost = self.cost(fetched);
+        if *self == Self::Download {
+            cost.once = (pages as u64).saturating_mul(len as u64);
+        }
+        cost
+    }
+
+    /// Nanoseconds of one thread of server and client for `count` at a time.
+    pub(super) fn nanoseconds(&self, count: usize, speed: &Speed) -> (f64, f64) {
+        let params = match self {
+            Self::Download => return (0.0, 0.0),
+            Self::Hintless(params) => return params.nanoseconds(),
+            Self::Scan(scan) => return scan_nanoseconds(scan, speed),
+            Self::Simple(params) => params,
+        };
+        let bytes = params.rows() as f64 * params.columns() as f64;
+        let words = (params.columns() + params.rows()) as f64 * params.n() as f64;
+        let count = count as f64;
+        (
+            speed.pir_scan * count * bytes,
+            speed.pir_word * count * words,
+        )
+    }
+}
+
+/// Nanoseconds of one thread of server and client for the pages of a search.
+fn scan_nanoseconds(scan: &PageScan, speed: &Speed) -> (f64, f64) {
+    let (shape, outer) = (scan.shape(), scan.outer());
+    let bytes = shape.rows() as f64 * shape.columns() as f64 * shape.groups() as f64;
+    let product = scan.words() as f64 * PageScan::params().n() as f64;
+    let server = speed.pir_scan * bytes + speed.column_score * product;
+    let polys = PageScan::params().n().div_ceil(outer.t()) as f64;
+    let blocks = scan.words().div_ceil(outer.degree() / outer.t()) as f64;
+    let words = speed.table_word * shape.words() as f64;
+    let client = words + speed.column_query * polys + speed.column_block * blocks;
+    (server, client)
+}
