@@ -186,6 +186,12 @@ impl Client {
         Ok(self.open(py)?.facts(py).k)
     }
 
+    /// True if a search may bring payloads that are shortened.
+    #[getter]
+    fn shortens(&self, py: Python<'_>) -> PyResult<bool> {
+        Ok(self.open(py)?.facts(py).shortens)
+    }
+
     /// The kind of record ids.
     #[getter]
     fn id_kind(&self, py: Python<'_>) -> PyResult<&'static str> {

@@ -70,6 +70,12 @@ impl Client {
         self.form.look.map(|_| self.records)
     }
 
+    /// True if a search may bring payloads that are shortened.
+    pub(crate) fn shortens(&self) -> bool {
+        let all = self.records.saturating_mul(self.longest);
+        self.has_payloads() && matches!(self.source, Source::There(_)) && self.fetched < all
+    }
+
     /// True if records have payloads.
     pub(crate) fn has_payloads(&self) -> bool {
         self.form.payloads
@@ -129,13 +135,19 @@ impl Client {
         // A record is looked up in the place of every one that is not there: before the request nothing takes
         // longer where there are more places.
         let extents = self.opener.extents(&padded(places, self.records));
-        let shares = shares(&extents, self.fetched);
+        let fetched = match &self.source {
+            // Nothing is asked for, so everything is read.
+            Source::Here { .. } => extents.iter().flatten().map(|it| it.count as usize).sum(),
+            Source::There(_) => self.fetched,
+        };
+        let fetched = fetched.max(extents.len());
+        let shares = shares(&extents, fetched);
         let wanted = extents.iter().zip(&shares);
         let wanted = wanted.flat_map(|(extent, &share)| {
             let first = extent.map_or(0, |extent| extent.page);
             (0..share).map(move |at| extent.map(|_| first + at))
         });
-        let read = self.pages(round, &padded_pages(wanted, self.fetched))?;
+        let read = self.pages(round, &padded_pages(wanted, fetched))?;
         Ok(read.and_then(|pages| {
             let mut rest = &pages[..];
             let carried = extents.iter().zip(&shares).map(|(extent, &share)| {

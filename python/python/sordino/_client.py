@@ -31,16 +31,19 @@ class Result:
     scores: float32, shape (n, k), in the index's metric (the Euclidean distance: smaller is better); NaN
         where ids are -1. They must not be sent back to the server: they describe the query.
     payloads: for each query a list of the bytes of what was found; None if the index has none.
+    truncated: for each query a list that says of each payload whether it is longer than a search brings, and was cut short:
+        `Client.payloads` fetches all of it. None if the index has no payloads.
     bytes_up, bytes_down: bytes of the messages of this call, without what the network adds.
     server_ms: milliseconds that this call waited for answers, summed over its queries: in one process the
         server's work, over a network that and the way.
     """
 
-    __slots__ = ("bytes_down", "bytes_up", "ids", "payloads", "scores", "server_ms")
+    __slots__ = ("bytes_down", "bytes_up", "ids", "payloads", "scores", "server_ms", "truncated")
 
     ids: np.ndarray
     scores: np.ndarray
     payloads: list[list[bytes]] | None
+    truncated: list[list[bool]] | None
     bytes_up: int
     bytes_down: int
     server_ms: float
@@ -50,6 +53,7 @@ class Result:
         ids: np.ndarray,
         scores: np.ndarray,
         payloads: list[list[bytes]] | None,
+        truncated: list[list[bool]] | None,
         bytes_up: int,
         bytes_down: int,
         server_ms: float,
@@ -57,6 +61,7 @@ class Result:
         self.ids = ids
         self.scores = scores
         self.payloads = payloads
+        self.truncated = truncated
         self.bytes_up = bytes_up
         self.bytes_down = bytes_down
         self.server_ms = server_ms
@@ -172,9 +177,9 @@ class Client:
         least = None if threshold is None else real_number(threshold, "threshold", any_value=True)
         if least is not None and not abs(least) < float("inf"):
             raise InputError(f"threshold = {threshold!r}: expected a finite number")
-        ids, scores, payloads, up, down, server_ms = self._native.search(rows, number, _where(where), least)
+        ids, scores, payloads, truncated, up, down, server_ms = self._native.search(rows, number, _where(where), least)
         found = _objects(ids, number, kind) if isinstance(ids, list) else ids
-        return Result(found, scores, payloads, up, down, server_ms)
+        return Result(found, scores, payloads, truncated, up, down, server_ms)
 
     def payloads(self, ids: Ids) -> list[bytes | None]:
         """The payloads of records by id, without a search; None for one that is not there.

@@ -220,6 +220,10 @@ class Documents:
         if result.payloads is None:
             raise self._foreign()
         (scores,), (payloads,) = result.scores, result.payloads
+        if client._native.shortens:
+            # A document that was cut short is none. All are fetched by id, always as many, so that the server does not see
+            # whether one of them was.
+            payloads = client.payloads([max(int(number), 0) for number in result.ids[0]])
         found = [(*_unpack(payload), float(score)) for payload, score in zip(payloads, scores) if payload]
         # Record 0 may have been among them, or not.
         return found[: k - 1]

@@ -213,8 +213,8 @@ def build(
     key: the owner's key, of `sordino.keygen()`. Without it the index can be neither changed nor read.
     ids: n integers from 0 to 2**64 - 1, str of 1 to 64 bytes, or uuid.UUID, all different; else the row's
         number. Ids are of one kind for good, and sealed from the server.
-    payloads: n times bytes or str, up to 1,048,572 bytes each, padded to one length: a search returns those of what
-        it found, by private information retrieval.
+    payloads: n times bytes or str, up to 1,048,572 bytes each, compressed and packed into pages of one length: a search
+        returns those of what it found, shortened where one is far longer than the others.
     attributes: columns of n values by name, a dict or a data frame: whole numbers of 64 bits, floats, truth values or str of up to 4096 bytes, in
         each column of one type; None, NaN and missing values are none. Clients download them sealed, and filter by them (`Client.search(where=...)`);
         the server learns their bytes together, up to a factor of two.

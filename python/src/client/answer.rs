@@ -8,11 +8,12 @@ use sordino_search::{Found, IdKind};
 use crate::ids;
 use crate::transport::Moved;
 
-/// ids, scores, payloads, bytes up, bytes down, milliseconds of the server.
+/// ids, scores, payloads, whether each is shortened, bytes up, bytes down, milliseconds of the server.
 pub(super) type Answer<'py> = (
     Bound<'py, PyAny>,
     Bound<'py, PyArray2<f32>>,
     Option<Vec<Vec<Bound<'py, PyBytes>>>>,
+    Option<Vec<Vec<bool>>>,
     u64,
     u64,
     f64,
@@ -28,7 +29,7 @@ pub(super) fn answer<'py>(
 ) -> PyResult<Answer<'py>> {
     let n = found.len();
     let mut scores = vec![f32::NAN; n * k];
-    let mut carried = Vec::new();
+    let (mut carried, mut truncated) = (Vec::new(), Vec::new());
     for (row, found) in found.iter().enumerate() {
         for (column, hit) in found.hits.iter().take(k).enumerate() {
             scores[row * k + column] = hit.score;
@@ -37,12 +38,15 @@ pub(super) fn answer<'py>(
             let payloads = found.payloads.iter().take(k);
             let bytes = payloads.map(|it| PyBytes::new(py, it));
             carried.push(bytes.collect());
+            let hits = found.hits.iter().take(k);
+            truncated.push(hits.map(|hit| hit.truncated).collect());
         }
     }
     Ok((
         ids::found(py, kind, found, k)?,
         PyArray1::from_vec(py, scores).reshape([n, k])?,
         payloads.then_some(carried),
+        payloads.then_some(truncated),
         moved.up,
         moved.down,
         moved.waited.as_secs_f64() * 1e3,

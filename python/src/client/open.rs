@@ -45,6 +45,8 @@ pub(super) struct Facts {
     pub(super) k: usize,
     pub(super) ids: IdKind,
     pub(super) payloads: bool,
+    /// True if a search may bring payloads that are shortened.
+    pub(super) shortens: bool,
     pub(super) bytes_once: usize,
 }
 
@@ -84,6 +86,7 @@ impl Open {
                 k: manifest.k as usize,
                 ids: manifest.ids,
                 payloads: manifest.has_payloads(),
+                shortens: reader.shortens(),
                 bytes_once: reader.bytes_once(),
             }
         })

@@ -5,6 +5,7 @@ use sordino_index::{Error, Id};
 use sordino_vault::attributes::Attributes;
 
 use super::Client;
+use crate::payload;
 use crate::transport::Transport;
 use crate::verdict::Wrong;
 
@@ -14,6 +15,14 @@ impl Client {
     #[must_use]
     pub fn attributes(&self, id: &Id) -> Option<Attributes> {
         self.records.attributes(id)
+    }
+
+    /// True if a search may bring payloads that are shortened: some are longer than what it has room for.
+    #[must_use]
+    pub fn shortens(&self) -> bool {
+        self.payloads
+            .as_ref()
+            .is_some_and(payload::Client::shortens)
     }
 
     /// The payloads of these records, without a search: `None` for one that is not there, or for all where
