@@ -10,7 +10,7 @@ use sordino_search::manifest::Manifest;
 use sordino_search::payload::FetchKind;
 use sordino_search::plan::{Bytes, Conditions};
 
-/// How the payloads of an index are fetched, for reports.
+/// The way in which the payloads of an index are fetched, for reports.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub(crate) struct Fetched {
     /// The way.

@@ -28,7 +28,7 @@ pub mod manifest;
 pub mod page_scan;
 /// The shape of what records carry beside their vectors.
 pub mod payload;
-/// How the entries of a secret share polynomials.
+/// The entries of a secret that share a polynomial.
 pub mod secret_packing;
 /// The shares of an index that several servers hold.
 pub mod shard;

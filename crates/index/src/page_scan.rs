@@ -108,7 +108,7 @@ impl PageScan {
         Ok(downloaded)
     }
 
-    /// What clients download, read.
+    /// Reads what clients download.
     ///
     /// # Errors
     /// If it is not the hint of such a table under this seed.

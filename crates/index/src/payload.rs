@@ -44,7 +44,7 @@ pub const MOST_PAYLOAD: usize = (1 << 20) - 4;
 /// Bytes of a page's content, at least and at most.
 pub const PAGE_LENS: std::ops::RangeInclusive<u32> = 16..=1 << 20;
 
-/// What the length of a page's content is a multiple of.
+/// The length of a page's content is a multiple of this.
 pub const PAGE_STEP: u32 = 16;
 
 /// Bytes of a dictionary at most.
@@ -61,7 +61,7 @@ pub struct PageForm {
     pub look: Option<SecondLook>,
 }
 
-/// What a record carries.
+/// A record's payload and exact vector.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Carried {
     /// The code of the record's vector; empty without a second look.

@@ -1,4 +1,4 @@
-//! How the entries of a secret share polynomials, where it is multiplied with a hint under encryption.
+//! The entries of a secret that share a polynomial, where it is multiplied with a hint under encryption.
 
 use serde::{Deserialize, Serialize};
 use sordino_ckks::column;

@@ -30,7 +30,7 @@ const FLUSHED: usize = 4096;
 /// Bytes that an encoder of the highest level takes, about.
 const ENCODER: u64 = 8 << 20;
 
-/// How the payloads under one content key are compressed.
+/// The compression of the payloads under one content key.
 pub(crate) struct Compression {
     /// A dictionary of zstd; empty if there is none.
     pub(crate) dictionary: Vec<u8>,
@@ -69,7 +69,7 @@ impl Compression {
         let saved = |compression: &Self| -> Result<usize, Error> {
             let found = compression.compress(&tried)?;
             let found: usize = found.iter().map(|(bytes, _)| bytes.len()).sum();
-            // What all payloads would save, a dictionary once.
+            // All payloads together would save so much, less the dictionary.
             let all = (plain - found).saturating_mul(total) / plain.max(1);
             Ok(all.saturating_sub(compression.dictionary.len()))
         };

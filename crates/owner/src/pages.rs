@@ -1,4 +1,4 @@
-//! How records are laid into pages, and how long pages are.
+//! Records in pages: where each begins, and lengths that pages may have.
 
 use rand_core::Rng;
 use sordino_index::TAG_LEN;
@@ -53,7 +53,7 @@ impl Laid {
 /// Searches that are drawn to find out how many pages one needs.
 const DRAWN: usize = 4000;
 
-/// Of so many searches one may need more pages than are fetched.
+/// One search in this number may need more pages than are fetched.
 const SHORT: usize = 1000;
 
 /// Pages that a search of `records` results fetches, so that all but one of a thousand searches have all of their records:
@@ -135,13 +135,16 @@ mod tests {
     use rand::SeedableRng;
     use rand::rngs::StdRng;
 
+    /// A number from 0 on.
+    fn below(rng: &mut StdRng, bound: usize) -> usize {
+        usize::try_from(rng.next_u64() % bound as u64).unwrap()
+    }
+
     #[test]
     fn records_that_fit_into_a_page_lie_in_one() {
         let rng = &mut StdRng::seed_from_u64(1);
         for (most, len) in [(1, 16), (40, 64), (100, 64), (700, 64), (3000, 512)] {
-            let lens: Vec<usize> = (0..500)
-                .map(|_| 1 + rng.next_u64() as usize % most)
-                .collect();
+            let lens: Vec<usize> = (0..500).map(|_| 1 + below(rng, most)).collect();
             for step in [1, 16] {
                 let laid = Laid::new(lens.iter().copied(), len, step);
                 let len = u64::from(len);
@@ -174,7 +177,7 @@ mod tests {
         let pages = fetched(rng, &counts, 10);
         assert!((30..=70).contains(&pages), "{pages}");
         let short = (0..20_000).filter(|_| {
-            let needed = (0..10).map(|_| counts[rng.next_u64() as usize % counts.len()]);
+            let needed = (0..10).map(|_| counts[below(rng, counts.len())]);
             needed.sum::<u32>() > pages
         });
         let short = short.count();

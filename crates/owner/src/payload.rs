@@ -30,7 +30,7 @@ pub(crate) struct WrittenPayloads {
     pub(crate) hint: Option<Vec<u8>>,
 }
 
-/// What records under one content key carry: one for each of `places`, and in their order.
+/// Records under one content key: one for each of `places`, and in their order.
 pub(crate) struct Group {
     pub(crate) number: u32,
     pub(crate) key: ContentKey,
@@ -38,7 +38,7 @@ pub(crate) struct Group {
     pub(crate) carried: Vec<Carried>,
 }
 
-/// What all records carry, and how it is to be fetched.
+/// All records, and how what they carry is to be fetched.
 pub(crate) struct Contents {
     pub(crate) groups: Vec<Group>,
     /// True of an index with readers of its own.

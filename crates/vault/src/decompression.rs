@@ -172,7 +172,7 @@ mod tests {
         for len in 0..frame.len() {
             let read = decompressor.read(&frame[..len], true).unwrap_or_default();
             assert!(
-                plain.starts_with(&read) && read.len() >= before && read.len() % 1000 == 0,
+                plain.starts_with(&read) && read.len() >= before && read.len().is_multiple_of(1000),
                 "{len}"
             );
             before = read.len();

@@ -147,7 +147,7 @@ struct Report {
     second_look: Option<u32>,
     segments: usize,
     bytes: u64,
-    /// How payloads, or the vectors of a second look, are fetched.
+    /// The way in which payloads, or the vectors of a second look, are fetched.
     fetched: Option<Fetched>,
     seconds: f64,
     /// The loss by rounding to 32 bits, if that is much for many vectors.

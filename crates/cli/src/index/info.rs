@@ -31,7 +31,7 @@ struct Report {
     /// The kind of record ids.
     ids: &'static str,
     payloads: bool,
-    /// How payloads, or the vectors of a second look, are fetched.
+    /// The way in which payloads, or the vectors of a second look, are fetched.
     fetched: Option<Fetched>,
     /// Candidates that a search ranks by their exact vectors, if it does.
     second_look: Option<u32>,

@@ -107,7 +107,7 @@ impl Conditions {
             let rank = Rank {
                 other: self.preferred.is_some_and(|kind| kind != way.kind()),
                 unusual: once > MOST_ONCE || useless,
-                // Of numbers that are not negative the order is that of their bits.
+                // Numbers that are not negative have the order of their bits.
                 wait: wait.to_bits(),
             };
             (way, rank)
