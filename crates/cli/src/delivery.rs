@@ -46,10 +46,20 @@ impl Fetched {
     }
 }
 
-impl Fetched {
-    /// The line of a report that says so; nothing where records carry nothing.
-    pub(crate) fn line(fetched: Option<Self>) -> String {
-        fetched.map_or_else(String::new, |it| format!("\npayloads: {it}"))
+impl Delivery {
+    /// The line of a report that says how payloads are fetched; nothing where records carry nothing.
+    pub(crate) fn line(self, fetched: Option<Fetched>) -> String {
+        let Some(fetched) = fetched else {
+            return String::new();
+        };
+        let asked = self.fetch.map(|name| FetchKind::from(name).name());
+        let other = match asked.filter(|asked| *asked != fetched.way) {
+            Some(asked) => {
+                format!(" (not by --fetch, {asked}: it does not serve them in --max-memory)")
+            }
+            None => String::new(),
+        };
+        format!("\npayloads: {fetched}{other}")
     }
 }
 

@@ -17,7 +17,8 @@ mod push;
 mod values;
 mod verify;
 
-pub(crate) use values::{known_attributes, shown};
+pub(crate) use export::shown;
+pub(crate) use values::known_attributes;
 
 use crate::{Error, Output};
 use clap::{Args as ClapArgs, Subcommand};

@@ -47,6 +47,12 @@ pub const PAGE_LENS: std::ops::RangeInclusive<u32> = 16..=1 << 20;
 /// The length of a page's content is a multiple of this.
 pub const PAGE_STEP: u32 = 16;
 
+/// Bytes of a payload's length at most, which stands before it.
+pub const LENGTH_LEN: usize = 5;
+
+/// Bytes of all pages at most: first bytes of records have 32 bits, in steps of 16 bytes.
+pub const MOST_PAGE_BYTES: u64 = 1 << 36;
+
 /// Bytes of a dictionary at most.
 pub const MOST_DICTIONARY: usize = 1 << 16;
 
@@ -87,8 +93,10 @@ impl PageForm {
     /// True if pages hold something, and have a length that pages may have.
     #[must_use]
     pub fn exists(&self) -> bool {
+        // A record begins in one page with its vector and the bytes of its length.
+        let room = self.vector_len() + LENGTH_LEN;
         let is_page = PAGE_LENS.contains(&self.page_len) && self.page_len.is_multiple_of(PAGE_STEP);
-        (self.payloads || self.look.is_some()) && is_page
+        (self.payloads || self.look.is_some()) && is_page && self.page_len as usize >= room
     }
 
     /// Bytes of a sealed page.
@@ -277,7 +285,7 @@ impl Payloads {
     /// Bytes of all pages.
     #[must_use]
     pub(crate) fn content_len(&self) -> usize {
-        self.pages as usize * self.form.sealed_len()
+        (self.pages as usize).saturating_mul(self.form.sealed_len())
     }
 
     /// True of the digests of these payloads' parts.

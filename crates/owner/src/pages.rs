@@ -97,8 +97,8 @@ pub(crate) fn most_fetched(records: usize) -> u32 {
     u32_of(most)
 }
 
-/// Lengths of pages that are worth a look, for records of these lengths.
-pub(crate) fn lengths(lens: &[usize]) -> Vec<u32> {
+/// Lengths of pages that are worth a look, for records of these lengths: `least` at least.
+pub(crate) fn lengths(lens: &[usize], least: usize) -> Vec<u32> {
     let mut sorted: Vec<usize> = lens.to_vec();
     sorted.sort_unstable();
     let at = |part: f64| {
@@ -121,7 +121,7 @@ pub(crate) fn lengths(lens: &[usize]) -> Vec<u32> {
     let of_polys = (1..=12).map(|polys| 1792 * polys - TAG_LEN - 16 + 1);
     let lens = of_records.chain(of_polys).filter_map(|len| {
         let len = u32::try_from(len).ok()?.next_multiple_of(PAGE_STEP);
-        PAGE_LENS.contains(&len).then_some(len)
+        (PAGE_LENS.contains(&len) && len as usize >= least).then_some(len)
     });
     let mut lens: Vec<u32> = lens.collect();
     lens.sort_unstable();
@@ -196,10 +196,12 @@ mod tests {
             &[1 << 20],
             &[10, 1 << 20],
         ] {
-            let lengths = lengths(lens);
+            let lengths = lengths(lens, 0);
             assert!(!lengths.is_empty() && lengths.is_sorted());
             let fits = |len: &u32| PAGE_LENS.contains(len) && len.is_multiple_of(PAGE_STEP);
             assert!(lengths.iter().all(fits));
+            let long = super::lengths(lens, 3000);
+            assert!(!long.is_empty() && long.iter().all(|len| *len >= 3000));
         }
     }
 }

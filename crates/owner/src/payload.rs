@@ -6,7 +6,9 @@ use sordino_index::Error;
 use sordino_index::digest::{self, Coded};
 use sordino_index::look::SecondLook;
 use sordino_index::page_scan::PageScan;
-use sordino_index::payload::{Carried, Fetch, MOST_PAYLOAD, PageForm, PageGroup, Payloads};
+use sordino_index::payload::{
+    Carried, Fetch, MOST_PAGE_BYTES, MOST_PAYLOAD, PageForm, PageGroup, Payloads,
+};
 use sordino_lwe::ByteTable;
 use sordino_pir::{Database, Seed, simple};
 use sordino_vault::content_key::ContentKey;
@@ -170,6 +172,10 @@ impl SegmentWriter<'_> {
             .map(|group| LaidGroup::new(group, &written))
             .collect();
         count(rng, &mut written, &laid, records);
+        if u64::from(written.pages) * u64::from(form.page_len) > MOST_PAGE_BYTES {
+            let (n, dim) = (written.records as usize, form.vector_len());
+            return Err(Error::TooLarge { n, dim });
+        }
         if own {
             let groups = groups.iter().zip(&laid).map(|(group, it)| PageGroup {
                 key: group.number,
@@ -239,7 +245,14 @@ fn count<R: CryptoRng + ?Sized>(
     laid: &[LaidGroup],
     records: usize,
 ) {
-    let counts = laid.iter().flat_map(|it| it.laid.counts.iter().copied());
+    // In the order of places: records that follow one another there are often alike.
+    let counts = laid.iter().flat_map(|it| {
+        let mut counts = vec![1; it.order.len()];
+        for (&row, &count) in it.order.iter().zip(&it.laid.counts) {
+            counts[row as usize] = count;
+        }
+        counts
+    });
     let counts: Vec<u32> = counts.collect();
     payloads.records = u32_of(counts.len());
     payloads.pages = laid.iter().map(|it| it.laid.pages).sum();

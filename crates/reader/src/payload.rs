@@ -132,6 +132,16 @@ impl Client {
         round: &mut Round<'_, R, impl Transport>,
         places: &[Option<u32>],
     ) -> Result<Verdict<Vec<Option<Carried>>>, Error> {
+        let fetched = self.ask(round, places)?;
+        Ok(self.decoded(fetched))
+    }
+
+    /// Fetches the pages of records in these places, as a search does.
+    fn ask<R: CryptoRng + ?Sized>(
+        &self,
+        round: &mut Round<'_, R, impl Transport>,
+        places: &[Option<u32>],
+    ) -> Result<Fetched, Error> {
         // A record is looked up in the place of every one that is not there: before the request nothing takes
         // longer where there are more places.
         let extents = self.opener.extents(&padded(places, self.records));
@@ -147,16 +157,24 @@ impl Client {
             let first = extent.map_or(0, |extent| extent.page);
             (0..share).map(move |at| extent.map(|_| first + at))
         });
-        let read = self.pages(round, &padded_pages(wanted, fetched))?;
-        Ok(read.and_then(|pages| {
-            let mut rest = &pages[..];
-            let carried = extents.iter().zip(&shares).map(|(extent, &share)| {
-                let (own, after) = rest.split_at(share as usize);
-                rest = after;
-                self.carried(extent.as_ref(), &own.concat())
-            });
-            carried.take(places.len()).collect()
-        }))
+        let pages = self.pages(round, &padded_pages(wanted, fetched))?;
+        let records = extents.into_iter().zip(shares).take(places.len());
+        Ok(Fetched {
+            records: records.collect(),
+            pages,
+        })
+    }
+
+    /// Reads the records in pages that were fetched for them.
+    fn decoded(&self, fetched: Fetched) -> Verdict<Vec<Option<Carried>>> {
+        let pages = fetched.pages?;
+        let mut rest = &pages[..];
+        let carried = fetched.records.iter().map(|(extent, share)| {
+            let (own, after) = rest.split_at(*share as usize);
+            rest = after;
+            self.carried(extent.as_ref(), &own.concat())
+        });
+        carried.collect()
     }
 
     /// Reads the records in these places, whole. The server sees as many requests as their number and the longest record of
@@ -169,28 +187,37 @@ impl Client {
         round: &mut Round<'_, R, impl Transport>,
         places: &[Option<u32>],
     ) -> Result<Verdict<Vec<Option<Carried>>>, Error> {
-        // After a wrong reply, too, all messages are sent: where they ended would tell which records were wanted.
-        let mut read = Vec::new();
+        // After a wrong reply, too, all messages are sent: where they ended would tell which records were wanted. Records are
+        // read after the last one: how long that takes depends on them.
+        let mut all = Vec::new();
         if self.longest == 1 {
             for some in places.chunks(self.records) {
-                let some = round.step(|round| self.read(round, some))?;
-                read.push(round.latch.checked(some));
+                all.push(round.step(|round| self.ask(round, some))?);
             }
         } else {
             for place in places {
-                read.push(self.read_long(round, *place)?.map(|carried| vec![carried]));
+                all.push(self.ask_whole(round, *place)?);
             }
         }
-        let read: Verdict<Vec<Vec<_>>> = read.into_iter().collect();
-        Ok(read.map(|read| read.into_iter().flatten().collect()))
+        if all.iter().any(|fetched| fetched.pages.is_err()) {
+            return Ok(round.latch.checked(Err(Wrong)));
+        }
+        let read: Verdict<Vec<Vec<_>>> = all.into_iter().map(|it| self.decoded(it)).collect();
+        let read = read.map(|read| read.into_iter().flatten().collect::<Vec<Option<Carried>>>());
+        // The owner wrote that no record has more pages than were fetched.
+        let whole = read.and_then(|read| {
+            let cut = read.iter().flatten().any(|carried| carried.truncated);
+            if cut { Err(Wrong) } else { Ok(read) }
+        });
+        Ok(round.latch.checked(whole))
     }
 
-    /// Reads the record in this place, by as many requests as the longest of all needs.
-    fn read_long<R: CryptoRng + ?Sized>(
+    /// Fetches the pages of the record in this place, by as many requests as the longest of all needs.
+    fn ask_whole<R: CryptoRng + ?Sized>(
         &self,
         round: &mut Round<'_, R, impl Transport>,
         place: Option<u32>,
-    ) -> Result<Verdict<Option<Carried>>, Error> {
+    ) -> Result<Fetched, Error> {
         let extent = self.opener.extents(&[place])[0];
         let (first, count) = extent.map_or((0, 0), |it| (it.page, it.count as usize));
         let mut read = Vec::new();
@@ -198,14 +225,13 @@ impl Client {
             let wanted =
                 (from..from + self.fetched).map(|at| (at < count).then(|| first + u32_of(at)));
             let wanted: Vec<Option<u32>> = wanted.collect();
-            let pages = round.step(|round| self.pages(round, &wanted))?;
-            read.push(round.latch.checked(pages));
+            read.push(round.step(|round| self.pages(round, &wanted))?);
         }
         let read: Verdict<Vec<Vec<Vec<u8>>>> = read.into_iter().collect();
-        Ok(read.and_then(|pages| {
-            let pages = pages.into_iter().flatten().take(count);
-            self.carried(extent.as_ref(), &pages.collect::<Vec<_>>().concat())
-        }))
+        Ok(Fetched {
+            records: vec![(extent, u32_of(count))],
+            pages: read.map(|pages| pages.into_iter().flatten().collect()),
+        })
     }
 
     /// Reads the record in an extent from its first pages; none where there is no record.
@@ -235,7 +261,7 @@ impl Client {
             Source::There(retrieval) => retrieval.fetch(round, Message::FetchPayloads, &asked)?,
         };
         // All are opened, also where none was wanted: a message that follows does not tell by its time how many were.
-        Ok(sealed.and_then(|sealed: Vec<Vec<u8>>| {
+        let opened = sealed.and_then(|sealed: Vec<Vec<u8>>| {
             let opened = pages.iter().zip(&sealed).map(|(&page, sealed)| {
                 let content = self.opener.open(page, sealed);
                 // A reader without a key of any page opens none.
@@ -247,8 +273,15 @@ impl Client {
             // All are opened before any error is looked at.
             let opened: Vec<Verdict<_>> = opened.collect();
             opened.into_iter().collect()
-        }))
+        });
+        Ok(round.latch.checked(opened))
     }
+}
+
+/// Pages that were fetched, and the records that they were fetched for: of each its extent, and how many of its pages are here.
+struct Fetched {
+    records: Vec<(Option<Extent>, u32)>,
+    pages: Verdict<Vec<Vec<u8>>>,
 }
 
 /// Places filled up to so many.

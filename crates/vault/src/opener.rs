@@ -59,10 +59,17 @@ impl Group {
     ) -> Result<Self, Error> {
         let code = key.open_part(Purpose::Ids, &payloads.id, payloads.version, sealed)?;
         let list = PageList::read(&payloads.form, group, &code)?;
+        let extents = list.extents(&payloads.form, group, first);
+        if extents.iter().any(|extent| extent.count > payloads.longest) {
+            return Err(Error::Malformed {
+                what: "payload places",
+                why: format!("a record of more than {} pages", payloads.longest),
+            });
+        }
         Ok(Self {
             first,
             pages: group.pages,
-            extents: list.extents(&payloads.form, group, first),
+            extents,
             decompressor: Mutex::new(Decompressor::new(&list.dictionary)?),
             places: list.places,
             order: key.payload_order(payloads, group.records),
@@ -75,7 +82,8 @@ impl Group {
             .is_some_and(|at| at < self.pages)
     }
 
-    /// Where the records in these places lie; every place takes as much work as any.
+    /// Where the records in these places lie; every place takes as much work as any. The places in memory that are read depend
+    /// on them, which is for others on this processor to see, and not for a server.
     fn extents(&self, places: &[Option<u32>]) -> Vec<Option<Extent>> {
         // For one that is not there the first is looked up.
         let first = self.places.number(0);

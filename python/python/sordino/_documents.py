@@ -223,7 +223,8 @@ class Documents:
         if client._native.shortens:
             # A document that was cut short is none. All are fetched by id, always as many, so that the server does not see
             # whether one of them was.
-            payloads = client.payloads([max(int(number), 0) for number in result.ids[0]])
+            whole = client.payloads([max(int(number), 0) for number in result.ids[0]])
+            payloads = [payload or b"" for payload in whole]
         found = [(*_unpack(payload), float(score)) for payload, score in zip(payloads, scores) if payload]
         # Record 0 may have been among them, or not.
         return found[: k - 1]

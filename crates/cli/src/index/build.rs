@@ -238,7 +238,7 @@ pub(super) fn run(args: &Args, output: Output) -> Result<(), Error> {
             let k = report.k;
             text += &format!("\nrecall@{k} of held-out vectors: {recall:.3}{advice}");
         }
-        text += &Fetched::line(report.fetched);
+        text += &args.delivery.line(report.fetched);
         text
     })
 }

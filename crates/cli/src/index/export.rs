@@ -8,6 +8,7 @@ use crate::place::Place;
 use crate::stdio::stdout;
 use crate::{Error, Output, keys};
 use clap::Args;
+pub(crate) use line::shown;
 use sordino_search::vectors::Format;
 use sordino_search::{AnyDisk, Contents, Error as Search};
 use std::io::{self, BufWriter, Write};

@@ -293,22 +293,6 @@ fn single(column: &Column, row: usize) -> Vec<u8> {
     }
 }
 
-/// A payload as it is shown: JSON as JSON, other text as text, other bytes in base64.
-pub(crate) fn shown(payload: &[u8]) -> (&'static str, Value) {
-    match std::str::from_utf8(payload) {
-        // An object with two members of one name has no value that would show both.
-        Ok(text) => match serde_json::from_str(text) {
-            Ok(value @ (Value::Object(_) | Value::Array(_)))
-                if vectors::json::check(text).is_ok() =>
-            {
-                ("json", value)
-            }
-            _ => ("text", text.into()),
-        },
-        Err(_) => ("base64", BASE64_STANDARD.encode(payload).into()),
-    }
-}
-
 /// The attributes in a row, as JSON.
 pub(crate) fn attributes(all: &Attributes, row: usize) -> Map<String, Value> {
     let columns = all.columns();
@@ -327,7 +311,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn columns_become_payloads_and_payloads_are_shown() {
+    fn columns_become_payloads() {
         let text = Column::Text(vec![Some("a".into()), None]);
         let number = Column::Int(vec![Some(7), None]);
         let bytes = Column::Bytes(vec![Some(Box::from(&[255u8][..])), None]);
@@ -345,10 +329,6 @@ mod tests {
         let all = Payloads::Columns(names.to_vec());
         let all = all.of(vec![text, number, bytes], 2).unwrap();
         assert_eq!(all[0], br#"{"b":"/w==","n":7,"t":"a"}"#);
-        assert_eq!(shown(&all[0]).0, "json");
-        assert_eq!(shown(b"7"), ("text", "7".into()));
-        assert_eq!(shown(br#"{"a":1,"a":2}"#).0, "text");
-        assert_eq!(shown(&[255]), ("base64", "/w==".into()));
     }
 
     #[test]

@@ -4,6 +4,7 @@ use crate::index::{known_attributes, shown};
 use crate::stdio::stdout;
 use crate::{Error, Output};
 use serde::Serialize;
+use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 use sordino_search::plan::Bytes;
 use sordino_search::{Client, Found, Id};
@@ -45,7 +46,7 @@ pub(super) struct Hit {
     score: f32,
     /// The payload, where records have them, and its form: json, text or base64.
     #[serde(skip_serializing_if = "Option::is_none")]
-    payload: Option<Value>,
+    payload: Option<Box<RawValue>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     payload_form: Option<&'static str>,
     /// True if the payload is longer than what a search brings: `index get` brings all of it.
@@ -248,11 +249,14 @@ fn write(out: &mut impl Write, form: Form, line: &Line) -> io::Result<()> {
             answer.query,
             escaped(&id.to_string())
         )?;
-        match &hit.payload {
-            Some(Value::String(text)) => writeln!(out, "\t{}", escaped(text))?,
-            Some(value) => writeln!(out, "\t{}", visible(&value.to_string()))?,
-            None => writeln!(out)?,
+        if let Some(value) = &hit.payload {
+            match serde_json::from_str::<String>(value.get()) {
+                Ok(text) => write!(out, "\t{}", escaped(&text))?,
+                Err(_) => write!(out, "\t{}", visible(value.get()))?,
+            }
         }
+        // A last column says so where `index get` has more of it.
+        writeln!(out, "{}", if hit.truncated { "\ttruncated" } else { "" })?;
     }
     Ok(())
 }

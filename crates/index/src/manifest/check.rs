@@ -10,7 +10,7 @@ use crate::TAG_LEN;
 use crate::code::Codec;
 use crate::digest::{Coded, MIN_CODED};
 use crate::look::SecondLook;
-use crate::payload::{MOST_DICTIONARY, Payloads};
+use crate::payload::{MOST_DICTIONARY, MOST_PAGE_BYTES, Payloads};
 use crate::sketch::Sketch;
 
 /// The longest code of one run of rows, and of their count.
@@ -25,10 +25,8 @@ const fn id_len(kind: IdKind) -> u64 {
     }
 }
 
-/// The most bytes of all pages of payloads: first bytes of records have 32 bits, in steps of 16 bytes.
-const MOST_PAGES: u64 = 1 << 36;
-
-/// The most pages of a search.
+/// The most bytes of a server's memory for pages that are scanned, and pages of a search.
+const MOST_SCAN: u64 = 1 << 36;
 const MOST_FETCHED: u64 = MAX_K as u64;
 
 /// The most bytes of all buckets, so that no sum of lengths overflows.
@@ -188,7 +186,7 @@ impl Manifest {
         // A record has a byte at least, and its first one a number of 32 bits, in steps of 16 bytes at most.
         let bytes = u64::from(payloads.pages) * u64::from(form.page_len);
         require(
-            u64::from(payloads.records) <= bytes && bytes <= MOST_PAGES,
+            u64::from(payloads.records) <= bytes && bytes <= MOST_PAGE_BYTES,
             "pages of fewer bytes than records, or of more than 2^36",
         )?;
         require(
@@ -204,6 +202,14 @@ impl Manifest {
         self.check_places(payloads)?;
         let fetched = payloads.pir_params().is_ok();
         let hintless = payloads.hintless_params().is_ok();
+        let scan = payloads.scan();
+        let memory = scan
+            .as_ref()
+            .map_or(0, |scan| scan.map_or(0, |scan| scan.memory()));
+        require(
+            memory <= MOST_SCAN,
+            "pages whose scan needs more than 2^36 bytes",
+        )?;
         let scanned = payloads
             .scan()
             .and_then(|scan| scan.map(|scan| scan.hint_len()).transpose());

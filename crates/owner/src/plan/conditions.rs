@@ -24,7 +24,22 @@ pub(crate) struct Rank {
     other: bool,
     /// True of a way that a client waits too long for, or that makes searches needless.
     unusual: bool,
+    /// True of another way than before.
+    changed: bool,
     wait: u64,
+}
+
+impl Rank {
+    /// True if a client waits at most three times as long as for `other`, and no reason speaks against it that does not speak
+    /// against that.
+    pub(crate) fn is_near(&self, other: &Self) -> bool {
+        let faults = |it: &Self| [it.other, it.unusual, it.changed];
+        let worse = faults(self)
+            .iter()
+            .zip(faults(other))
+            .any(|(own, other)| *own && !other);
+        !worse && f64::from_bits(self.wait) <= 3.0 * f64::from_bits(other.wait)
+    }
 }
 
 /// The terms by which the way to payloads is chosen.
@@ -41,6 +56,8 @@ pub struct Conditions {
     pub memory: u64,
     /// The way that comes before all others.
     preferred: Option<FetchKind>,
+    /// The way that payloads have been fetched in.
+    kept: Option<FetchKind>,
 }
 
 impl Default for Conditions {
@@ -52,6 +69,7 @@ impl Default for Conditions {
             cores: 2,
             memory: MOST_MEMORY,
             preferred: None,
+            kept: None,
         }
     }
 }
@@ -71,6 +89,13 @@ impl Conditions {
     pub fn prefer(self, kind: FetchKind) -> Self {
         let preferred = Some(kind);
         Self { preferred, ..self }
+    }
+
+    /// The same, with the way that payloads have been fetched in. It stays as long as a client does not wait too long for it.
+    #[must_use]
+    pub(crate) fn keep(self, kind: FetchKind) -> Self {
+        let kept = Some(kind);
+        Self { kept, ..self }
     }
 
     /// The ways to fetch some of so many pages, each of so many bytes, with the seconds that a client waits for each in
@@ -107,6 +132,7 @@ impl Conditions {
             let rank = Rank {
                 other: self.preferred.is_some_and(|kind| kind != way.kind()),
                 unusual: once > MOST_ONCE || useless,
+                changed: self.kept.is_some_and(|kind| kind != way.kind()),
                 // Numbers that are not negative have the order of their bits.
                 wait: wait.to_bits(),
             };

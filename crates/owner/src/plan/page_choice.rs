@@ -3,9 +3,10 @@
 use rand_core::Rng;
 use sordino_index::TAG_LEN;
 use sordino_index::look::SecondLook;
+use sordino_index::payload::LENGTH_LEN;
 use sordino_vectors::u32_of;
 
-use super::conditions::Conditions;
+use super::conditions::{Conditions, Rank};
 use super::way::Way;
 use crate::pages::{Laid, fetched, lengths, most_fetched};
 
@@ -20,31 +21,57 @@ pub(crate) struct Choice {
     pub(crate) way: Way,
 }
 
+/// Requests that one record is fetched whole by, at most, where pages may be long enough for that.
+const MOST_REQUESTS: usize = 8;
+
+/// Records in pages of some length.
+struct Need {
+    pages: usize,
+    /// Pages that a search needs.
+    search: u32,
+    /// Pages that the longest record touches.
+    longest: u32,
+}
+
 /// The length of the pages for which a client waits the least, of those that some searches need all records of. `laid` says for
-/// a length how many pages there are, and how many of them a search needs.
-pub(crate) fn choose(
+/// a length how records lie in pages of it.
+fn choose(
     lengths: Vec<u32>,
     records: usize,
     (look, conditions): (Option<SecondLook>, &Conditions),
-    mut laid: impl FnMut(u32) -> (usize, u32),
+    mut laid: impl FnMut(u32) -> Need,
 ) -> Option<Choice> {
-    let choices = lengths.into_iter().filter_map(|len| {
-        let (pages, needed) = laid(len);
-        let fetched = needed.min(most_fetched(records)) as usize;
-        let sealed = len as usize + TAG_LEN;
-        let (way, rank) = conditions.quickest((pages, sealed, fetched), look.is_some())?;
-        let choice = Choice {
-            len,
-            pages,
-            fetched,
-            way,
-        };
-        // Pages of which a search fetches enough come first.
-        Some(((needed as usize > fetched, rank), choice))
-    });
-    choices
-        .min_by_key(|(rank, _)| *rank)
-        .map(|(_, choice)| choice)
+    let choices: Vec<(bool, Rank, Choice)> = lengths
+        .into_iter()
+        .filter_map(|len| {
+            let Need {
+                pages,
+                search,
+                longest,
+            } = laid(len);
+            let fetched = search.min(most_fetched(records)) as usize;
+            let sealed = len as usize + TAG_LEN;
+            let (way, rank) = conditions.quickest((pages, sealed, fetched), look.is_some())?;
+            let choice = Choice {
+                len,
+                pages,
+                fetched,
+                way,
+            };
+            let requests = (longest as usize).div_ceil(fetched.max(1));
+            let slow = way != Way::Download && requests > MOST_REQUESTS;
+            // Records come shortened, or are fetched whole by many requests.
+            let short = slow || search as usize > fetched;
+            Some((short, rank, choice))
+        })
+        .collect();
+    let quickest = choices.iter().min_by_key(|(_, rank, _)| *rank)?;
+    // Pages in which records come whole may take longer, but not too much: one long record would make all searches slow.
+    let whole = choices
+        .iter()
+        .filter(|(short, rank, _)| !short && rank.is_near(&quickest.1));
+    let whole = whole.min_by_key(|(_, rank, _)| *rank);
+    Some(whole.unwrap_or(quickest).2)
 }
 
 /// The choice for records of these lengths by content key.
@@ -55,7 +82,8 @@ pub(crate) fn best<R: Rng + ?Sized>(
     terms: (Option<SecondLook>, &Conditions),
 ) -> Option<Choice> {
     let all: Vec<usize> = lens.iter().flatten().copied().collect();
-    choose(lengths(&all), records, terms, |len| {
+    let least = least(terms.0);
+    choose(lengths(&all, least), records, terms, |len| {
         let laid = lens
             .iter()
             .map(|lens| Laid::new(lens.iter().copied(), len, 1));
@@ -64,8 +92,11 @@ pub(crate) fn best<R: Rng + ?Sized>(
             .iter()
             .flat_map(|laid| laid.counts.iter().copied())
             .collect();
-        let pages = laid.iter().map(|laid| laid.pages as usize).sum();
-        (pages, fetched(rng, &counts, records))
+        Need {
+            pages: laid.iter().map(|laid| laid.pages as usize).sum(),
+            search: fetched(rng, &counts, records),
+            longest: counts.iter().copied().max().unwrap_or(1),
+        }
     })
 }
 
@@ -76,12 +107,21 @@ pub(crate) fn best_of_equal(
     records: usize,
     terms: (Option<SecondLook>, &Conditions),
 ) -> Option<Choice> {
-    choose(lengths(&[len]), records, terms, |page| {
+    choose(lengths(&[len], least(terms.0)), records, terms, |page| {
         let page = page as usize;
         let (pages, each) = match page / len.max(1) {
             0 => ((n * len).div_ceil(page), len.div_ceil(page) + 1),
             per_page => (n.div_ceil(per_page), 1),
         };
-        (pages, u32_of(each * records))
+        Need {
+            pages,
+            search: u32_of(each * records),
+            longest: u32_of(each),
+        }
     })
+}
+
+/// Bytes of a page at least: a record begins in one page with its vector and the bytes of its length.
+fn least(look: Option<SecondLook>) -> usize {
+    look.map_or(0, SecondLook::vector_len) + LENGTH_LEN
 }

@@ -232,7 +232,7 @@ impl<D: Disk> Store<D> {
         }
         all.extend(changes);
         let conditions = match &self.manifest.payloads {
-            Some(payloads) => Conditions::default().prefer(payloads.fetch.kind()),
+            Some(payloads) => Conditions::default().keep(payloads.fetch.kind()),
             None => Conditions::default(),
         };
         draft.write_payloads(build, all, conditions)

@@ -18,19 +18,19 @@ pub(super) fn server(
     payloads: &Payloads,
     read: &mut dyn Read,
 ) -> Result<Option<Retrieval>, Error> {
-    let mut content = || all(read, &manifest.part(PartKind::Payloads, None)?);
+    let part = |kind| manifest.part(kind, None);
     let len = payloads.form.sealed_len();
     let (simple, hintless) = (payloads.pir_params()?, payloads.hintless_params()?);
     let way = match (&payloads.fetch, simple, hintless) {
         (Fetch::Pir { seed, .. }, Some(params), _) => {
-            let content = content()?;
+            let content = all(read, &part(PartKind::Payloads)?)?;
             let pages = content.chunks_exact(len);
             let database = sordino_pir::Database::from_records(&params, pages)?;
             let server = simple::Server::new(database, &params, &Seed(*seed))?;
             Way::Simple(server)
         }
         (Fetch::Hintless { seed }, _, Some(params)) => {
-            let content = content()?;
+            let content = all(read, &part(PartKind::Payloads)?)?;
             let pages = content.chunks_exact(len);
             let database = hintless::Database::from_records(&params, &Seed(*seed), pages)?;
             Way::Hintless(Box::new(database.into()))
@@ -44,7 +44,9 @@ pub(super) fn server(
             let Some(scan) = payloads.scan()? else {
                 return Ok(None);
             };
-            let content = content()?;
+            // The hint that clients download comes first: memory for the other is taken in proportion to it.
+            drop(all(read, &part(PartKind::PayloadHint)?)?);
+            let content = all(read, &part(PartKind::Payloads)?)?;
             let (params, seed) = (PageScan::params(), Seed(*seed));
             let table = ByteTable::from_slice(&params, scan.shape(), &seed, &content)?;
             drop(content);

@@ -44,6 +44,13 @@ impl<'a> Payload<'a> {
     }
 }
 
+/// A payload as results show it, with its form: json, text or base64. Each byte of it can be had from that.
+pub(crate) fn shown(payload: &[u8]) -> (&'static str, Box<RawValue>) {
+    let (payload, form) = Payload::of(payload);
+    let value = serde_json::value::to_raw_value(&payload);
+    (form, value.expect("a text, or what is JSON already"))
+}
+
 /// An object or a list in JSON that stands in a line as it is written.
 fn json(text: &str) -> Option<&RawValue> {
     if !text.starts_with(['{', '[']) || text.contains(['\n', '\r']) {
