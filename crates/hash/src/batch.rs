@@ -103,7 +103,7 @@ impl BatchHasher {
         digests
     }
 
-    /// [`Self::hash`] into room of the caller's, of [`Hash`]es or of 32 bytes each: nothing is allocated.
+    /// [`Self::hash`] into room of the caller's, of [`struct@Hash`]es or of 32 bytes each: nothing is allocated.
     ///
     /// # Errors
     /// [`Error::Digests`] if there are not as many digests as messages; none is written then.

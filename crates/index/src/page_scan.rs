@@ -4,7 +4,7 @@
 //! query. The table's hint stays with the server, encoded to be multiplied with the query's encrypted secret; clients download the
 //! hint of that.
 //!
-//! A row of the table has a hint for each of the `F` pages of a search. They are encoded piece by piece: a piece has [`PIECE`] rows,
+//! A row of the table has a hint for each of the `F` pages of a search. They are encoded piece by piece: a piece has [`PIECE`](crate::page_scan::PIECE) rows,
 //! with the hints of all of them for the first page, then for the second, and so on. Answers have the same order.
 
 use std::ops::Range;

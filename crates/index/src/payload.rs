@@ -15,9 +15,9 @@
 //! # Pages
 //! | symbol | meaning |
 //! |---|---|
-//! | `L` | bytes of a page's content, [`PageForm::page_len`] |
-//! | `P` | pages, [`Payloads::pages`] |
-//! | `F` | pages that a search fetches, [`Payloads::fetched`] |
+//! | `L` | bytes of a page's content, [`PageForm::page_len`](crate::payload::PageForm::page_len) |
+//! | `P` | pages, [`Payloads::pages`](crate::payload::Payloads::pages) |
+//! | `F` | pages that a search fetches, [`Payloads::fetched`](crate::payload::Payloads::fetched) |
 //!
 //! The records of one content key lie in their own pages. A record that fits into the rest of a page begins there; one that
 //! does not begins with the next page. One that is longer than a page takes whole pages, and what is left of its last one is

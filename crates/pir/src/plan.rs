@@ -12,9 +12,9 @@ use crate::{Error, Params, Protocol, double, hintless, simple};
 pub enum Candidate {
     /// Everything, once.
     Download,
-    /// [`simple`](crate::simple), with this layout.
+    /// [`simple`], with this layout.
     Simple(simple::Params),
-    /// [`double`](crate::double), with this layout.
+    /// [`double`], with this layout.
     Double(double::Params),
     /// [`hintless`], with this layout.
     Hintless(hintless::Params),
