@@ -283,8 +283,8 @@ fn a_wrong_answer_ends_in_one_error_after_the_same_messages() {
         let honest = honest.unwrap();
         let mut refused = [0; 2];
         for (refused, kind) in refused.iter_mut().zip([105, FETCH_PAYLOADS]) {
-            // Places in all of a reply: much of it belongs to pages that were not wanted.
-            for at in (0..600_000).step_by(9677) {
+            // Places in all of a reply, much of which belongs to pages that were not wanted. A session has 64 requests.
+            for at in (0..240_000).step_by(9677) {
                 let (found, seen) = search(kind, at);
                 assert_eq!(seen, messages, "{form:?}, kind {kind}, byte {at}");
                 match found {
