@@ -506,6 +506,7 @@ fn a_wrong_answer_ends_in_one_error_after_the_same_messages() {
         (ROUTED, &[105, FETCH_PAYLOADS], pir),
         (Form::Local, &[FETCH_PAYLOADS], pir),
         (Form::Local, &[FETCH_PAYLOADS], hintless),
+        (Form::Local, &[FETCH_PAYLOADS], FetchKind::Scan),
     ] {
         let dir = tempfile::tempdir().unwrap();
         drop(store_for(fetched, dir.path(), &base, K, form, LONGEST));

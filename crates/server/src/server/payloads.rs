@@ -44,8 +44,6 @@ pub(super) fn server(
             let Some(scan) = payloads.scan()? else {
                 return Ok(None);
             };
-            // The hint that clients download comes first: memory for the other is taken in proportion to it.
-            drop(all(read, &part(PartKind::PayloadHint)?)?);
             let content = all(read, &part(PartKind::Payloads)?)?;
             let (params, seed) = (PageScan::params(), Seed(*seed));
             let table = ByteTable::from_slice(&params, scan.shape(), &seed, &content)?;
