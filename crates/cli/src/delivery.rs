@@ -120,7 +120,7 @@ impl From<FetchName> for FetchKind {
 }
 
 impl Delivery {
-    /// The terms, for a client that makes so many searches.
+    /// The terms, for a client that makes `searches` searches.
     pub(crate) fn conditions(self, searches: u64) -> Conditions {
         let conditions = Conditions::default()
             .searches(searches)

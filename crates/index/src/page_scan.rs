@@ -30,7 +30,7 @@ impl PageScan {
     /// A table of `pages` pages, each of `len` bytes, of which a search fetches `fetched`.
     ///
     /// # Errors
-    /// [`Error::Lwe`] or [`Error::Ckks`] if no table has so many.
+    /// [`Error::Lwe`] or [`Error::Ckks`] if no table has this number of them.
     pub fn new(
         (pages, len, fetched): (usize, usize, usize),
         packing: SecretPacking,

@@ -2,7 +2,7 @@
 //!
 //! Payloads are packed: compressed one by one, and laid one after the other into pages of one length, in a secret order of
 //! the records that are there. Each page is sealed. A client knows from a sealed list where the records are. When it has
-//! ranked its hits, it asks for exactly as many pages as the manifest says, in one message, by private information
+//! ranked its hits, it asks for exactly the manifest's number of pages, in one message, by private information
 //! retrieval; pages that it needs not are asked for as well. A record that is longer than the pages of a search comes
 //! shortened, and the client says so.
 //!
@@ -126,7 +126,7 @@ impl PageForm {
         self.look.map_or(0, SecondLook::vector_len)
     }
 
-    /// The list of the first bytes of `records` records in `pages` pages, in steps of so many bytes: of 1, but for more than
+    /// The list of the first bytes of `records` records in `pages` pages, and the bytes of a step of its numbers: 1, but for more than
     /// 4 GiB.
     #[must_use]
     pub fn starts(&self, records: u32, pages: u32) -> (EliasFano, u64) {
@@ -142,7 +142,7 @@ impl PageForm {
 pub enum Fetch {
     /// All pages are downloaded once.
     Download,
-    /// Each page of a search, by private information retrieval: as many as [`Payloads::fetched`] says.
+    /// Each page of a search, by private information retrieval; [`Payloads::fetched`] has their number.
     Pir {
         /// Pages of a column of the PIR matrix.
         per_column: u32,
@@ -302,7 +302,7 @@ impl Payloads {
     /// The layout of retrieval without a hint, of all pages of a search at once, if they are fetched so.
     ///
     /// # Errors
-    /// If no layout serves so many or so long pages.
+    /// If no layout serves pages of this number or length.
     pub fn hintless_params(&self) -> Result<Option<hintless::Params>, Error> {
         let Fetch::Hintless { .. } = self.fetch else {
             return Ok(None);
@@ -318,7 +318,7 @@ impl Payloads {
     /// The sizes of the table that pages are scanned in, if they are fetched so.
     ///
     /// # Errors
-    /// If no table has so many or so long pages.
+    /// If no table has pages of this number or length.
     pub fn scan(&self) -> Result<Option<PageScan>, Error> {
         let Fetch::Scan { packing, .. } = self.fetch else {
             return Ok(None);
@@ -331,7 +331,7 @@ impl Payloads {
     /// The PIR parameters, if pages are fetched with a hint.
     ///
     /// # Errors
-    /// If no parameter set serves so many or so long pages in this layout.
+    /// If no parameter set serves pages of this number or length in this layout.
     pub fn pir_params(&self) -> Result<Option<Params>, Error> {
         let Fetch::Pir { per_column, .. } = self.fetch else {
             return Ok(None);

@@ -24,7 +24,7 @@ impl Laid {
         if step == 1 {
             return laid;
         }
-        // The list of so many bytes has steps. Steps take more pages, so that the list has none that are shorter.
+        // The list of more than 4 GiB has steps. Steps take more pages, so that the list has none that are shorter.
         Self::new(lens.iter().copied(), form.page_len, u64::from(PAGE_STEP))
     }
 
@@ -90,7 +90,7 @@ pub(crate) fn fetched<R: Rng + ?Sized>(rng: &mut R, counts: &[u32], records: usi
         .max(u32_of(records))
 }
 
-/// Pages that a search of so many records fetches at most: with all of its records short, twice what it needs, and not
+/// Pages that a search of `records` records fetches at most: with all of its records short, twice what it needs, and not
 /// more than one request of retrieval without a hint has room for, if they fit there.
 pub(crate) fn most_fetched(records: usize) -> u32 {
     let most = (2 * records).min(64).max(records);

@@ -238,7 +238,7 @@ impl SegmentWriter<'_> {
     }
 }
 
-/// Fills in the numbers of records and pages, and how many pages a search of so many records fetches.
+/// Fills in the numbers of records and pages, and how many pages a search of `records` records fetches.
 fn count<R: CryptoRng + ?Sized>(
     rng: &mut R,
     payloads: &mut Payloads,

@@ -118,8 +118,8 @@ impl Plan {
         })
     }
 
-    /// The plan for records with payloads of so many bytes each, compressed as far as they can be. They are fetched
-    /// in the same way in every mode: those of as many records as a search has results, after it.
+    /// The plan for records with payloads of `len` bytes each, compressed as far as they can be. They are fetched
+    /// in the same way in every mode: one for each result of a search, after it.
     ///
     /// # Errors
     /// [`Error::Payload`] if that is too long.

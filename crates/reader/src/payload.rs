@@ -1,4 +1,4 @@
-//! The pages of what a search found, with payloads and exact vectors: always as many, in one message.
+//! The pages of what a search found, with payloads and exact vectors: always the same number, in one message.
 
 use std::sync::Arc;
 
@@ -81,7 +81,7 @@ impl Client {
         self.form.payloads
     }
 
-    /// Fetches what `hits` carry, in their order. The server sees as many queries whatever was found, also
+    /// Fetches what `hits` carry, in their order. The server sees the same number of queries whatever was found, also
     /// where nothing was because an earlier reply was wrong.
     ///
     /// # Errors
@@ -123,7 +123,7 @@ impl Client {
     }
 
     /// Reads records in these places, no more than a search has: `None` where there is none, shortened where
-    /// a search has not enough pages. The server sees what a search sends.
+    /// a search has too few pages. The server sees what a search sends.
     ///
     /// # Errors
     /// Those of [`fetch`](Self::fetch).
@@ -177,7 +177,7 @@ impl Client {
         carried.collect()
     }
 
-    /// Reads the records in these places, whole. The server sees as many requests as their number and the longest record of
+    /// Reads the records in these places, whole. The server sees the requests that their number and the longest record of
     /// all need.
     ///
     /// # Errors
@@ -212,7 +212,7 @@ impl Client {
         Ok(round.latch.checked(whole))
     }
 
-    /// Fetches the pages of the record in this place, by as many requests as the longest of all needs.
+    /// Fetches the pages of the record in this place, by the requests that the longest of all needs.
     fn ask_whole<R: CryptoRng + ?Sized>(
         &self,
         round: &mut Round<'_, R, impl Transport>,
@@ -240,7 +240,7 @@ impl Client {
         carried.transpose()
     }
 
-    /// The contents of these pages, as many as a request has.
+    /// The contents of the pages of one request.
     fn pages<R: CryptoRng + ?Sized>(
         &self,
         round: &mut Round<'_, R, impl Transport>,
@@ -284,13 +284,13 @@ struct Fetched {
     pages: Verdict<Vec<Vec<u8>>>,
 }
 
-/// Places filled up to so many.
+/// Places filled up to `count`.
 fn padded(places: &[Option<u32>], count: usize) -> Vec<Option<u32>> {
     let rest = std::iter::repeat(None);
     places.iter().copied().chain(rest).take(count).collect()
 }
 
-/// Pages filled up to so many.
+/// Pages filled up to `count`.
 fn padded_pages(pages: impl Iterator<Item = Option<u32>>, count: usize) -> Vec<Option<u32>> {
     pages.chain(std::iter::repeat(None)).take(count).collect()
 }

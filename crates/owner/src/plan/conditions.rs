@@ -11,7 +11,7 @@ use super::way::{MOST_MEMORY, Way, without_hint};
 /// The seconds that a client waits at most for what is downloaded once, where there is another way.
 const MOST_ONCE: f64 = 3.0;
 
-/// A second before the first search counts for so many later ones: a user who waits for the first sees nothing yet.
+/// A second before the first search counts as these many later ones: a user who waits for the first sees nothing yet.
 const FIRST: f64 = 5.0;
 
 /// The seconds of a download that need not be weighed.
@@ -98,7 +98,7 @@ impl Conditions {
         Self { kept, ..self }
     }
 
-    /// The ways to fetch some of so many pages, each of so many bytes, with the seconds that a client waits for each in
+    /// The ways to fetch some of these pages, with the seconds that a client waits for each in
     /// all of its searches.
     pub(crate) fn ways(&self, (pages, len, fetched): (usize, usize, usize)) -> Vec<(Way, f64)> {
         let wanted = self.searches.saturating_mul(fetched as u64);

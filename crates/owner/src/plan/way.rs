@@ -11,7 +11,7 @@ use super::{Cost, Speed};
 /// The most memory of a server for buckets that are fetched without a hint and for an answer from them, in bytes.
 pub(super) const MOST_MEMORY: u64 = 16 << 30;
 
-/// The layout without a hint for requests of `k` of so many records, if there is one that a server has memory for.
+/// The layout without a hint for requests of `k` of these records, if there is one that a server has memory for.
 pub(super) fn without_hint(
     records: usize,
     len: usize,
@@ -44,7 +44,7 @@ pub enum Way {
 const FEW: u64 = 64;
 
 impl Way {
-    /// The one with the fewest bytes for a client that fetches `probes` of so many buckets at a time in `searches`
+    /// The one with the fewest bytes for a client that fetches `probes` of the buckets at a time in `searches`
     /// searches of one version; `None` if SimplePIR has no layout for them, which serves any number of probes.
     pub(crate) fn of_buckets(
         buckets: usize,
@@ -115,7 +115,7 @@ impl Way {
         self.kind().name()
     }
 
-    /// The bytes of so many pages, each of so many bytes, of which so many are fetched at a time: all of them, where they are
+    /// The bytes of these pages, of which `fetched` are fetched at a time: all of them, where they are
     /// downloaded.
     pub(super) fn cost_of(&self, (pages, len, fetched): (usize, usize, usize)) -> Cost {
         let mut cost = self.cost(fetched);
