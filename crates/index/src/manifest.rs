@@ -96,6 +96,8 @@ pub struct Manifest {
     pub deleted: Deleted,
     /// The payloads, if records carry any, and exact vectors, if searches have a second look.
     pub payloads: Option<Payloads>,
+    /// What changes since then have brought, oldest first: clients download all of it, and a record is in the last that has its place.
+    pub recent: Vec<Payloads>,
     /// The mode, with its constants.
     pub mode: Mode,
     /// The readers, if the index has its own. All that only such an index has follows the rest in the encoding.
@@ -128,9 +130,15 @@ impl Manifest {
             frame,
             deleted: Deleted::none(),
             payloads: None,
+            recent: Vec::new(),
             mode,
             readers: None,
         }
+    }
+
+    /// All that records carry, oldest first: a record is in the last that has its place.
+    pub fn all_payloads(&self) -> impl DoubleEndedIterator<Item = &Payloads> {
+        self.payloads.iter().chain(&self.recent)
     }
 
     /// True if records carry payloads.

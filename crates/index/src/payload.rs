@@ -53,6 +53,9 @@ pub const LENGTH_LEN: usize = 5;
 /// Bytes of all pages at most: first bytes of records have 32 bits, in steps of 16 bytes.
 pub const MOST_PAGE_BYTES: u64 = 1 << 36;
 
+/// Parts of payloads that changes have brought, at most.
+pub const MOST_RECENT: usize = 24;
+
 /// Bytes of a dictionary at most.
 pub const MOST_DICTIONARY: usize = 1 << 16;
 

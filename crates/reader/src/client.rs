@@ -18,6 +18,7 @@ use crate::filter::Filter;
 use crate::filter_matches::FilterMatches;
 use crate::kind::Kind;
 use crate::latch::Latch;
+use crate::local_pages::LocalPages;
 use crate::pir_session::Sessions;
 use crate::question::{Found, Hit, Passing, Question, Wanted};
 use crate::ranking::Ranking;
@@ -168,6 +169,10 @@ impl Client {
         let payloads = (!kept.payloads)
             .then(|| payload::Client::new(&manifest, keys, sessions, &mut download))
             .transpose()?;
+        let recent = match kept.payloads {
+            true => LocalPages::recent(&manifest, keys, kept.recent, &mut download)?,
+            false => Vec::new(),
+        };
         let known = if kept.records { kept.segments } else { 0 };
         let records = Fresh::new(&manifest, keys, known, &mut download)?;
         let replaced = match kept.segments {
@@ -194,8 +199,13 @@ impl Client {
         self.frame = frame;
         self.manifest = manifest;
         self.contents = contents;
-        if let Some(payloads) = payloads {
-            self.payloads = payloads;
+        match payloads {
+            Some(payloads) => self.payloads = payloads,
+            None => {
+                if let Some(payloads) = &mut self.payloads {
+                    payloads.follow(kept.recent, recent);
+                }
+            }
         }
         self.bytes_once += received + shown + download.bytes;
         Ok(true)

@@ -167,6 +167,8 @@ pub(crate) struct Kept {
     pub(crate) records: bool,
     /// True if it has the payloads, or the hint to fetch them with.
     pub(crate) payloads: bool,
+    /// The number of parts of payloads that changes have brought, from the oldest on.
+    pub(crate) recent: usize,
     /// True if it has the frame of the vectors.
     pub(crate) frame: bool,
     /// True if it has the combinations by which scores are checked exactly.
@@ -182,25 +184,28 @@ impl Kept {
             (Mode::Local(_), false) => 0,
             _ => shared(old, new),
         };
+        // The digests of the payloads' parts, what their keys are derived from, and how many are fetched at once.
+        let payloads =
+            records && old.payloads.is_some() && (&old.payloads, old.k) == (&new.payloads, new.k);
+        let both = old.recent.iter().zip(&new.recent);
+        let recent = match payloads {
+            true => both.take_while(|(old, new)| old == new).count(),
+            false => 0,
+        };
         Self {
             segments,
             records,
+            payloads,
+            recent,
             frame: records && old.frame == new.frame,
             combined: segments > 0 && old.combined() == new.combined(),
-            // The digests of the payloads' parts, what their keys are derived from, and how many are fetched at once.
-            payloads: records
-                && old.payloads.is_some()
-                && (&old.payloads, old.k) == (&new.payloads, new.k),
         }
     }
 
     fn has(self, manifest: &Manifest, part: &Part) -> bool {
-        let payload = || {
-            manifest
-                .payloads
-                .as_ref()
-                .is_some_and(|all| all.has(&part.digest))
-        };
+        let main = manifest.payloads.iter().filter(|_| self.payloads);
+        let recent = manifest.recent.iter().take(self.recent);
+        let mut payloads = main.chain(recent);
         match part.segment {
             Some(at) if self.records => at < self.segments,
             Some(at) => {
@@ -215,7 +220,7 @@ impl Kept {
             None if part.kind == PartKind::Ring => self.records,
             None if part.kind == PartKind::Frame => self.frame,
             None if part.kind == PartKind::Combination => self.combined,
-            None => self.payloads && payload(),
+            None => payloads.any(|payloads| payloads.has(&part.digest)),
         }
     }
 }

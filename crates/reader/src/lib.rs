@@ -26,6 +26,7 @@ mod exact;
 mod filter_matches;
 mod history;
 mod kind;
+mod local_pages;
 mod payload;
 mod pir_session;
 mod records;

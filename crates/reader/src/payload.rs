@@ -6,9 +6,8 @@ use rand_core::CryptoRng;
 use sordino_index::Error;
 use sordino_index::look;
 use sordino_index::manifest::Manifest;
-use sordino_index::payload::{Carried, Extent, Fetch, PageForm, Payloads};
+use sordino_index::payload::{Carried, Extent, PageForm};
 use sordino_index::wire::Message;
-use sordino_pir::{Seed, hintless, simple};
 use sordino_vault::contents::ContentKeys;
 use sordino_vault::frame::{Frame, FrameQuery};
 use sordino_vault::opener::Opener;
@@ -16,30 +15,37 @@ use sordino_vectors::recall::Scored;
 use sordino_vectors::u32_of;
 
 use crate::download::Download;
+use crate::local_pages::LocalPages;
 use crate::pir_session::Sessions;
-use crate::retrieval::{PageReader, Retrieval};
+use crate::retrieval::Retrieval;
 use crate::round::Round;
 use crate::transport::Transport;
 use crate::verdict::{Verdict, Wrong};
 
 /// The pages of one version, or the way to them.
 pub(crate) struct Client {
-    opener: Opener,
-    form: PageForm,
-    /// Pages of a request.
-    fetched: usize,
     /// Records of a search.
     pub(crate) records: usize,
-    /// Pages that the longest record touches.
-    longest: usize,
-    source: Source,
+    form: PageForm,
+    main: Source,
+    /// What changes have brought, oldest first.
+    recent: Vec<LocalPages>,
 }
 
+/// The pages of all records that changes have not brought.
 enum Source {
-    /// All sealed pages.
-    Here { content: Vec<u8>, page_len: usize },
-    /// The server.
-    There(Retrieval),
+    Here(LocalPages),
+    There(Remote),
+}
+
+/// Pages at the server.
+struct Remote {
+    opener: Opener,
+    /// Pages of a request.
+    fetched: usize,
+    /// Pages that the longest record touches.
+    longest: usize,
+    retrieval: Retrieval,
 }
 
 impl Client {
@@ -53,16 +59,30 @@ impl Client {
         let Some(payloads) = &manifest.payloads else {
             return Ok(None);
         };
-        let places = download.take(&payloads.places.digest)?;
-        let opener = Opener::new(manifest, payloads, keys, &places)?;
+        let main = match Retrieval::new(payloads, sessions, download)? {
+            None => Source::Here(LocalPages::new(manifest, payloads, keys, download)?),
+            Some(retrieval) => {
+                let places = download.take(&payloads.places.digest)?;
+                Source::There(Remote {
+                    opener: Opener::new(manifest, payloads, keys, &places)?,
+                    fetched: payloads.fetched as usize,
+                    longest: payloads.longest as usize,
+                    retrieval,
+                })
+            }
+        };
         Ok(Some(Self {
-            opener,
-            form: payloads.form,
-            fetched: payloads.fetched as usize,
             records: payloads.form.records(manifest.k as usize),
-            longest: payloads.longest as usize,
-            source: Source::new(payloads, sessions, download)?,
+            form: payloads.form,
+            main,
+            recent: LocalPages::recent(manifest, keys, 0, download)?,
         }))
+    }
+
+    /// Follows a change that left all but the newest parts as they were: the oldest `kept` stay, these come after them.
+    pub(crate) fn follow(&mut self, kept: usize, recent: Vec<LocalPages>) {
+        self.recent.truncate(kept);
+        self.recent.extend(recent);
     }
 
     /// Candidates of a search, if it takes a second look at them.
@@ -72,8 +92,8 @@ impl Client {
 
     /// True if a search may bring payloads that are shortened.
     pub(crate) fn shortens(&self) -> bool {
-        let all = self.records.saturating_mul(self.longest);
-        self.has_payloads() && matches!(self.source, Source::There(_)) && self.fetched < all
+        let short = |there: &Remote| there.fetched < self.records.saturating_mul(there.longest);
+        self.has_payloads() && matches!(&self.main, Source::There(there) if short(there))
     }
 
     /// True if records have payloads.
@@ -144,35 +164,67 @@ impl Client {
     ) -> Result<Fetched, Error> {
         // A record is looked up in the place of every one that is not there: before the request nothing takes
         // longer where there are more places.
-        let extents = self.opener.extents(&padded(places, self.records));
-        let fetched = match &self.source {
-            // Nothing is asked for, so everything is read.
-            Source::Here { .. } => extents.iter().flatten().map(|it| it.count as usize).sum(),
-            Source::There(_) => self.fetched,
+        let padded = padded(places, self.records.max(places.len()));
+        let here = self.here(&padded);
+        let Source::There(there) = &self.main else {
+            return Ok(Fetched::only(here, places.len()));
         };
-        let fetched = fetched.max(extents.len());
+        let mut extents = there.opener.extents(&padded);
+        hide(&mut extents, &here);
+        let fetched = there.fetched.max(extents.len());
         let shares = shares(&extents, fetched);
         let wanted = extents.iter().zip(&shares);
         let wanted = wanted.flat_map(|(extent, &share)| {
             let first = extent.map_or(0, |extent| extent.page);
             (0..share).map(move |at| extent.map(|_| first + at))
         });
-        let pages = self.pages(round, &padded_pages(wanted, fetched))?;
-        let records = extents.into_iter().zip(shares).take(places.len());
+        let pages = there.pages(round, &padded_pages(wanted, fetched))?;
+        let records = here.into_iter().zip(extents).zip(shares);
+        let records = records.map(|((here, there), share)| Found { here, there, share });
         Ok(Fetched {
-            records: records.collect(),
+            records: records.take(places.len()).collect(),
             pages,
         })
     }
 
-    /// Reads the records in pages that were fetched for them.
+    /// Where the records in these places lie among the pages that are here: in the part of this number, the newest first.
+    fn here(&self, places: &[Option<u32>]) -> Vec<Option<(usize, Extent)>> {
+        let mut all = vec![None; places.len()];
+        for (at, part) in self.local().enumerate() {
+            for (found, extent) in all.iter_mut().zip(part.extents(places)) {
+                *found = extent.map(|extent| (at, extent)).or(*found);
+            }
+        }
+        all
+    }
+
+    /// The parts that are here, oldest first.
+    fn local(&self) -> impl Iterator<Item = &LocalPages> {
+        let main = match &self.main {
+            Source::Here(pages) => Some(pages),
+            Source::There(_) => None,
+        };
+        main.into_iter().chain(&self.recent)
+    }
+
+    /// Reads the records that were found here, and those in pages that were fetched for them.
     fn decoded(&self, fetched: Fetched) -> Verdict<Vec<Option<Carried>>> {
         let pages = fetched.pages?;
         let mut rest = &pages[..];
-        let carried = fetched.records.iter().map(|(extent, share)| {
-            let (own, after) = rest.split_at(*share as usize);
+        let carried = fetched.records.iter().map(|found| {
+            let (own, after) = rest.split_at(found.share as usize);
             rest = after;
-            self.carried(extent.as_ref(), &own.concat())
+            match (&found.here, &self.main) {
+                (Some((part, extent)), _) => {
+                    let part = self.local().nth(*part).ok_or(Wrong)?;
+                    part.carried(extent).map(Some)
+                }
+                (None, Source::There(there)) => {
+                    let read = |extent| there.opener.carried(extent, &own.concat()).ok_or(Wrong);
+                    found.there.as_ref().map(read).transpose()
+                }
+                (None, Source::Here(_)) => Ok(None),
+            }
         });
         carried.collect()
     }
@@ -190,13 +242,16 @@ impl Client {
         // After a wrong reply, too, all messages are sent: where they ended would tell which records were wanted. Records are
         // read after the last one: how long that takes depends on them.
         let mut all = Vec::new();
-        if self.longest == 1 {
-            for some in places.chunks(self.records) {
-                all.push(round.step(|round| self.ask(round, some))?);
+        match &self.main {
+            Source::There(there) if there.longest > 1 => {
+                for place in places {
+                    all.push(self.ask_whole(there, round, *place)?);
+                }
             }
-        } else {
-            for place in places {
-                all.push(self.ask_whole(round, *place)?);
+            _ => {
+                for some in places.chunks(self.records) {
+                    all.push(round.step(|round| self.ask(round, some))?);
+                }
             }
         }
         if all.iter().any(|fetched| fetched.pages.is_err()) {
@@ -215,31 +270,36 @@ impl Client {
     /// Fetches the pages of the record in this place, by the requests that the longest of all needs.
     fn ask_whole<R: CryptoRng + ?Sized>(
         &self,
+        there: &Remote,
         round: &mut Round<'_, R, impl Transport>,
         place: Option<u32>,
     ) -> Result<Fetched, Error> {
-        let extent = self.opener.extents(&[place])[0];
+        let here = self.here(&[place]);
+        let mut extents = there.opener.extents(&[place]);
+        hide(&mut extents, &here);
+        let extent = extents[0];
         let (first, count) = extent.map_or((0, 0), |it| (it.page, it.count as usize));
         let mut read = Vec::new();
-        for from in (0..self.longest).step_by(self.fetched) {
+        for from in (0..there.longest).step_by(there.fetched) {
             let wanted =
-                (from..from + self.fetched).map(|at| (at < count).then(|| first + u32_of(at)));
+                (from..from + there.fetched).map(|at| (at < count).then(|| first + u32_of(at)));
             let wanted: Vec<Option<u32>> = wanted.collect();
-            read.push(round.step(|round| self.pages(round, &wanted))?);
+            read.push(round.step(|round| there.pages(round, &wanted))?);
         }
         let read: Verdict<Vec<Vec<Vec<u8>>>> = read.into_iter().collect();
+        let found = Found {
+            here: here[0],
+            there: extent,
+            share: u32_of(count),
+        };
         Ok(Fetched {
-            records: vec![(extent, u32_of(count))],
+            records: vec![found],
             pages: read.map(|pages| pages.into_iter().flatten().collect()),
         })
     }
+}
 
-    /// Reads the record in an extent from its first pages; none where there is no record.
-    fn carried(&self, extent: Option<&Extent>, pages: &[u8]) -> Verdict<Option<Carried>> {
-        let carried = extent.map(|extent| self.opener.carried(extent, pages).ok_or(Wrong));
-        carried.transpose()
-    }
-
+impl Remote {
     /// The contents of the pages of one request.
     fn pages<R: CryptoRng + ?Sized>(
         &self,
@@ -250,16 +310,9 @@ impl Client {
         let pages = wanted.iter().map(|page| page.or(filler).unwrap_or(0));
         let pages: Vec<u32> = pages.collect();
         let asked: Vec<usize> = pages.iter().map(|&page| page as usize).collect();
-        let sealed = match &self.source {
-            Source::Here { content, page_len } => {
-                let pages = asked.iter().map(|&page| {
-                    let sealed = content.chunks_exact(*page_len).nth(page);
-                    sealed.unwrap_or_default().to_vec()
-                });
-                Ok(pages.collect())
-            }
-            Source::There(retrieval) => retrieval.fetch(round, Message::FetchPayloads, &asked)?,
-        };
+        let sealed = self
+            .retrieval
+            .fetch(round, Message::FetchPayloads, &asked)?;
         // All are opened, also where none was wanted: a message that follows does not tell by its time how many were.
         let opened = sealed.and_then(|sealed: Vec<Vec<u8>>| {
             let opened = pages.iter().zip(&sealed).map(|(&page, sealed)| {
@@ -278,10 +331,42 @@ impl Client {
     }
 }
 
-/// Pages that were fetched, and the records that they were fetched for: of each its extent, and how many of its pages are here.
+/// Where a record lies.
+struct Found {
+    /// The part of the pages that are here, and the place in it.
+    here: Option<(usize, Extent)>,
+    /// The place among the server's pages.
+    there: Option<Extent>,
+    /// Pages that were fetched for it.
+    share: u32,
+}
+
+/// Records, and the pages that were fetched for them.
 struct Fetched {
-    records: Vec<(Option<Extent>, u32)>,
+    records: Vec<Found>,
     pages: Verdict<Vec<Vec<u8>>>,
+}
+
+impl Fetched {
+    /// The first `count` records, of which all that there is lies here.
+    fn only(here: Vec<Option<(usize, Extent)>>, count: usize) -> Self {
+        let records = here.into_iter().take(count).map(|here| Found {
+            here,
+            there: None,
+            share: 0,
+        });
+        Self {
+            records: records.collect(),
+            pages: Ok(Vec::new()),
+        }
+    }
+}
+
+/// Takes out what is here.
+fn hide(there: &mut [Option<Extent>], here: &[Option<(usize, Extent)>]) {
+    for (there, here) in there.iter_mut().zip(here) {
+        *there = there.filter(|_| here.is_none());
+    }
 }
 
 /// Places filled up to `count`.
@@ -308,45 +393,6 @@ fn shares(extents: &[Option<Extent>], fetched: usize) -> Vec<u32> {
         1 + more
     });
     shares.collect()
-}
-
-impl Source {
-    fn new(
-        payloads: &Payloads,
-        sessions: &Arc<Sessions>,
-        download: &mut Download,
-    ) -> Result<Self, Error> {
-        let (simple, hintless) = (payloads.pir_params()?, payloads.hintless_params()?);
-        Ok(match (&payloads.fetch, simple, hintless) {
-            (Fetch::Pir { seed, hint, .. }, Some(params), _) => {
-                let hint = simple::Hint::from_bytes(&params, &download.take(hint)?)?;
-                let pir = simple::Client::new(&params, &Seed(*seed), &hint)?;
-                Self::There(Retrieval::Simple(Box::new(pir)))
-            }
-            (Fetch::Hintless { seed }, _, Some(params)) => {
-                let pir = hintless::Client::new(&params, &Seed(*seed));
-                Self::There(Retrieval::Hintless(Box::new(pir), Arc::clone(sessions)))
-            }
-            (
-                Fetch::Scan {
-                    seed,
-                    hint_seed,
-                    hint,
-                    ..
-                },
-                ..,
-            ) => {
-                let scan = payloads.scan()?.ok_or(Error::BadReply)?;
-                let hint = download.take(hint)?;
-                let pages = PageReader::new(scan, (*seed, *hint_seed), &hint)?;
-                Self::There(Retrieval::Scan(Box::new(pages)))
-            }
-            _ => Self::Here {
-                content: download.take(&payloads.content)?,
-                page_len: payloads.form.sealed_len(),
-            },
-        })
-    }
 }
 
 #[cfg(test)]

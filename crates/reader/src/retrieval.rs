@@ -6,12 +6,14 @@ use rand_core::CryptoRng;
 use sordino_ckks::column;
 use sordino_index::Error;
 use sordino_index::page_scan::PageScan;
+use sordino_index::payload::{Fetch, Payloads};
 use sordino_index::wire::{Message, fetch};
 use sordino_lwe as lwe;
-use sordino_pir::{hintless, simple};
+use sordino_pir::{Seed, hintless, simple};
 
 use zeroize::Zeroizing;
 
+use crate::download::Download;
 use crate::pir_session::{Sessions, Turn};
 use crate::round::Round;
 use crate::transport::Transport;
@@ -46,7 +48,7 @@ impl PageReader {
     ) -> Result<Self, Error> {
         Ok(Self {
             scan,
-            words: lwe::Client::new(&PageScan::params(), scan.shape(), &lwe::Seed(seed)),
+            words: lwe::Client::new(&PageScan::params(), scan.shape(), &Seed(seed)),
             hint: scan.client(hint_seed, hint)?,
         })
     }
@@ -75,6 +77,44 @@ impl PageReader {
 }
 
 impl Retrieval {
+    /// The way to the pages of payloads, unless they are downloaded.
+    ///
+    /// # Errors
+    /// If the hint was not downloaded, or is of other pages.
+    pub(crate) fn new(
+        payloads: &Payloads,
+        sessions: &Arc<Sessions>,
+        download: &mut Download,
+    ) -> Result<Option<Self>, Error> {
+        let (simple, hintless) = (payloads.pir_params()?, payloads.hintless_params()?);
+        Ok(match (&payloads.fetch, simple, hintless) {
+            (Fetch::Pir { seed, hint, .. }, Some(params), _) => {
+                let hint = simple::Hint::from_bytes(&params, &download.take(hint)?)?;
+                let pir = simple::Client::new(&params, &Seed(*seed), &hint)?;
+                Some(Self::Simple(Box::new(pir)))
+            }
+            (Fetch::Hintless { seed }, _, Some(params)) => {
+                let pir = hintless::Client::new(&params, &Seed(*seed));
+                Some(Self::Hintless(Box::new(pir), Arc::clone(sessions)))
+            }
+            (
+                Fetch::Scan {
+                    seed,
+                    hint_seed,
+                    hint,
+                    ..
+                },
+                ..,
+            ) => {
+                let scan = payloads.scan()?.ok_or(Error::BadReply)?;
+                let hint = download.take(hint)?;
+                let pages = PageReader::new(scan, (*seed, *hint_seed), &hint)?;
+                Some(Self::Scan(Box::new(pages)))
+            }
+            _ => None,
+        })
+    }
+
     /// The items, in this order, by a request of this kind. The server sees the same message whichever they are.
     ///
     /// # Errors

@@ -213,6 +213,23 @@ impl Opener {
         group.carried(&self.form, pages.get(extent.offset as usize..)?)
     }
 
+    /// The places of the records that there are keys of.
+    pub fn places(&self) -> impl Iterator<Item = u64> {
+        self.groups.iter().flat_map(|group| group.places.iter())
+    }
+
+    /// Reads the record in this extent from all sealed pages. `None` if one that it touches is not what the owner sealed.
+    #[must_use]
+    pub fn read(&self, content: &[u8], extent: &Extent) -> Option<Carried> {
+        let len = self.form.sealed_len();
+        let mut plain = Vec::new();
+        for page in (extent.page..).take(extent.count as usize) {
+            let from = page as usize * len;
+            plain.extend(self.open(page, content.get(from..from + len)?)?);
+        }
+        self.carried(extent, &plain)
+    }
+
     /// Reads all records that there are keys of, with their places, in order.
     ///
     /// # Errors

@@ -10,7 +10,7 @@ use crate::TAG_LEN;
 use crate::code::Codec;
 use crate::digest::{Coded, MIN_CODED};
 use crate::look::SecondLook;
-use crate::payload::{MOST_DICTIONARY, MOST_PAGE_BYTES, Payloads};
+use crate::payload::{Fetch, MOST_DICTIONARY, MOST_PAGE_BYTES, MOST_RECENT, Payloads};
 use crate::sketch::Sketch;
 
 /// The longest code of one run of rows, and of their count.
@@ -114,7 +114,7 @@ impl Manifest {
         require(stored == u64::from(self.n), "segments of other sizes")?;
         ids.push(self.deleted.id);
         ids.push(self.frame.id);
-        ids.extend(self.payloads.as_ref().map(|payloads| payloads.id));
+        ids.extend(self.all_payloads().map(|payloads| payloads.id));
         ids.extend(self.combined().map(|combined| combined.id));
         ids.extend(self.readers.as_ref().map(|readers| readers.id));
         ids.sort_unstable();
@@ -169,9 +169,23 @@ impl Manifest {
     }
 
     fn check_payloads(&self) -> Result<(), String> {
-        let Some(payloads) = &self.payloads else {
-            return Ok(());
+        let forms = self
+            .payloads
+            .iter()
+            .map(|all| (all.form.payloads, all.form.look));
+        let first = forms.last();
+        let alike = |it: &Payloads| {
+            let form = (it.form.payloads, it.form.look);
+            it.fetch == Fetch::Download && Some(form) == first
         };
+        require(
+            self.recent.len() <= MOST_RECENT && self.recent.iter().all(alike),
+            "payloads of changes that are too many, not downloaded, or of another form",
+        )?;
+        self.all_payloads().try_for_each(|it| self.check_pages(it))
+    }
+
+    fn check_pages(&self, payloads: &Payloads) -> Result<(), String> {
         require(
             (1..=self.version).contains(&payloads.version),
             "payloads of a version outside 1 to the manifest's",

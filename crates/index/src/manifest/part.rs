@@ -74,31 +74,43 @@ fn coded(kind: PartKind, coded: &Coded, holder: Holder) -> Part {
     }
 }
 
-/// The parts of payloads: all of them are downloaded, or the hint to fetch some, or neither.
-fn payload_parts(payloads: &Payloads) -> Result<Vec<Part>, Error> {
-    let content = |holder| {
-        let len = payloads.content_len();
-        part(PartKind::Payloads, len, &payloads.content, holder)
-    };
-    let places = coded(PartKind::PayloadPlaces, &payloads.places, Holder::Everyone);
-    Ok(match (&payloads.fetch, payloads.pir_params()?) {
-        (Fetch::Pir { hint, .. }, Some(params)) => {
-            let hint = part(
-                PartKind::PayloadHint,
-                params.hint_len(),
-                hint,
-                Holder::Everyone,
-            );
-            vec![content(Holder::Server), places, hint]
-        }
-        (Fetch::Scan { hint, .. }, _) => {
-            let len = payloads.scan()?.map_or(Ok(0), |scan| scan.hint_len())?;
-            let hint = part(PartKind::PayloadHint, len, hint, Holder::Everyone);
-            vec![content(Holder::Server), places, hint]
-        }
-        (Fetch::Hintless { .. }, _) => vec![content(Holder::Server), places],
-        _ => vec![content(Holder::Everyone), places],
-    })
+impl Payloads {
+    /// All pages.
+    #[must_use]
+    pub fn content_part(&self) -> Part {
+        let holder = match self.fetch {
+            Fetch::Download => Holder::Everyone,
+            Fetch::Pir { .. } | Fetch::Hintless { .. } | Fetch::Scan { .. } => Holder::Server,
+        };
+        let len = self.content_len();
+        part(PartKind::Payloads, len, &self.content, holder)
+    }
+
+    /// The places of the records.
+    #[must_use]
+    pub fn places_part(&self) -> Part {
+        coded(PartKind::PayloadPlaces, &self.places, Holder::Everyone)
+    }
+
+    /// The parts: all pages, where records are, and the hint to fetch some with, if there is one.
+    fn parts(&self) -> Result<Vec<Part>, Error> {
+        let mut parts = vec![self.content_part(), self.places_part()];
+        let hint = match &self.fetch {
+            Fetch::Pir { hint, .. } => {
+                let params = self.pir_params()?;
+                params.map(|params| (params.hint_len(), hint))
+            }
+            Fetch::Scan { hint, .. } => {
+                let scan = self.scan()?;
+                let len = scan.map(|scan| scan.hint_len()).transpose()?;
+                len.map(|len| (len, hint))
+            }
+            Fetch::Download | Fetch::Hintless { .. } => None,
+        };
+        let hint = hint.map(|(len, hint)| part(PartKind::PayloadHint, len, hint, Holder::Everyone));
+        parts.extend(hint);
+        Ok(parts)
+    }
 }
 
 /// The parts of a segment's records beside their vectors.
@@ -146,8 +158,8 @@ impl Manifest {
         ];
         let ring = self.readers.as_ref();
         parts.extend(ring.map(|readers| coded(PartKind::Ring, &readers.ring, Holder::Everyone)));
-        if let Some(payloads) = &self.payloads {
-            parts.extend(payload_parts(payloads)?);
+        for payloads in self.all_payloads() {
+            parts.extend(payloads.parts()?);
         }
         match &self.mode {
             Mode::Sealed(mode) => self.sealed_parts(mode, &mut parts)?,

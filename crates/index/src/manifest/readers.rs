@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Manifest, Segment};
 use crate::digest::Coded;
-use crate::payload::PageGroup;
+use crate::payload::{PageGroup, Payloads};
 use crate::{SHARED, TAG_LEN};
 
 /// The most content keys of a version.
@@ -109,19 +109,19 @@ pub(super) struct Trailer {
     readers: Readers,
     /// The key of each segment.
     segments: Vec<u32>,
-    /// The keys of the pages of payloads.
-    pages: Vec<PageGroup>,
+    /// The keys of the pages of payloads, and of those of changes.
+    pages: Vec<Vec<PageGroup>>,
 }
 
 impl Trailer {
     /// The trailer of a manifest, if it has one.
     pub(super) fn of(manifest: &Manifest) -> Option<Self> {
         let keys = manifest.segments().into_iter().map(|segment| segment.key);
-        let payloads = manifest.payloads.as_ref();
+        let pages = manifest.all_payloads().map(|it| it.groups.clone());
         Some(Self {
             readers: manifest.readers.clone()?,
             segments: keys.collect(),
-            pages: payloads.map_or_else(Vec::new, |payloads| payloads.groups.clone()),
+            pages: pages.collect(),
         })
     }
 
@@ -134,10 +134,13 @@ impl Trailer {
         for (segment, key) in segments.iter_mut().zip(&self.segments) {
             segment.key = *key;
         }
-        match &mut manifest.payloads {
-            Some(payloads) => payloads.groups = self.pages,
-            None if self.pages.is_empty() => {}
-            None => return Err("content keys of payloads that are not there".to_owned()),
+        let all = manifest.payloads.iter_mut().chain(&mut manifest.recent);
+        let all: Vec<&mut Payloads> = all.collect();
+        if all.len() != self.pages.len() {
+            return Err("content keys of payloads that are not there".to_owned());
+        }
+        for (payloads, pages) in all.into_iter().zip(self.pages) {
+            payloads.groups = pages;
         }
         manifest.readers = Some(self.readers);
         Ok(())
@@ -181,18 +184,18 @@ impl Manifest {
         if !segments.iter().all(|Segment { key, .. }| known(*key)) {
             return Err("a segment whose content key is not listed".to_owned());
         }
-        let Some(payloads) = &self.payloads else {
-            return Ok(());
-        };
-        let groups = &payloads.groups;
-        let ascending = groups.is_sorted_by(|a, b| a.key < b.key);
-        let sum = |each: fn(&PageGroup) -> u32| groups.iter().map(|it| u64::from(each(it))).sum();
-        let (records, pages): (u64, u64) = (sum(|it| it.records), sum(|it| it.pages));
-        let all = (u64::from(payloads.records), u64::from(payloads.pages));
-        let there = |it: &PageGroup| it.records > 0 && it.pages > 0;
-        let whole = groups.iter().all(|it| known(it.key) && there(it));
-        if !ascending || !whole || (records, pages) != all {
-            return Err("content keys of other payloads".to_owned());
+        for payloads in self.all_payloads() {
+            let groups = &payloads.groups;
+            let ascending = groups.is_sorted_by(|a, b| a.key < b.key);
+            let sum =
+                |each: fn(&PageGroup) -> u32| groups.iter().map(|it| u64::from(each(it))).sum();
+            let (records, pages): (u64, u64) = (sum(|it| it.records), sum(|it| it.pages));
+            let all = (u64::from(payloads.records), u64::from(payloads.pages));
+            let there = |it: &PageGroup| it.records > 0 && it.pages > 0;
+            let whole = groups.iter().all(|it| known(it.key) && there(it));
+            if !ascending || !whole || (records, pages) != all {
+                return Err("content keys of other payloads".to_owned());
+            }
         }
         Ok(())
     }

@@ -216,6 +216,7 @@ mod tests {
                 places: coded(),
                 groups: Vec::new(),
             }),
+            recent: Vec::new(),
             readers: None,
             mode: Mode::Sealed(Sealed {
                 base: segment(1, 99_000),
@@ -559,6 +560,7 @@ mod tests {
         let with = |codec| {
             let manifest = Manifest {
                 payloads: None,
+                recent: Vec::new(),
                 mode: Mode::Local(Local {
                     codec,
                     segments: vec![segment(1, 100_000)],
@@ -686,6 +688,7 @@ mod tests {
             let manifest = Manifest {
                 n: 10 * u32::from(segments),
                 payloads: None,
+                recent: Vec::new(),
                 mode: Mode::Masked(columns),
                 ..sealed()
             };

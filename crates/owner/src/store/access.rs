@@ -15,7 +15,7 @@ use sordino_vault::{OwnerKeys, ReaderKeys, ring};
 
 use super::Store;
 use super::draft::Draft;
-use super::payloads::Carried;
+use super::payloads::{Carried, Rewrite};
 use crate::binding::Content;
 use crate::build_context::Build;
 use crate::segment::SegmentWriter;
@@ -78,7 +78,10 @@ impl<D: Disk> Store<D> {
         let writer = self.writer(&keys);
         let changes = Carried {
             // A reader who lost a key could forge what stays under it.
-            rewrite: before.is_none_or(|before| before.iter().any(|key| !after.contains(key))),
+            rewrite: match before.is_none_or(|all| all.iter().any(|key| !after.contains(key))) {
+                true => Rewrite::All,
+                false => Rewrite::None,
+            },
             ..Carried::default()
         };
         self.commit(rng, &writer, draft, changes)
@@ -229,7 +232,8 @@ impl Draft {
     ) -> Result<Option<Readers>, Error> {
         let writer = build.writer;
         let segments = self.mode.segments().into_iter().map(|segment| segment.key);
-        let payloads = self.payloads.iter().flat_map(|payloads| &payloads.groups);
+        let payloads = self.payloads.iter().chain(&self.recent);
+        let payloads = payloads.flat_map(|payloads| &payloads.groups);
         let used: BTreeSet<u32> = segments.chain(payloads.map(|group| group.key)).collect();
         let Some(access) = &mut self.access else {
             return Ok(None);

@@ -13,7 +13,7 @@ use sordino_vectors::metric::length;
 
 use super::Store;
 use super::draft::Draft;
-use super::payloads::Carried;
+use super::payloads::{Carried, Rewrite};
 use super::records;
 use super::row_buffer::RowBuffer;
 use crate::build_context::Build;
@@ -57,10 +57,14 @@ impl<D: Disk> Store<D> {
         let left = self.left();
         let stays = |at: &usize| !left.contains(self.label_at(*at));
         let kept = (0..self.settled()).take_while(stays).count();
-        if self.is_compact(kept) {
+        let mut rewrite = self.unchanged()?;
+        if self.is_compact(kept) && rewrite == Rewrite::None {
             return Ok(self.version());
         }
-        let made = self.compacted(rng, kept, &left, progress);
+        if !left.is_empty() {
+            rewrite = Rewrite::All;
+        }
+        let made = self.compacted(rng, kept, (&left, rewrite), progress);
         self.settle(made)
     }
 
@@ -69,7 +73,7 @@ impl<D: Disk> Store<D> {
         &mut self,
         rng: &mut R,
         kept: usize,
-        left: &BTreeSet<String>,
+        (left, rewrite): (&BTreeSet<String>, Rewrite),
         progress: &mut dyn FnMut(Step),
     ) -> Result<u64, Error> {
         let keys = self.keys.clone();
@@ -96,7 +100,9 @@ impl<D: Disk> Store<D> {
                 }
             }
             Mode::Local(mode) => mode.segments.truncate(kept),
-            Mode::Sealed(_) | Mode::Routed(_) => return self.rebuilt(rng, &writer, progress),
+            Mode::Sealed(_) | Mode::Routed(_) => {
+                return self.rebuilt(rng, &writer, rewrite, progress);
+            }
         }
         for (label, segments) in rest {
             let writer = writer.of_label(draft.access.as_ref(), &label);
@@ -119,9 +125,7 @@ impl<D: Disk> Store<D> {
                 draft.add(&mut build, rows, kept)?;
             }
         }
-        let mut carried = self.unchanged();
-        carried.rewrite |= !left.is_empty();
-        self.commit(rng, &writer, draft, carried)
+        self.commit(rng, &writer, draft, Carried::rewritten(rewrite))
     }
 
     /// Clusters all records again, in sealed and routed mode.
@@ -129,6 +133,7 @@ impl<D: Disk> Store<D> {
         &mut self,
         rng: &mut R,
         writer: &SegmentWriter<'_>,
+        rewrite: Rewrite,
         progress: &mut dyn FnMut(Step),
     ) -> Result<u64, Error> {
         let mut waiting = self.waiting();
@@ -162,7 +167,7 @@ impl<D: Disk> Store<D> {
         };
         let (mut draft, measured) = made;
         draft.access.clone_from(&self.access);
-        let version = self.commit(rng, writer, draft, self.unchanged())?;
+        let version = self.commit(rng, writer, draft, Carried::rewritten(rewrite))?;
         self.measured = Some(measured);
         Ok(version)
     }
@@ -233,12 +238,16 @@ impl<D: Disk> Store<D> {
         Ok((longer.longest() > old.longest()).then_some(longer))
     }
 
-    /// No change of what records carry, which is rewritten all the same if it is under older keys.
-    fn unchanged(&self) -> Carried {
-        Carried {
-            rewrite: self.carries_older(),
-            ..Carried::default()
+    /// What compaction writes again of what records carry: what is under older keys, or would keep what was replaced or deleted.
+    fn unchanged(&self) -> Result<Rewrite, Error> {
+        if self.carries_older() || self.is_overridden()? {
+            return Ok(Rewrite::All);
         }
+        // One part that lost nothing is as small as it gets; records that are deleted make more to do in any case.
+        Ok(match self.manifest.recent.len() {
+            0 | 1 => Rewrite::None,
+            _ => Rewrite::Recent,
+        })
     }
 
     fn waiting(&self) -> RowBuffer {
@@ -290,9 +299,7 @@ impl<D: Disk> Store<D> {
         let whole = |at: usize| self.records.dead[at].is_empty() && !self.is_older(at);
         let rest = kept..self.records.sets.len();
         let by_label = self.by_label(kept);
-        !self.carries_older()
-            && rest.into_iter().all(whole)
-            && by_label.iter().all(|(_, segments)| segments.len() == 1)
+        rest.into_iter().all(whole) && by_label.iter().all(|(_, segments)| segments.len() == 1)
     }
 
     /// True if a segment is under a key that is not its label's newest.
@@ -303,7 +310,7 @@ impl<D: Disk> Store<D> {
 
     /// True if something that records carry is.
     fn carries_older(&self) -> bool {
-        let payloads = self.manifest.payloads.iter();
+        let payloads = self.manifest.all_payloads();
         let mut groups = payloads.flat_map(|payloads| &payloads.groups);
         groups.any(|group| self.manifest.newest(group.key) != group.key)
     }

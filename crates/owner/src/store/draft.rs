@@ -32,6 +32,8 @@ pub(super) struct Draft {
     pub(super) mode: Mode,
     pub(super) records: Records,
     pub(super) payloads: Option<Payloads>,
+    /// What changes have brought since those were written.
+    pub(super) recent: Vec<Payloads>,
     /// The second look, if searches have one.
     pub(super) look: Option<SecondLook>,
     /// The frame of all vectors, and the part that it is, if that is written.
@@ -51,6 +53,7 @@ impl Draft {
             mode,
             records: Records::default(),
             payloads: None,
+            recent: Vec::new(),
             look: None,
             frame,
             framed: None,
@@ -105,6 +108,7 @@ impl Draft {
         manifest.deleted = deleted;
         manifest.frame = part;
         manifest.payloads = self.payloads.clone();
+        manifest.recent = self.recent.clone();
         manifest.mode = self.mode.clone();
         let combined = combined(build, &manifest, &old)?;
         if let Mode::Open(mode) | Mode::Masked(mode) = &mut manifest.mode {

@@ -1,21 +1,23 @@
-//! Payloads of a store's records and, for a second look, their exact vectors: rewritten with every version that
-//! changes them.
+//! Payloads of a store's records and, for a second look, their exact vectors.
+//!
+//! Those of all records are written together. What changes bring is written apart, as long as that is little:
+//! [`recent_payloads`](super::recent_payloads).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use rand_core::CryptoRng;
 use sordino_index::folder::Folder;
 use sordino_index::look::{self, SecondLook};
-use sordino_index::manifest::{Manifest, PartKind};
-use sordino_index::payload::Carried as Record;
+use sordino_index::manifest::Manifest;
+use sordino_index::payload::{Carried as Record, PageForm, Payloads};
 use sordino_index::{Disk, Error, Id};
 use sordino_vault::contents::ContentKeys;
 use sordino_vault::frame::Frame;
 use sordino_vault::numbers::Numbers;
-use sordino_vault::opener::Opener;
 
 use super::Store;
 use super::draft::Draft;
+use super::stored_part::StoredPart;
 use crate::build_context::Build;
 use crate::payload::{Contents, Group};
 use crate::plan::Conditions;
@@ -31,8 +33,20 @@ pub(super) struct Carried {
     pub(super) payloads: Option<ById>,
     /// The codes of exact vectors, if searches have a second look.
     pub(super) exact: Option<ById>,
-    /// True if slots are to be rewritten though nothing in them changes.
-    pub(super) rewrite: bool,
+    /// What is to be written again though nothing in it changes.
+    pub(super) rewrite: Rewrite,
+}
+
+/// Parts that are written again.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Rewrite {
+    /// None but those that a change brings something for.
+    #[default]
+    None,
+    /// All that changes have brought, as one part.
+    Recent,
+    /// All.
+    All,
 }
 
 impl Carried {
@@ -41,7 +55,15 @@ impl Carried {
         Self {
             payloads: None,
             exact: look.map(|_| ById::new()),
-            rewrite: false,
+            rewrite: Rewrite::None,
+        }
+    }
+
+    /// No change, but what is written again.
+    pub(super) fn rewritten(rewrite: Rewrite) -> Self {
+        Self {
+            rewrite,
+            ..Self::default()
         }
     }
 
@@ -70,14 +92,34 @@ impl Carried {
         self.payloads.is_some() || self.exact.is_some()
     }
 
-    /// True if nothing changes by what comes.
-    fn has(&self, new: &Self) -> bool {
-        let same = |old: &Option<ById>, new: &Option<ById>| match (old, new) {
-            (_, None) => true,
-            (None, Some(_)) => false,
-            (Some(old), Some(new)) => new.iter().all(|(id, new)| old.get(id) == Some(new)),
-        };
-        same(&self.payloads, &new.payloads) && same(&self.exact, &new.exact)
+    /// Bytes that it has of all of them.
+    pub(super) fn bytes(&self) -> u64 {
+        let all = [&self.payloads, &self.exact].into_iter().flatten();
+        let bytes: usize = all.flat_map(BTreeMap::values).map(Vec::len).sum();
+        bytes as u64
+    }
+
+    /// The ids of records that it says something of.
+    pub(super) fn ids(&self) -> impl Iterator<Item = &Id> {
+        let all = [&self.payloads, &self.exact];
+        all.into_iter().flatten().flat_map(BTreeMap::keys)
+    }
+
+    /// What a record carries by this, where it says so, and by what the record carried before.
+    pub(super) fn over(&self, id: &Id, before: Option<Record>) -> Record {
+        let own = |all: &Option<ById>| all.as_ref().and_then(|all| all.get(id)).cloned();
+        let before = before.unwrap_or_default();
+        Record {
+            exact: own(&self.exact).unwrap_or(before.exact),
+            payload: own(&self.payloads).unwrap_or(before.payload),
+            truncated: false,
+        }
+    }
+
+    /// True if it says all that a record carries.
+    pub(super) fn is_whole(&self, id: &Id, form: &PageForm) -> bool {
+        let has = |all: &Option<ById>| all.as_ref().is_some_and(|all| all.contains_key(id));
+        (!form.payloads || has(&self.payloads)) && (form.look.is_none() || has(&self.exact))
     }
 
     /// Takes in what a change brings.
@@ -106,19 +148,26 @@ impl Carried {
     }
 }
 
-/// Reads what all records carry, with their places, in order; none where they carry nothing.
+/// Reads what all records carry, with their places, in order; none where they carry nothing. Among them may be records that
+/// are deleted or replaced.
 pub(super) fn read<D: Disk>(
     folder: &Folder<D>,
     manifest: &Manifest,
     keys: &ContentKeys,
 ) -> Result<Option<Vec<(u64, Record)>>, Error> {
-    let Some(payloads) = &manifest.payloads else {
+    let mut parts = manifest.all_payloads();
+    let all = |payloads| StoredPart::open(folder, manifest, payloads, keys)?.all(folder);
+    let Some(main) = parts.next().map(all).transpose()? else {
         return Ok(None);
     };
-    let places = folder.part(&manifest.part(PartKind::PayloadPlaces, None)?)?;
-    let records = folder.part(&manifest.part(PartKind::Payloads, None)?)?;
-    let opener = Opener::new(manifest, payloads, keys, &places)?;
-    opener.open_all(&records).map(Some)
+    if manifest.recent.is_empty() {
+        return Ok(Some(main));
+    }
+    let mut read: BTreeMap<u64, Record> = main.into_iter().collect();
+    for payloads in parts {
+        read.extend(all(payloads)?);
+    }
+    Ok(Some(read.into_iter().collect()))
 }
 
 impl Draft {
@@ -129,12 +178,11 @@ impl Draft {
         mut carried: Carried,
         conditions: Conditions,
     ) -> Result<(), Error> {
-        let (folder, writer) = (build.folder, build.writer);
         if !carried.is_some() {
             return Ok(());
         }
         let payloads = carried.payloads.is_some();
-        let groups = self.by_label(writer).into_iter();
+        let groups = self.by_label(build.writer).into_iter();
         let groups = groups.map(|(number, key, segments)| {
             let places = segments.iter().flat_map(|&at| self.records.places_of(at));
             let ids = segments.iter().flat_map(|&at| {
@@ -150,6 +198,19 @@ impl Draft {
         });
         let groups: Vec<Group> = groups.filter(|group| !group.carried.is_empty()).collect();
         drop(carried);
+        self.payloads = Some(self.write_groups(build, groups, payloads, conditions)?);
+        self.recent.clear();
+        Ok(())
+    }
+
+    /// Writes a part of what records carry.
+    pub(super) fn write_groups<D: Disk, R: CryptoRng + ?Sized>(
+        &self,
+        build: &mut Build<'_, D, R>,
+        groups: Vec<Group>,
+        payloads: bool,
+        conditions: Conditions,
+    ) -> Result<Payloads, Error> {
         let contents = Contents {
             groups,
             own: self.access.is_some(),
@@ -158,14 +219,13 @@ impl Draft {
             k: self.k,
             conditions,
         };
-        let written = writer.payloads(build.rng, contents)?;
-        folder.put(&written.content)?;
-        folder.put(&written.places)?;
+        let written = build.writer.payloads(build.rng, contents)?;
+        build.folder.put(&written.content)?;
+        build.folder.put(&written.places)?;
         if let Some(hint) = &written.hint {
-            folder.put(hint)?;
+            build.folder.put(hint)?;
         }
-        self.payloads = Some(written.payloads);
-        Ok(())
+        Ok(written.payloads)
     }
 }
 
@@ -188,8 +248,9 @@ impl<D: Disk> Store<D> {
             carried.payloads = Some(ById::new());
         }
         let read = read(&self.folder, &self.manifest, &self.contents())?;
-        // Places and ids are in one order.
-        for (id, (_, record)) in self.ids().zip(read.into_iter().flatten()) {
+        let mut read: HashMap<u64, Record> = read.into_iter().flatten().collect();
+        for (id, place) in self.ids().zip(self.records.places().iter()) {
+            let record = read.remove(&place).unwrap_or_default();
             if let Some(exact) = &mut carried.exact {
                 exact.insert(id.clone(), record.exact);
             }
@@ -213,22 +274,17 @@ impl<D: Disk> Store<D> {
         draft: &mut Draft,
         changes: Carried,
     ) -> Result<(), Error> {
-        let mut all = self.carried()?;
         // A clustered index writes its frame again at every compaction, also if it is the same.
-        let reframed = all.exact.is_some() && !draft.frame.shares_residuals(&self.frame);
+        let look = self.manifest.second_look().is_some();
+        let reframed = look && !draft.frame.shares_residuals(&self.frame);
+        let first = changes.payloads.is_some() && !self.manifest.has_payloads();
+        let all = reframed || first || changes.rewrite == Rewrite::All;
+        if !all && self.change_recent(build, draft, &changes)? {
+            return Ok(());
+        }
+        let mut all = self.carried()?;
         if reframed {
             all = all.reframed(&self.frame, &draft.frame)?;
-        }
-        if all.is_some()
-            && !reframed
-            && !changes.rewrite
-            && draft.records.places() == self.records.places()
-            && draft.records.ids().eq(self.ids())
-            && all.has(&changes)
-        {
-            // The same records in the same places: clients that have these payloads keep them.
-            draft.payloads.clone_from(&self.manifest.payloads);
-            return Ok(());
         }
         all.extend(changes);
         let conditions = match &self.manifest.payloads {

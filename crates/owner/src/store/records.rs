@@ -133,6 +133,40 @@ impl Records {
         segments.find(|&at| place < self.first(at) + u64::from(self.stored[at]))
     }
 
+    /// The number of places, from the first on, at which other records that were made of these have the same ones.
+    pub(super) fn shared(&self, other: &Self) -> u64 {
+        let both = self.sets.iter().zip(&other.sets);
+        let sets = both.take_while(|(own, other)| Arc::ptr_eq(own, other));
+        sets.map(|(ids, _)| ids.len() as u64).sum()
+    }
+
+    /// The place after each segment's last row.
+    pub(super) fn ends(&self) -> Vec<u64> {
+        let mut end = 0;
+        let ends = self.stored.iter().map(|&n| {
+            end += u64::from(n);
+            end
+        });
+        ends.collect()
+    }
+
+    /// True if there is a record that counts in this place.
+    pub(super) fn is_there(&self, place: u64) -> bool {
+        let ends = self.ends();
+        let at = ends.partition_point(|&end| end <= place);
+        let Some(&end) = ends.get(at) else {
+            return false;
+        };
+        let row = place + u64::from(self.stored[at]) - end;
+        !self.dead[at].contains(row)
+    }
+
+    /// The place of a record that counts.
+    pub(super) fn place(&self, id: &Id) -> Option<u64> {
+        let (at, row) = self.find(id)?;
+        Some(self.first(at) + u64::from(row))
+    }
+
     /// The places of a segment's records that count.
     pub(super) fn places_of(&self, segment: usize) -> impl Iterator<Item = u64> {
         let first = self.first(segment);

@@ -304,6 +304,7 @@ impl<D: Disk> Store<D> {
         Draft {
             records: self.records.clone(),
             payloads: manifest.payloads.clone(),
+            recent: manifest.recent.clone(),
             look: manifest.second_look(),
             framed: Some(manifest.frame.clone()),
             access: self.access.clone(),

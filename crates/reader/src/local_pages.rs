@@ -1,0 +1,60 @@
+//! Pages of payloads that are here: downloaded whole, so that nobody is asked for any.
+
+use sordino_index::Error;
+use sordino_index::manifest::Manifest;
+use sordino_index::payload::{Carried, Extent, Payloads};
+use sordino_vault::contents::ContentKeys;
+use sordino_vault::opener::Opener;
+
+use crate::download::Download;
+use crate::verdict::{Verdict, Wrong};
+
+/// All sealed pages of one part of payloads.
+pub(crate) struct LocalPages {
+    opener: Opener,
+    content: Vec<u8>,
+}
+
+impl LocalPages {
+    /// The pages of one part of a version's payloads.
+    ///
+    /// # Errors
+    /// If the part was not downloaded, or is not what the owner sealed.
+    pub(crate) fn new(
+        manifest: &Manifest,
+        payloads: &Payloads,
+        keys: &ContentKeys,
+        download: &mut Download,
+    ) -> Result<Self, Error> {
+        let places = download.take(&payloads.places.digest)?;
+        Ok(Self {
+            opener: Opener::new(manifest, payloads, keys, &places)?,
+            content: download.take(&payloads.content)?,
+        })
+    }
+
+    /// The parts that changes have brought, but for the oldest `kept`.
+    ///
+    /// # Errors
+    /// Those of [`new`](Self::new).
+    pub(crate) fn recent(
+        manifest: &Manifest,
+        keys: &ContentKeys,
+        kept: usize,
+        download: &mut Download,
+    ) -> Result<Vec<Self>, Error> {
+        let recent = manifest.recent.iter().skip(kept);
+        let recent = recent.map(|it| Self::new(manifest, it, keys, download));
+        recent.collect()
+    }
+
+    /// Where the records in these places lie; `None` for one that is not there.
+    pub(crate) fn extents(&self, places: &[Option<u32>]) -> Vec<Option<Extent>> {
+        self.opener.extents(places)
+    }
+
+    /// Reads a record, whole.
+    pub(crate) fn carried(&self, extent: &Extent) -> Verdict<Carried> {
+        self.opener.read(&self.content, extent).ok_or(Wrong)
+    }
+}
