@@ -10,7 +10,9 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use sordino_search::OwnerPublicKey;
 use sordino_search::manifest::SignedManifest;
-use sordino_search::{Change, Error, Files, OwnerKeys, Pins, ReaderKeys, Server, Store};
+use sordino_search::{
+    Attributes, Change, Edit, Error, Files, OwnerKeys, Pins, ReaderKeys, Server, Store,
+};
 
 use crate::access;
 use crate::attributes;
@@ -129,6 +131,40 @@ impl Index {
             PyErr::warn(py, &py.get_type::<PyUserWarning>(), &text, 1)?;
         }
         Ok(added.version)
+    }
+
+    /// Gives records other payloads or attributes; the new version.
+    fn update(
+        &self,
+        py: Python<'_>,
+        ids: Given<'_>,
+        payloads: Option<Vec<Vec<u8>>>,
+        attributes: Option<attributes::Given<'_>>,
+        cleared: Vec<String>,
+    ) -> PyResult<u64> {
+        self.owner(py)?;
+        let wrong = |error| errors::search(py, &error);
+        let ids = ids.of(py, self.manifest(py)?.ids)?;
+        let mut edit = Edit::new(ids);
+        if let Some(payloads) = payloads {
+            edit = edit.with_payloads(payloads).map_err(wrong)?;
+        }
+        let attributes = match attributes {
+            Some(given) => attributes::of(py, edit.len(), given)?,
+            None => Attributes::none(edit.len()),
+        };
+        let mut rng = random()?;
+        let updated = computing(py, || {
+            self.changed(|store| {
+                let all = match cleared.is_empty() {
+                    true => Attributes::none(edit.len()),
+                    false => store.attributes()?.emptied(&cleared, edit.len()),
+                };
+                let edit = edit.with_attributes(all.overlaid(attributes)?)?;
+                store.update(&mut rng, edit)
+            })
+        })?;
+        updated.map_err(wrong)
     }
 
     /// Deletes records; the new version.

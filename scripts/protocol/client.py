@@ -164,7 +164,9 @@ class Client:
         p = self.manifest.payloads
         if p.look:
             raise ValueError("an index with a second look, which this client does not take")
-        self.pages = pages.Pages(p, self.keys, self.parts[p.places.digest], numbers)
+        opened = lambda p: pages.Pages(p, self.keys, self.parts[p.places.digest], numbers)
+        self.pages = opened(p)
+        self.recent = [(opened(p), split(self.parts[p.content], p.len)) for p in self.manifest.recent]
         if p.fetch == DOWNLOAD:
             self.sealed = split(self.parts[p.content], p.len)
         elif p.fetch == SCAN:
@@ -341,10 +343,18 @@ class Client:
         self.known = True
         return client.recover(self.session, asked, body_of(reply, kind + 1, client.params.answer_len))
 
+    def _payload(self, place, content, newest):
+        if newest is None:
+            return self.pages.payload(place, content)
+        opened, sealed = newest
+        return opened.payload(place, b"".join(opened.open(page, sealed[page]) for page in opened.whole(place)))
+
     def _payloads(self, places):
         """What these records carry and whether it is longer; as many pages are asked for whatever was found."""
         p, k = self.manifest.payloads, self.manifest.k
-        shares = self.pages.shares(places, k)
+        # A record is in the newest part that has its place; a page is asked for in any case.
+        newest = [next((it for it in reversed(self.recent) if place in it[0].extents), None) for place in places]
+        shares = self.pages.shares([None if part else place for place, part in zip(places, newest)], k)
         asked = self.pages.asked(shares)
         try:
             if p.fetch == DOWNLOAD:
@@ -353,7 +363,7 @@ class Client:
                 sealed = self._fetch(self.payload_pir, FETCH_PAYLOADS, asked)
             plain = iter([self.pages.open(page, one) for page, one in zip(asked, sealed)])
             read = [b"".join(next(plain) for _ in share) for share in shares]
-            return [self.pages.payload(place, content) for place, content in zip(places, read)]
+            return [self._payload(*found) for found in zip(places, read, newest)]
         except Refused:
             raise
         except Exception as error:

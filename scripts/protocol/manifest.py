@@ -117,6 +117,7 @@ class Manifest:
             return made
 
         self.payloads = r.option(payloads)
+        self.recent = r.list(payloads)
         mode = r.tag(5)
         if mode == ROUTED:
             raise ValueError("an index of routed mode, which this client does not have")
@@ -150,8 +151,7 @@ class Manifest:
     def given(self):
         """Digest and length of each part that clients download, in the order in which they are numbered."""
         parts = [(part.digest, part.len) for part in (self.frame.sealed, self.deleted.rows)]
-        if self.payloads:
-            p = self.payloads
+        for p in ([self.payloads] if self.payloads else []) + self.recent:
             if p.fetch == DOWNLOAD:
                 parts.append((p.content, p.pages * p.len))
             parts.append((p.places.digest, p.places.len))

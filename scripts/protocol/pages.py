@@ -76,6 +76,12 @@ class Pages:
             shares.append([first + at for at in range(1 + more)])
         return shares
 
+    def whole(self, place):
+        """All pages that a record touches."""
+        start, count = self.extents[place]
+        first = start // self.payloads.page_len
+        return range(first, first + count)
+
     def asked(self, shares):
         """The pages of a request: always `fetched`, page 0 for each that is not needed."""
         pages = [page for share in shares for page in share]

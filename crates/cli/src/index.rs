@@ -14,6 +14,7 @@ mod labels;
 mod list;
 mod policy;
 mod push;
+mod update;
 mod values;
 mod verify;
 
@@ -40,6 +41,8 @@ enum Command {
     Verify(verify::Args),
     /// Add records, or replace those whose ids are there.
     Add(add::Args),
+    /// Give records other payloads or attributes; their vectors stay.
+    Update(update::Args),
     /// Delete records.
     Delete(change::Delete),
     /// Show records by id: payload, attributes, vector; of an index on this disk, or of a server's.
@@ -71,6 +74,7 @@ pub fn run(args: Args, output: Output) -> Result<(), Error> {
         Command::Info(args) => info::run(&args, output),
         Command::Verify(args) => verify::run(&args, output),
         Command::Add(args) => add::run(&args, output),
+        Command::Update(args) => update::run(&args, output),
         Command::Delete(args) => change::delete(&args, output),
         Command::Get(args) => get::run(&args),
         Command::Export(args) => export::export(&args, output),

@@ -48,6 +48,6 @@ pub use sordino_vault::directory::{Change, Label, Reading};
 pub use spec::{Batch, Form, Spec};
 pub use step::Step;
 pub use store::{
-    AccessReport, Added, Assembly, Blueprint, Centroids, Clustering, Compaction, Contents, Nearest,
-    Piece, Store, Stored, Verified,
+    AccessReport, Added, Assembly, Blueprint, Centroids, Clustering, Compaction, Contents, Edit,
+    Nearest, Piece, Store, Stored, Verified,
 };

@@ -12,8 +12,8 @@ pub use sordino_index::{
 };
 pub use sordino_owner::{
     AccessReport, Added, Alternative, Assembly, Batch, Blueprint, Centroids, Change, Clustering,
-    Compaction, Contents, Form, Label, Measurement, Nearest, Piece, Pins, Plan, Reading, Spec,
-    Step, Store, Stored, Verified, Wish, build, plan,
+    Compaction, Contents, Edit, Form, Label, Measurement, Nearest, Piece, Pins, Plan, Reading,
+    Spec, Step, Store, Stored, Verified, Wish, build, plan,
 };
 pub use sordino_reader::{
     Cache, Client, ConnectOptions, Dial, Filter, Found, Hit, KEYS_LEN, Kind, PinStore, Question,

@@ -128,6 +128,19 @@ impl Attributes {
         }
     }
 
+    /// The columns of these names that there are, without any value for `rows` records.
+    #[must_use]
+    pub fn emptied(&self, names: &[String], rows: usize) -> Self {
+        let known = names.iter().filter_map(|name| {
+            let column = self.columns.get(name.as_str())?;
+            Some((name.as_str().into(), Column::empty(column.kind(), rows)))
+        });
+        Self {
+            rows,
+            columns: known.collect(),
+        }
+    }
+
     /// Refuses columns of another type than those of the same name here, and more of them than there may be.
     ///
     /// # Errors
@@ -152,6 +165,20 @@ impl Attributes {
                 why: format!("{found} of them: expected at most {MAX_COLUMNS}"),
             }),
         }
+    }
+
+    /// The same records with the columns of `other`, which has a row for each, in the place of those of the same name.
+    ///
+    /// # Errors
+    /// Those of [`check_beside`](Self::check_beside).
+    ///
+    /// # Panics
+    /// If the numbers of rows differ.
+    pub fn overlaid(mut self, other: Self) -> Result<Self, Error> {
+        assert_eq!(self.rows, other.rows, "a row for each record");
+        self.check_beside(&other)?;
+        self.columns.extend(other.columns);
+        Ok(self)
     }
 
     /// Appends the records of `other`; columns that one of the two lacks have no values there.

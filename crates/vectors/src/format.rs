@@ -99,6 +99,8 @@ pub(crate) fn only_place<'a>(
 pub struct ColumnNames {
     /// The column of lists of numbers; if `None`, the only one that there is.
     pub vectors: Option<String>,
+    /// True if no vectors are read: then each row's is one coordinate, 0.
+    pub vectorless: bool,
     /// The column of ids; if `None`, vectors have none.
     pub ids: Option<String>,
     /// The kind of ids that texts are read as; `None`: texts stay texts. Columns of integers hold numbers, those

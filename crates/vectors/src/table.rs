@@ -29,6 +29,7 @@ pub(super) fn parquet_columns(file: std::fs::File) -> Result<Vec<String>, Error>
 pub(super) struct Table {
     batches: Batches,
     dim: usize,
+    vectorless: bool,
     len: Option<u64>,
     /// The batch being read, never an empty one, and how many of its rows have been.
     current: Option<(RecordBatch, usize)>,
@@ -81,11 +82,17 @@ impl Table {
     ) -> Result<Self, Error> {
         let current = next_rows(&mut batches)?;
         let (first, _) = current.as_ref().ok_or(Error::NoVectors)?;
-        let one = list(first.column(0), 0).ok_or_else(|| null(first, 0, 0))?;
-        let dim = check_dim(one.len() as u64)?;
+        let dim = match names.vectorless {
+            true => 1,
+            false => {
+                let one = list(first.column(0), 0).ok_or_else(|| null(first, 0, 0))?;
+                check_dim(one.len() as u64)?
+            }
+        };
         Ok(Self {
             batches,
             dim,
+            vectorless: names.vectorless,
             len,
             current,
             read: 0,
@@ -127,7 +134,11 @@ impl Table {
         let most = (MAX_VALUES / self.dim).min(MAX_BYTES / row.max(1));
         let rows = most.max(1).min(batch.num_rows() - start);
         let mut data = Vec::with_capacity(rows * self.dim);
-        for at in start..start + rows {
+        if self.vectorless {
+            data.resize(rows, 0.0);
+        }
+        let read = if self.vectorless { 0 } else { rows };
+        for at in start..start + read {
             let row = self.read + (at - start) as u64;
             let values = list(batch.column(0), at).ok_or_else(|| null(&batch, 0, row))?;
             if values.len() != self.dim {
@@ -194,6 +205,11 @@ fn caught<T>(format: &'static str, decode: impl FnOnce() -> T) -> Result<T, Erro
 /// Finds the columns in a file's schema.
 fn columns(schema: &Schema, names: &ColumnNames) -> Result<Columns, Error> {
     let vectors = match &names.vectors {
+        // A column has to stand in the vectors' place, which is not looked at.
+        _ if names.vectorless => match names.ids.iter().chain(&names.values).next() {
+            Some(name) => find(schema.fields(), name, |_| true, "any")?,
+            None => 0,
+        },
         Some(name) => find(schema.fields(), name, is_vector, "lists of numbers")?,
         None => {
             let fields = schema.fields().iter().enumerate();

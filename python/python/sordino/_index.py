@@ -79,6 +79,21 @@ class Index:
         rows, own, carried, columns = _records.whole(vectors, ids, payloads, attributes)
         return self._native.add(rows, own, carried, columns, None if label is None else _name(label, "label"))
 
+    def update(
+        self, ids: Ids, payloads: Payloads | None = None, *, attributes: Attributes | None = None
+    ) -> int:
+        """Gives records that are there other payloads or attributes; their vectors stay. Returns the new version.
+
+        ids: of records that are there, each once.
+        payloads: one for each id, bytes or str.
+        attributes: as of `build`. Attributes of other names stay; None takes a record's value away.
+
+        What was there before stays stored, sealed, until `compact`. Raises `UnknownIdError` for an id that is not there,
+        `IdsError`, `PayloadError`, `AttributesError`, `SegmentsError`, `LockedError`, `KeyKindError`, `FileError`.
+        Nothing is changed then.
+        """
+        return self._native.update(*_records.edited(ids, payloads, attributes))
+
     def grant(
         self,
         reader: str,

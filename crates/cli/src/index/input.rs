@@ -1,19 +1,19 @@
 //! Records from a file of vectors: their ids, payloads and attributes.
 
+mod columns;
 pub(super) mod exported;
 pub(super) mod layout;
 mod missing_members;
 mod omission;
 mod rounding;
 
-use layout::Labels;
+pub(super) use columns::Columns;
 pub(super) use layout::Layout;
 use missing_members::Unseen;
 use rounding::Rounded;
 pub(super) use rounding::Rounding;
 
 use super::ids::{Ids, Place, twice};
-use super::list::List;
 use super::values::{Attribute, Payloads};
 use crate::Error;
 use clap::Args;
@@ -38,25 +38,17 @@ pub(super) struct Input {
         conflicts_with = "id_column"
     )]
     ids: Option<PathBuf>,
-    /// The column of a table that holds record ids.
-    #[arg(long, value_name = "NAME")]
-    id_column: Option<String>,
     /// The column of a table that holds the vectors, if there are several that could.
     #[arg(long, value_name = "NAME")]
     vector_column: Option<String>,
-    /// Columns of a table that make up the payload of each record: one of text or bytes is the payload, several
-    /// make a JSON object. Separated by commas.
-    #[arg(long, value_name = "NAMES")]
-    payload_column: Vec<List<String>>,
-    /// Columns of a table that searches can filter by, sealed from the server: whole numbers, numbers, truth
-    /// values or texts. NAME:int, NAME:float, NAME:bool or NAME:text reads texts, of CSV for instance, and members
-    /// of JSON as values of that type; numbers and truth values of JSON are not taken without one. Separated by
-    /// commas.
-    #[arg(long, value_name = "NAMES")]
-    attribute: Vec<List<Attribute>>,
+    #[command(flatten)]
+    columns: Columns,
     /// The file is one that `index export --vectors` wrote: ids, payloads, attributes and vectors are all taken from it.
     #[arg(long, conflicts_with_all = ["ids", "id_column", "vector_column", "payload_column", "attribute"])]
     exported: bool,
+    /// True of a file whose vectors are not looked at.
+    #[arg(skip)]
+    vectorless: bool,
 }
 
 /// Records of a file, some at a time.
@@ -78,6 +70,18 @@ pub(super) struct Records {
 }
 
 impl Input {
+    /// These columns of a table, whose vectors are not looked at.
+    pub(super) fn without_vectors(file: PathBuf, columns: Columns) -> Self {
+        Self {
+            file,
+            ids: None,
+            vector_column: None,
+            columns,
+            exported: false,
+            vectorless: true,
+        }
+    }
+
     /// The records of a layout: of a file with labels those of this one, or without one.
     pub(super) fn records(&self, layout: Layout, label: Option<&str>) -> Result<Records, Error> {
         let named = Error::vectors(&self.file);
@@ -122,23 +126,13 @@ impl Input {
         if self.exported {
             return exported::layout(&self.file, kind);
         }
-        let attributes: Vec<Attribute> = List::all(&self.attribute).cloned().collect();
-        let payload: Vec<String> = List::all(&self.payload_column).cloned().collect();
-        let twice = |name: &String| payload.iter().filter(|it| *it == name).count() > 1;
-        if let Some(name) = payload.iter().find(|name| twice(name)) {
-            let why = format!("--payload-column names {name} twice");
-            return Err(Error::Arguments(why));
-        }
-        let names = attributes.iter().map(|it| it.name.clone());
-        let values = payload.iter().cloned().chain(names);
         let names = ColumnNames {
             vectors: self.vector_column.clone(),
-            ids: self.id_column.clone(),
+            vectorless: self.vectorless,
             id_kind: kind,
-            values: values.collect(),
+            ..ColumnNames::default()
         };
-        let payloads = Payloads::Columns(payload);
-        Ok(Layout::new(names, payloads, attributes, Labels::new()))
+        self.columns.layout(names)
     }
 
     fn reader(&self, layout: &Layout) -> Result<Reader, Error> {
@@ -208,7 +202,7 @@ impl Input {
 
     /// True if the records have ids of their own.
     pub(super) fn has_ids(&self) -> bool {
-        self.ids.is_some() || self.id_column.is_some() || self.exported
+        self.ids.is_some() || self.columns.id.is_some() || self.exported
     }
 }
 

@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use rand_core::CryptoRng;
 use sordino_index::manifest::{Checking, Mode, Routed, Sealed};
 use sordino_index::{Disk, Error};
+use sordino_vault::attributes::Attributes;
 use sordino_vault::directory::UNLABELLED;
 use sordino_vault::frame::Frame;
 use sordino_vectors::Vectors;
@@ -250,19 +251,31 @@ impl<D: Disk> Store<D> {
         })
     }
 
-    fn waiting(&self) -> RowBuffer {
+    pub(super) fn waiting(&self) -> RowBuffer {
         RowBuffer::new(self.manifest.ids, self.manifest.stored_dim() as usize)
     }
 
     /// Adds the records of a segment that count to those that wait.
     fn read_live(&self, at: usize, waiting: &mut RowBuffer) -> Result<(), Error> {
+        // Rows added to a routed index are stored at scales of another kind than its clusters.
+        let scaled = at == 0 || !self.is_routed();
+        let rows: Vec<u32> = self.records.rows(at).collect();
+        self.read_rows(at, (&rows, scaled), None, waiting)
+    }
+
+    /// Adds rows of a segment to those that wait: with the scales that they are stored at, if those stay, and with these
+    /// attributes in the place of their own ones of the same names.
+    pub(super) fn read_rows(
+        &self,
+        at: usize,
+        (rows, scaled): (&[u32], bool),
+        attributes: Option<Attributes>,
+        waiting: &mut RowBuffer,
+    ) -> Result<(), Error> {
         let contents = self.contents();
         let (folder, manifest, frame) = (&self.folder, &self.manifest, &self.frame);
         let (marks, residuals) = records::residuals(folder, manifest, &contents, frame, at)?;
-        // Rows added to a routed index are stored at scales of another kind than its clusters.
-        let other_scale = at > 0 && matches!(self.manifest.mode, Mode::Routed(_));
-        let attributes = records::attributes(&self.folder, &self.manifest, &contents, at)?;
-        let rows: Vec<u32> = self.records.rows(at).collect();
+        let own = records::attributes(&self.folder, &self.manifest, &contents, at)?;
         let live: Vec<usize> = rows.iter().map(|&row| row as usize).collect();
         let coordinates: Cow<'_, [f32]> = match live.len() == residuals.len() {
             true => residuals.as_slice().into(),
@@ -273,15 +286,19 @@ impl<D: Disk> Store<D> {
             }
         };
         let marks = live.iter().map(|&row| Mark {
-            scale: if other_scale { 0.0 } else { marks[row].scale },
+            scale: if scaled { marks[row].scale } else { 0.0 },
             ..marks[row]
         });
         let ids = rows.iter().map(|&row| self.records.sets[at].id(row));
-        waiting.push_residuals(ids, &coordinates, marks, attributes.select(&live))
+        let mut all = own.select(&live);
+        if let Some(attributes) = attributes {
+            all = all.overlaid(attributes)?;
+        }
+        waiting.push_residuals(ids, &coordinates, marks, all)
     }
 
     /// The segments behind the first `kept` by the labels of their keys, in order.
-    fn by_label(&self, kept: usize) -> Vec<(String, Vec<usize>)> {
+    pub(super) fn by_label(&self, kept: usize) -> Vec<(String, Vec<usize>)> {
         let mut all: Vec<(String, Vec<usize>)> = Vec::new();
         for at in kept..self.records.sets.len() {
             let label = self.label_at(at);
@@ -300,6 +317,11 @@ impl<D: Disk> Store<D> {
         let rest = kept..self.records.sets.len();
         let by_label = self.by_label(kept);
         rest.into_iter().all(whole) && by_label.iter().all(|(_, segments)| segments.len() == 1)
+    }
+
+    /// True of routed mode.
+    pub(super) fn is_routed(&self) -> bool {
+        matches!(self.manifest.mode, Mode::Routed(_))
     }
 
     /// True if a segment is under a key that is not its label's newest.

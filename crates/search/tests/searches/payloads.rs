@@ -2,6 +2,7 @@
 //! messages whatever was asked, and what is wrong ends in one error after all of them.
 
 mod odd;
+mod recent;
 mod second_look;
 
 use std::time::Duration;

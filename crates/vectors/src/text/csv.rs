@@ -37,11 +37,12 @@ pub(super) fn records(
         })
     };
     let vectors = match &names.vectors {
-        Some(name) => find(name)?,
+        _ if names.vectorless => None,
+        Some(name) => Some(find(name)?),
         None => {
             let at = only_list(&head, &first)?;
             only_place(head.iter(), head.get(at).unwrap_or_default())?;
-            at
+            Some(at)
         }
     };
     let ids = names.ids.as_ref().map(find).transpose()?;
@@ -52,10 +53,13 @@ pub(super) fn records(
         let row = row.map_err(wrong)?;
         let field = |at: usize| row.get(at).unwrap_or_default();
         let line = row.position().map_or(0, |at| ends.line(at));
-        let vector = parse(field(vectors)).map_err(|error| {
-            let column = head.get(vectors).unwrap_or_default();
-            fault(line, format!("column {column}: {error}"))
-        })?;
+        let vector = match vectors {
+            None => vec![0.0],
+            Some(at) => parse(field(at)).map_err(|error| {
+                let column = head.get(at).unwrap_or_default();
+                fault(line, format!("column {column}: {error}"))
+            })?,
+        };
         let values = values.iter().map(|&at| Some(Box::from(field(at))));
         Ok(Record {
             line,

@@ -39,6 +39,7 @@ pub(super) fn records(
             found.put(object.keys().map(String::as_str));
         }
         let vectors = match &names.vectors {
+            _ if names.vectorless => String::new(),
             Some(name) => name.clone(),
             None => {
                 let name = only_list(&object)?;
@@ -76,12 +77,17 @@ fn record(
         wanted: name.to_owned(),
         found: String::new(),
     };
-    let vector = member(vectors).ok_or_else(|| missing(vectors))?;
-    let vector = serde_json::from_str(vector).map_err(|_| Error::Value {
-        row: 0,
-        column: vectors.to_owned(),
-        expected: "a list of numbers",
-    })?;
+    let vector = match names.vectorless {
+        true => vec![0.0],
+        false => {
+            let vector = member(vectors).ok_or_else(|| missing(vectors))?;
+            serde_json::from_str(vector).map_err(|_| Error::Value {
+                row: 0,
+                column: vectors.to_owned(),
+                expected: "a list of numbers",
+            })?
+        }
+    };
     let id = match &names.ids {
         Some(name) => Some(read_id(member(name).ok_or_else(|| missing(name))?, names)),
         None => None,

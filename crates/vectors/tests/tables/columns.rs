@@ -25,6 +25,7 @@ const UUIDS: [&str; 2] = [
 
 fn names(ids: Option<&str>, kind: Option<IdKind>, values: &[&str]) -> ColumnNames {
     ColumnNames {
+        vectorless: false,
         vectors: None,
         ids: ids.map(str::to_owned),
         id_kind: kind,

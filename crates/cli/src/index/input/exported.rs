@@ -190,6 +190,7 @@ fn lines(path: &Path, kind: Option<IdKind>) -> Result<Layout, Error> {
 
 fn names(id_kind: Option<IdKind>, values: Vec<String>) -> ColumnNames {
     ColumnNames {
+        vectorless: false,
         vectors: Some(VECTOR.to_owned()),
         ids: Some(ID.to_owned()),
         id_kind,

@@ -1,0 +1,53 @@
+//! The columns of a table that records take something from.
+
+use clap::Args;
+use sordino_search::vectors::ColumnNames;
+
+use super::layout::{Labels, Layout};
+use crate::Error;
+use crate::index::list::List;
+use crate::index::values::{Attribute, Payloads};
+
+/// The columns of ids, payloads and attributes.
+#[derive(Args, Clone, Debug)]
+pub(in crate::index) struct Columns {
+    /// The column of a table that holds record ids.
+    #[arg(long = "id-column", id = "id_column", value_name = "NAME")]
+    pub(in crate::index) id: Option<String>,
+    /// Columns of a table that make up the payload of each record: one of text or bytes is the payload, several
+    /// make a JSON object. Separated by commas.
+    #[arg(long = "payload-column", id = "payload_column", value_name = "NAMES")]
+    payload: Vec<List<String>>,
+    /// Columns of a table that searches can filter by, sealed from the server: whole numbers, numbers, truth
+    /// values or texts. NAME:int, NAME:float, NAME:bool or NAME:text reads texts, of CSV for instance, and members
+    /// of JSON as values of that type; numbers and truth values of JSON are not taken without one. Separated by
+    /// commas.
+    #[arg(long, value_name = "NAMES")]
+    attribute: Vec<List<Attribute>>,
+}
+
+impl Columns {
+    /// The places of all that is read, of a table with vectors where `names` says.
+    pub(super) fn layout(&self, names: ColumnNames) -> Result<Layout, Error> {
+        let attributes: Vec<Attribute> = List::all(&self.attribute).cloned().collect();
+        let payload: Vec<String> = List::all(&self.payload).cloned().collect();
+        let twice = |name: &String| payload.iter().filter(|it| *it == name).count() > 1;
+        if let Some(name) = payload.iter().find(|name| twice(name)) {
+            let why = format!("--payload-column names {name} twice");
+            return Err(Error::Arguments(why));
+        }
+        let values = attributes.iter().map(|it| it.name.clone());
+        let names = ColumnNames {
+            ids: self.id.clone(),
+            values: payload.iter().cloned().chain(values).collect(),
+            ..names
+        };
+        let payloads = Payloads::Columns(payload);
+        Ok(Layout::new(names, payloads, attributes, Labels::new()))
+    }
+
+    /// True if there is a column of something beside ids.
+    pub(in crate::index) fn has_values(&self) -> bool {
+        !self.payload.is_empty() || !self.attribute.is_empty()
+    }
+}

@@ -1,0 +1,102 @@
+//! `sordino index update`.
+
+use super::advice::after_change;
+use super::input::{Columns, Input};
+use super::list::QUOTING;
+use super::policy::Policy;
+use crate::owned_index::OwnedArgs;
+use crate::{Error, Output, keys, random};
+use clap::Args as ClapArgs;
+use serde::Serialize;
+use sordino_search::{Edit, Error as Search};
+use std::path::PathBuf;
+
+/// Arguments of `sordino index update`.
+#[derive(ClapArgs, Debug)]
+#[command(after_help = format!("{EXAMPLES}\n\n{QUOTING}"))]
+pub(super) struct Args {
+    /// The index.
+    #[arg(value_name = "INDEX")]
+    index: PathBuf,
+    /// A table: .parquet, .arrow, .feather, .jsonl or .csv. Its vectors are not looked at, and it need not have any.
+    #[arg(value_name = "TABLE")]
+    file: PathBuf,
+    #[command(flatten)]
+    columns: Columns,
+    /// The owner's key file.
+    #[arg(long, value_name = "OWNER_KEY")]
+    key: PathBuf,
+    #[command(flatten)]
+    owned: OwnedArgs,
+    #[command(flatten)]
+    policy: Policy,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  sordino index update base.index texts.csv --key owner.key --id-column id --payload-column text
+  sordino index update base.index prices.parquet --key owner.key --id-column id --attribute price
+
+All records of the table must be in the index. Attributes that are not named stay as they are, and so do payloads unless they are named. What was
+there before stays stored, sealed, until `sordino index compact`.";
+
+#[derive(Serialize)]
+struct Report {
+    index: PathBuf,
+    version: u64,
+    updated: usize,
+    records: usize,
+    segments: usize,
+}
+
+pub(super) fn run(args: &Args, output: Output) -> Result<(), Error> {
+    if args.columns.id.is_none() {
+        let why = "name the column of record ids with --id-column";
+        return Err(Error::Arguments(why.to_owned()));
+    }
+    if !args.columns.has_values() {
+        let why = "nothing to update: name columns with --payload-column or --attribute";
+        return Err(Error::Arguments(why.to_owned()));
+    }
+    let keys = keys::owner(&args.key)?;
+    let mut store = args.owned.open(&args.index, (&args.key, &keys), output)?;
+    let input = Input::without_vectors(args.file.clone(), args.columns.clone());
+    let named = input.named(&args.index);
+    let records = input.records(input.layout(Some(store.manifest().ids))?, None)?;
+    let unseen = records.unseen();
+    let edit = Edit::of(records).map_err(&named)?;
+    unseen.say(&args.file, output);
+    let (updated, before) = (edit.len(), store.recall());
+    let mut rng = random()?;
+    let done = store.change(|store| {
+        store.compact_after(args.policy.compaction());
+        store.update(&mut rng, edit)
+    });
+    done.map_err(|error| match error {
+        Search::UnknownId { id } => Error::Ids {
+            path: args.file.clone(),
+            why: format!(
+                "{id} is not in {}: `sordino index add` adds records, with their vectors",
+                args.index.display()
+            ),
+        },
+        error => named(error),
+    })?;
+    let report = Report {
+        index: args.index.clone(),
+        version: store.version(),
+        updated,
+        records: store.len(),
+        segments: store.manifest().segments().len(),
+    };
+    output.report(&report, || {
+        format!(
+            "{}: version {}, {} of {} records updated{}",
+            args.index.display(),
+            report.version,
+            report.updated,
+            report.records,
+            after_change(before, &store)
+        )
+    })
+}

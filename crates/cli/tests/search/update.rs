@@ -1,0 +1,94 @@
+//! Records that get other payloads and attributes without their vectors.
+
+use crate::binary::{done, failed, json};
+use crate::place::Place;
+use std::fs;
+
+const ROWS: &str = "\
+id,v,text,year
+a,[1 0],first,2001
+b,[0 1],second,2002
+c,[1 1],\"third, last\",2003
+";
+
+fn index(place: &Place) -> &'static str {
+    fs::write(place.path("rows.csv"), ROWS).unwrap();
+    let columns = "--id-column id --payload-column text --attribute year:int";
+    done(&place.line(&format!(
+        "index build @rows.csv @index --key @owner.key --k 2 {columns}"
+    )));
+    "query --index @index --key @reader.key --vector"
+}
+
+#[test]
+fn a_table_without_vectors_updates_payloads_and_attributes() {
+    let place = Place::new();
+    let query = index(&place);
+    fs::write(
+        place.path("texts.csv"),
+        "text,id\nother,c\n\"two\nlines\",a\n",
+    )
+    .unwrap();
+    let report = json(&place.line(
+        "index update @index @texts.csv --key @owner.key --id-column id --payload-column text --json",
+    ));
+    assert_eq!(
+        (&report["updated"], &report["version"]),
+        (&2.into(), &2.into())
+    );
+    let years = "{\"id\": \"b\", \"year\": 1999}\n{\"id\": \"c\", \"year\": null}\n";
+    fs::write(place.path("years.jsonl"), years).unwrap();
+    done(&place.line(
+        "index update @index @years.jsonl --key @owner.key --id-column id --attribute year:int",
+    ));
+    done(&place.line("index verify @index --key @owner.key"));
+    let all = done(&place.line("index get @index --key @reader.key --ids a,b,c"));
+    assert!(
+        all.contains("two\\nlines") && all.contains("second") && all.contains("other"),
+        "{all}"
+    );
+    assert!(
+        all.contains("2001") && all.contains("1999") && !all.contains("2003"),
+        "{all}"
+    );
+    let found = done(&place.line(&format!("{query} 1,1 --where year<2000")));
+    assert!(
+        found.contains("second") && found.lines().count() == 1,
+        "{found}"
+    );
+    done(&place.line("index compact @index --key @owner.key"));
+    done(&place.line("index verify @index --key @owner.key"));
+    assert_eq!(
+        done(&place.line("index get @index --key @reader.key --ids a,b,c")),
+        all
+    );
+}
+
+#[test]
+fn updates_that_say_nothing_or_of_records_that_are_not_there_are_refused() {
+    let place = Place::new();
+    index(&place);
+    fs::write(place.path("texts.csv"), "id,text\na,x\nd,y\n").unwrap();
+    fs::write(place.path("twice.csv"), "id,text\na,x\na,y\n").unwrap();
+    for (options, why) in [
+        ("@texts.csv --payload-column text", "--id-column"),
+        (
+            "@texts.csv --id-column id",
+            "--payload-column or --attribute",
+        ),
+        (
+            "@texts.csv --id-column id --payload-column text",
+            "d is not in",
+        ),
+        ("@twice.csv --id-column id --payload-column text", "twice"),
+        ("@texts.csv --id-column id --payload-column body", "body"),
+    ] {
+        let error = failed(
+            &place.line(&format!("index update @index {options} --key @owner.key")),
+            1,
+        );
+        assert!(error.contains(why), "{options}: {error}");
+    }
+    let info = json(&place.line("index info @index --key @owner.pub --json"));
+    assert_eq!(info["version"], 1);
+}
