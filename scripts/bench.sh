@@ -9,7 +9,8 @@
 # core is kept for it where taskset exists. The benches' own variables for longer sizes work here
 # (SORDINO_BENCH_LONG, SORDINO_BENCH_GIB); SORDINO_CKKS_LONG and SORDINO_BENCH_N have by default the
 # values of the report: 100,000 vectors. SORDINO_BENCH_NATIVE=1 adds rows of a second build, with
-# `-C target-cpu=native`, to the report; it compiles everything once more.
+# `-C target-cpu=native`, to the report; it compiles everything once more. SORDINO_TEXTS and SORDINO_TEXTS_QUERIES are files
+# of texts with vectors and of queries, for the first section (scripts/texts.py); SORDINO_TEXTS_NAME says what they are.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -74,6 +75,11 @@ for n in 5000 20000 100000; do
     try one cargo run --quiet --profile bench --example private_search -- --json --n "$n" \
         >>"$run/search.jsonl"
 done
+# Searches that bring texts: of a Parquet file with the columns id and text, and queries for it.
+if [ -n "${SORDINO_TEXTS-}" ]; then
+    try scripts/texts.py target/release/sordino "$SORDINO_TEXTS" "$SORDINO_TEXTS_QUERIES" --id-column id \
+        --name "${SORDINO_TEXTS_NAME-texts}" --pin "$pin" >"$run/texts.jsonl"
+fi
 try example network_search --load --json >"$run/load.jsonl"
 try example wire_sizes >"$run/sizes.jsonl"
 try env SORDINO_PIN="$pin" scripts/peers/run.sh >"$run/peers.jsonl"
@@ -85,7 +91,7 @@ done; done; done >"$run/plans.jsonl"
 
 step "report"
 python3 scripts/compare --criterion "$CRITERION_HOME" --search "$run/search.jsonl" \
-    --load "$run/load.jsonl" --plans "$run/plans.jsonl" --peers "$run/sizes.jsonl" --peers "$run/peers.jsonl" --peers "$run/authz.jsonl" \
+    --load "$run/load.jsonl" --plans "$run/plans.jsonl" --texts "$run/texts.jsonl" --peers "$run/sizes.jsonl" --peers "$run/peers.jsonl" --peers "$run/authz.jsonl" \
     --level portable="$run/portable" --level avx2="$run/avx2" --level native="$run/native" \
     --levels "$(example cpu_levels)"
 if [ -n "$failed" ]; then

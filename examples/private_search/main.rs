@@ -1,12 +1,12 @@
 //! One private vector search after another, on real cryptography, with every number that matters
-//! beside the answer: recall against exact search, bytes, time, and what the server could see.
+//! beside the answer: the texts that it brings, recall against exact search, bytes, time, and what the server could see.
 //!
 //! Without arguments it searches two built-in sets of 100,000 vectors of 128 dimensions: one
 //! uniform on the sphere, one clustered as real data is. `--help` lists what else it can do.
 
-mod payloads;
 mod report;
 mod run;
+mod texts;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -44,9 +44,6 @@ struct Args {
     /// Searches that a client makes before the index changes: what the plan minimises bytes for.
     #[arg(long, default_value_t = 100)]
     session: u64,
-    /// Show payloads of so many bytes each, too, fetched by a client that comes once.
-    #[arg(long, value_name = "BYTES")]
-    payloads: Option<usize>,
     /// Index only the first N vectors (built-in sets: generate N).
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
     n: Option<u32>,
@@ -163,6 +160,10 @@ fn search(set: &Set, wish: Wish, args: &Args) -> Result<(), Error> {
     let wanted = |mode| args.mode.is_none_or(|only| only == mode);
     let plan = Plan::new(set.base.len(), set.base.dim(), wish)?;
     if !args.json {
+        if wanted(Mode::Masked) {
+            let planned = plan.masked().map(|scoring| scoring.packing);
+            texts::show(set, wish, args.t.or(planned).unwrap_or(Packing::T4))?;
+        }
         println!("\n{} {plan}\n", set.name);
     }
     let mut measured = Vec::new();
@@ -197,9 +198,6 @@ fn search(set: &Set, wish: Wish, args: &Args) -> Result<(), Error> {
             .for_each(|measured| println!("{}", report::json(set, measured)));
     } else {
         report::print(set, &measured);
-        if let Some(len) = args.payloads {
-            payloads::show(set, wish.k, len)?;
-        }
     }
     Ok(())
 }

@@ -6,7 +6,7 @@ import argparse
 from datetime import datetime, timezone
 from pathlib import Path
 
-from compare import authorization, homomorphic, levels, network, plots, preserving, retrieval, search, signatures
+from compare import authorization, homomorphic, levels, network, plots, preserving, retrieval, search, signatures, texts
 from compare.machine import Machine, describe
 from compare.run import Run, read
 from compare.table import markdown, notes
@@ -130,6 +130,7 @@ def document(run: Run, machine: Machine, date: str) -> str:
                 "Silicon; FPE on four machines; ML-DSA and BLAKE3 on an Apple M4 Max). Their figures are quoted as they stand.",
                 "A row that has no figure says why. `-` is a cell that has no meaning.",
             ),
+            texts.section(run),
             "## Which table is answered where",
             markdown(["reference", "section"], COVERAGE, words=True),
             search.section(run),
@@ -182,6 +183,13 @@ def arguments() -> argparse.Namespace:
         help="lines of `sordino plan --json`; may be repeated",
     )
     parser.add_argument(
+        "--texts",
+        type=Path,
+        action="append",
+        default=[],
+        help="lines of scripts/texts.py; may be repeated",
+    )
+    parser.add_argument(
         "--level",
         type=level,
         action="append",
@@ -207,7 +215,7 @@ def level(text: str) -> tuple[str, Path]:
 
 def main() -> None:
     args = arguments()
-    run = read(args.criterion, args.peers, args.search, args.load, args.level, args.plans)
+    run = read(args.criterion, args.peers, args.search, args.load, args.level, args.plans, args.texts)
     date = datetime.now(timezone.utc).strftime("%d %B %Y")
     args.out.parent.mkdir(parents=True, exist_ok=True)
     args.plots.mkdir(parents=True, exist_ok=True)

@@ -39,6 +39,7 @@ class Run:
     searches: list[dict] = field(default_factory=list)
     loads: list[dict] = field(default_factory=list)
     plans: list[dict] = field(default_factory=list)
+    texts: list[dict] = field(default_factory=list)
     missing: list[tuple[str, str]] = field(default_factory=list)
 
     def add(self, measurements: Iterable[Measurement]) -> None:
@@ -118,6 +119,7 @@ def read(
     loads: Iterable[Path] = (),
     levels: Iterable[tuple[str, Path]] = (),
     plans: Iterable[Path] = (),
+    texts: Iterable[Path] = (),
 ) -> Run:
     """Reads a run; a file that is not there is an empty one. A peer that could not be run is a line
     of group `missing`."""
@@ -133,6 +135,7 @@ def read(
     run.searches.extend(all_lines(searches))
     run.loads.extend(all_lines(loads))
     run.plans.extend(all_lines(plans))
+    run.texts.extend(all_lines(texts))
     return run
 
 

@@ -1,7 +1,10 @@
 //! `sordino bench`: every mode on the same vectors, with the numbers that decide between them.
 
 mod measure;
+mod pages;
 mod set;
+mod texts;
+mod transcripts;
 
 use crate::{Error, Output, keys, mode::Mode, numbers, second_look::Look};
 use clap::{Args as ClapArgs, ValueEnum};
@@ -72,7 +75,8 @@ Examples:
   sordino bench --index base.index --key reader.key --queries queries.npy
   sordino bench --set uniform --n 1000000 --mode masked --searches 20 --json
 
-Server and client run in one process; times are medians, on one thread unless --threads says otherwise.";
+The first row is a search that brings texts, in the mode that is named first: one is generated for each vector, unless an
+index has its own. The other rows find ids alone. Server and client run in one process; times are medians, on one thread unless --threads says otherwise.";
 
 /// The generated sets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -115,7 +119,7 @@ pub fn run(args: &Args, output: Output) -> Result<(), Error> {
         }
         _ => {
             let set = Set::new(args, output)?;
-            let mut measured = Vec::new();
+            let mut measured = measure::with_texts(&set, args, &pool, output)?;
             for &mode in &args.modes {
                 // All processors build; the threads asked for search.
                 measured.extend(measure::mode(&set, mode, args, &pool, output)?);
@@ -174,14 +178,7 @@ fn table(report: &Report<'_>) -> String {
             row.build_s
                 .map_or("-".to_owned(), |build| format!("{build:.1}"))
         );
-        if let Some(look) = &row.second_look {
-            text += &format!(
-                "         of these the second look at {} candidates: {} a query, {:.2} ms\n",
-                look.candidates,
-                Bytes(look.bytes_up + look.bytes_down),
-                look.ms
-            );
-        }
+        text += &parts(row);
         if !row.reached {
             text += &format!(
                 "         {} mode does not reach the recall asked for on these vectors: \
@@ -198,4 +195,30 @@ fn table(report: &Report<'_>) -> String {
         "downloading everything: {} once",
         Bytes(report.bytes_download_all)
     )
+}
+
+/// The lines of what is part of a row's figures.
+fn parts(row: &Measured) -> String {
+    let mut text = String::new();
+    if let Some(texts) = &row.texts {
+        text += &format!(
+            "         with {} generated texts, {} in all, half of up to {} B, the longest of {}\n",
+            texts.count,
+            Bytes(texts.bytes as u64),
+            texts.median_bytes,
+            Bytes(texts.longest_bytes as u64)
+        );
+    }
+    if let Some(payloads) = &row.payloads {
+        text += &format!("         of these payloads: {payloads}\n");
+    }
+    if let Some(look) = &row.second_look {
+        text += &format!(
+            "         of these the second look at {} candidates: {} a query, {:.2} ms\n",
+            look.candidates,
+            Bytes(look.pages.bytes_up + look.pages.bytes_down),
+            look.pages.ms
+        );
+    }
+    text
 }

@@ -97,7 +97,7 @@ pub(crate) struct Delivery {
 
 /// A way to fetch payloads.
 #[derive(Clone, Copy, Debug, ValueEnum)]
-enum FetchName {
+pub(crate) enum FetchName {
     /// All of them are downloaded once.
     Download,
     /// SimplePIR: a hint is downloaded once.
@@ -106,6 +106,20 @@ enum FetchName {
     Hintless,
     /// A scan of all payloads: a short hint is downloaded once.
     Scan,
+}
+
+impl FetchName {
+    /// The word of `--fetch` for a way.
+    pub(crate) fn word(kind: FetchKind) -> &'static str {
+        match kind {
+            FetchKind::Download => "download",
+            FetchKind::Pir => "pir",
+            FetchKind::Hintless => "hintless",
+            FetchKind::Scan => "scan",
+            // The workspace has no others.
+            other => other.name(),
+        }
+    }
 }
 
 impl From<FetchName> for FetchKind {

@@ -76,7 +76,7 @@ pub fn run(args: Args, output: Output) -> Result<(), Error> {
         Command::Add(args) => add::run(&args, output),
         Command::Update(args) => update::run(&args, output),
         Command::Delete(args) => change::delete(&args, output),
-        Command::Get(args) => get::run(&args),
+        Command::Get(args) => get::run(&args, output),
         Command::Export(args) => export::export(&args, output),
         Command::Compact(args) => change::compact(&args, output),
         Command::Backup(args) => backup::backup(&args, output),

@@ -26,6 +26,7 @@ mod endpoint;
 mod error;
 mod files; // read, written, held
 mod host;
+mod json_line; // for readers that end lines at other signs, too
 mod mode;
 mod notify;
 mod numbers;

@@ -1,6 +1,6 @@
 //! The words of a command: text for people on a terminal, or one JSON object for scripts.
 
-use crate::{Error, stdio::stdout};
+use crate::{Error, json_line::json_line, stdio::stdout};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
 use std::{
@@ -55,11 +55,7 @@ impl Output {
         value: &T,
         text: impl FnOnce() -> String,
     ) -> Result<(), Error> {
-        let line = if self.json {
-            serde_json::to_string(value).map_err(io::Error::from)?
-        } else {
-            text()
-        };
+        let line = if self.json { json_line(value)? } else { text() };
         let mut out = stdout()?.lock();
         writeln!(out, "{line}")?;
         Ok(out.flush()?)
@@ -72,7 +68,7 @@ impl Output {
                 error: error.to_string(),
                 exit_code: error.exit_code(),
             };
-            serde_json::to_string(&failure).unwrap_or_default()
+            json_line(&failure).unwrap_or_default()
         } else {
             format!("sordino: {error}")
         };
@@ -93,6 +89,13 @@ impl Output {
             bar.set_style(style);
         }
         bar.set_message(what);
+    }
+
+    /// A sign on standard error, if that is a terminal, that work of unknown length goes on: it shows the time.
+    pub(crate) fn waiting(self, what: &'static str) -> ProgressBar {
+        let bar = self.progress(None, what);
+        self.working(&bar, what);
+        bar
     }
 
     /// A bar on standard error, if that is a terminal; without a length, a count.

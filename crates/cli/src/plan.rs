@@ -1,6 +1,7 @@
 //! `sordino plan`: what each mode costs for given numbers, and which to use.
 
 mod line;
+mod ways;
 
 use crate::delivery::{Line, Memory};
 use crate::{Error, Output, checks::Checks, numbers, second_look::Look};
@@ -10,6 +11,7 @@ use serde::Serialize;
 use sordino_search::plan::{Bytes, Plan, RecordBytes, Retrieval, Row, Speed, Terms, Wish};
 use sordino_search::vectors::{ColumnNames, Reader};
 use std::{path::PathBuf, time::Duration};
+use ways::PlannedWay;
 
 /// Arguments of `sordino plan`.
 #[derive(ClapArgs, Debug)]
@@ -89,6 +91,8 @@ struct Planned {
     modes: Vec<Mode>,
     /// The cost of payloads; it is part of every mode's figures.
     payloads: Option<Payloads>,
+    /// The ways to fetch payloads or, where there is a second look, its pages.
+    ways: Vec<PlannedWay>,
     /// The cost of a second look, payloads included; it is part of the figures of masked, open and routed mode.
     second_look: Option<Payloads>,
 }
@@ -181,6 +185,7 @@ pub fn run(args: &Args, output: Output) -> Result<(), Error> {
             .map(|row| mode(row, plan.build_bytes(row.mode), args))
             .collect(),
         payloads: table.payloads().map(|planned| payloads(planned, &speed)),
+        ways: PlannedWay::all(&plan, &speed)?,
         second_look: table.second_look().map(|look| payloads(look, &speed)),
     };
     output.report(&planned, || {
@@ -196,11 +201,12 @@ pub fn run(args: &Args, output: Output) -> Result<(), Error> {
             None => "no mode satisfies all of this".to_owned(),
         };
         format!(
-            "{n} x {dim}, recall@{} {}, {} queries per client and version\n{table}{}\n{}\n{last}",
+            "{n} x {dim}, recall@{} {}, {} queries per client and version\n{table}{}{}\n{}\n{last}",
             args.k,
             args.recall,
             args.queries,
             on_line(args.line, &planned.modes),
+            ways::table(&planned.ways, &wish),
             building(&planned.modes)
         )
     })

@@ -187,6 +187,9 @@ pub enum FetchKind {
 }
 
 impl FetchKind {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Download, Self::Pir, Self::Scan, Self::Hintless];
+
     /// The word for it in reports.
     #[must_use]
     pub fn name(self) -> &'static str {

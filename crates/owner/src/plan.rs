@@ -37,8 +37,8 @@ pub(crate) use page_choice::best as best_pages;
 pub use record_bytes::RecordBytes;
 pub(crate) use record_bytes::SEGMENT;
 pub use refusal::Refusal;
-pub use retrieval::Retrieval;
 pub(crate) use retrieval::second_look;
+pub use retrieval::{Obstacle, Offer, Retrieval};
 pub use routed::{Grouping, Most, Once};
 pub(crate) use routed::{best as best_cut, cost as routed_cost, divisors};
 pub(crate) use scoring::cheapest as cheapest_scoring;
@@ -62,6 +62,8 @@ pub struct Plan {
     open: Option<Scoring>,
     masked: Option<Scoring>,
     routed: Option<Grouping>,
+    /// Bytes of each record's payload, if there are any.
+    payload_bytes: Option<usize>,
     payloads: Option<Retrieval>,
     /// The slots that a second look fetches, payloads included, if there is one.
     look: Option<Retrieval>,
@@ -111,6 +113,7 @@ impl Plan {
             open: scoring::cheapest(n, dim, wish.queries, Rows::Open, wish.checking),
             masked: scoring::cheapest(n, dim, wish.queries, Rows::Masked, wish.checking),
             routed: Grouping::cheapest(n, dim, &wish),
+            payload_bytes: None,
             payloads: None,
             look: Retrieval::of_look(n, dim, None, &wish)?,
             record_bytes: RecordBytes::default(),
@@ -127,6 +130,7 @@ impl Plan {
         let (sizes, conditions) = ((self.n, self.wish.k), self.wish.conditions());
         let payloads = Retrieval::new(sizes, (Some(len), None), &conditions)?;
         Ok(Self {
+            payload_bytes: Some(len),
             payloads: Some(payloads),
             look: Retrieval::of_look(self.n, self.dim, Some(len), &self.wish)?,
             ..self
@@ -148,6 +152,23 @@ impl Plan {
     #[must_use]
     pub fn payloads(&self) -> Option<&Retrieval> {
         self.payloads.as_ref()
+    }
+
+    /// The ways to fetch payloads: those of the second look where one was wished for. Each has the cost of pages that are
+    /// laid for it, or the reason why it cannot serve. A build takes the one that [`payloads`](Self::payloads) or
+    /// [`second_look`](Self::second_look) has. Empty where records carry nothing.
+    ///
+    /// # Errors
+    /// None that planning the same payloads did not have.
+    pub fn offers(&self) -> Result<Vec<Offer>, Error> {
+        let look = self.look.as_ref().and_then(|look| look.form.look);
+        let carried = (self.payload_bytes, look);
+        if carried == (None, None) {
+            return Ok(Vec::new());
+        }
+        Offer::all(&self.wish.conditions(), |conditions| {
+            Retrieval::new((self.n, self.wish.k), carried, conditions)
+        })
     }
 
     /// The cost of the second look that was wished for, payloads included: [`table`](Self::table) counts it in masked, open

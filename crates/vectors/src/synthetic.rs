@@ -1,4 +1,4 @@
-//! The two built-in sets: generated, so that the example needs no file.
+//! Built-in sets of vectors and of texts: generated, so that an example needs no file.
 
 use chacha20::ChaCha20Rng;
 use rand_core::{Rng, SeedableRng};
@@ -83,6 +83,57 @@ pub fn clustered(len: usize, queries: usize, dim: usize, seed: u64) -> (Vectors,
     (base, draw(queries))
 }
 
+/// `len` texts with the spread of lengths and the redundancy of passages: half have up to 20 words, one of a hundred has
+/// more than 100. Words follow Zipf's law, and mean nothing.
+#[must_use]
+pub fn texts(len: usize, seed: u64) -> Vec<String> {
+    const WORDS: f64 = 8192.0;
+    const LONGEST: f64 = 500.0;
+    let mut normal = Normal::new(seed);
+    let text = |_| {
+        // Lengths are log-normal.
+        let words = (3.0 + 0.7 * f64::from(normal.draw())).exp().min(LONGEST);
+        let mut text = String::new();
+        for _ in 0..whole(words).max(1) {
+            if !text.is_empty() {
+                text.push(' ');
+            }
+            write_word(whole(WORDS.powf(normal.uniform())) - 1, &mut text);
+        }
+        text.push('.');
+        text
+    };
+    (0..len).map(text).collect()
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "a small number that is not negative"
+)]
+fn whole(number: f64) -> usize {
+    number as usize
+}
+
+/// Appends the word of this rank: frequent ones are short.
+fn write_word(rank: usize, text: &mut String) {
+    const STARTS: [&str; 16] = [
+        "b", "d", "f", "g", "k", "l", "m", "n", "p", "r", "s", "t", "v", "st", "th", "w",
+    ];
+    const ENDS: [&str; 8] = ["a", "e", "i", "o", "u", "an", "er", "ing"];
+    let mut rest = rank;
+    loop {
+        text.push_str(STARTS[rest % STARTS.len()]);
+        text.push_str(ENDS[rest / STARTS.len() % ENDS.len()]);
+        rest /= STARTS.len() * ENDS.len();
+        if rest == 0 {
+            return;
+        }
+        // Digits count from 0: ranks of more syllables begin after those of fewer.
+        rest -= 1;
+    }
+}
+
 fn unit(dim: usize, data: Vec<f32>) -> Vectors {
     let vectors = Vectors::new(dim, data).and_then(Vectors::normalised);
     vectors.expect("finite vectors, none of them zero")
@@ -133,6 +184,24 @@ mod tests {
         for vector in a.rows().chain(base.rows()).chain(queries.rows()) {
             assert!((dot(vector, vector) - 1.0).abs() < 1e-5);
         }
+    }
+
+    #[test]
+    fn texts_are_repeatable_and_their_lengths_spread() {
+        let made = texts(4000, 1);
+        assert_eq!(made, texts(4000, 1));
+        assert_ne!(made, texts(4000, 2));
+        let mut lens: Vec<usize> = made.iter().map(String::len).collect();
+        lens.sort_unstable();
+        assert!((60..160).contains(&lens[2000]), "{}", lens[2000]);
+        assert!((300..900).contains(&lens[3960]), "{}", lens[3960]);
+        let words = (0..8192).map(|rank| {
+            let mut word = String::new();
+            write_word(rank, &mut word);
+            word
+        });
+        let different: std::collections::HashSet<String> = words.collect();
+        assert!(different.len() > 8000, "{}", different.len());
     }
 
     #[test]

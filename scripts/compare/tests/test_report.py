@@ -53,6 +53,7 @@ class Document(unittest.TestCase):
         for run in (fixture(), Run()):
             text = report.document(run, MACHINE, "today")
             for title in (
+                "A search that brings texts",
                 "Private search",
                 "Core operations",
                 "Private information retrieval",
@@ -82,6 +83,12 @@ class Document(unittest.TestCase):
             row = next((line for line in text.splitlines() if shown in line), "")
             self.assertIn("|", row, shown)
         self.assertIn("| **4.00 ms** | **1.00 ms** | 1000.0 ns |", text)
+
+    def test_ways_to_texts_have_a_row_each(self) -> None:
+        text = report.document(fixture(), MACHINE, "today")
+        self.assertIn("1,000 sentences, vectors of 8 dimensions", text)
+        self.assertIn("| texts by a scan | **5.00 ms** | 2.00 ms | 6.00 ms | 4.00 kB |", text)
+        self.assertIn("20 of 1,024 B", text)
 
     def test_routings_of_sealed_mode_have_names_of_their_own(self) -> None:
         ways = ("downloaded", "encrypted")

@@ -21,6 +21,7 @@ def fixture() -> Run:
         [FIXTURE / "load.jsonl"],
         [("avx2", criterion)],
         [FIXTURE / "plans.jsonl"],
+        [FIXTURE / "texts.jsonl"],
     )
 
 

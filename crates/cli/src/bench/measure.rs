@@ -1,7 +1,10 @@
 //! Builds an index in one mode, serves it in this process, and searches it.
 
 use super::Args;
+use super::pages::{Pages, Payloads, SecondLook};
 use super::set::Set;
+use super::texts::{self, Texts};
+use super::transcripts::{identical, mean};
 use crate::place::Place;
 use crate::{Error, Output, mode::Mode, random};
 use rand::CryptoRng;
@@ -11,8 +14,8 @@ use sordino_search::Exchange;
 use sordino_search::manifest::{self, Manifest};
 use sordino_search::payload::Fetch;
 use sordino_search::plan::{Plan, Wish, packings};
-use sordino_search::{Client, InProcess, Index, KEYS_LEN, OwnerKeys, ReaderKeys, Server};
-use sordino_search::{Form, Spec};
+use sordino_search::{Batch, Form, Spec};
+use sordino_search::{Client, InProcess, Index, OwnerKeys, ReaderKeys, Server};
 use sordino_search::{Step, build};
 use std::{
     path::Path,
@@ -46,18 +49,12 @@ pub(super) struct Measured {
     pub(super) reached: bool,
     /// The part of the second look in all these figures, if there is one.
     pub(super) second_look: Option<SecondLook>,
+    /// The part of payloads, if records have any; with a second look, vectors are in it.
+    pub(super) payloads: Option<Payloads>,
+    /// The texts that records were given, if they were.
+    pub(super) texts: Option<Texts>,
     /// True if all searches sent messages of the same number, order and sizes, but for the keys of sessions.
     pub(super) identical_messages: bool,
-}
-
-/// A second look's part in the figures of a search.
-#[derive(Debug, Serialize)]
-pub(super) struct SecondLook {
-    pub(super) candidates: u32,
-    pub(super) bytes_up: u64,
-    pub(super) bytes_down: u64,
-    /// Server and client.
-    pub(super) ms: f64,
 }
 
 /// An index that was built here.
@@ -85,6 +82,45 @@ pub(super) fn mode(
     };
     let built = indexes(set, mode, args, (&mut rng, &keys), &mut progress)?;
     bar.finish_and_clear();
+    measured(set, (built, &keys), pool, output)
+}
+
+/// The measurements of the mode that is asked for first, with a text for each record.
+pub(super) fn with_texts(
+    set: &Set,
+    args: &Args,
+    pool: &ThreadPool,
+    output: Output,
+) -> Result<Vec<Measured>, Error> {
+    let (Some(base), Some(mode)) = (&set.base, args.modes.first()) else {
+        return Ok(Vec::new());
+    };
+    let (keys, mut rng) = (OwnerKeys::generate(&mut random()?), random()?);
+    let spec = texts::spec(base, *mode, args)?;
+    let (texts, payloads) = Texts::of(base.len());
+    let bar = output.progress(None, "building");
+    let mut progress = |step: Step| output.working(&bar, step.name());
+    let start = Instant::now();
+    let batches = [Batch::from(base.clone()).with_payloads(payloads)];
+    let index = build::in_memory(&mut rng, &keys, &spec, batches, &mut progress)?;
+    bar.finish_and_clear();
+    let built = Built {
+        index,
+        time: start.elapsed(),
+        recall: None,
+    };
+    let mut measured = measured(set, (vec![built], &keys), pool, output)?;
+    measured.iter_mut().for_each(|row| row.texts = Some(texts));
+    Ok(measured)
+}
+
+/// Serves and searches each of these.
+fn measured(
+    set: &Set,
+    (built, keys): (Vec<Built>, &OwnerKeys),
+    pool: &ThreadPool,
+    output: Output,
+) -> Result<Vec<Measured>, Error> {
     let measured = built.into_iter().map(|built| {
         let recall = built.recall;
         // All processors prepare the server as well.
@@ -233,15 +269,7 @@ fn search(
     }
     bar.finish_and_clear();
 
-    let fetches = manifest.payloads.as_ref();
-    let fetches = fetches.is_some_and(|it| it.fetch != Fetch::Download);
-    let last = transcripts[0].len() - usize::from(fetches);
-    let second_look = manifest.second_look().map(|look| SecondLook {
-        candidates: look.candidates,
-        bytes_up: mean(&transcripts, last, |exchange| exchange.up),
-        bytes_down: mean(&transcripts, last, |exchange| exchange.down),
-        ms: quantile(&mut looks, 0.5),
-    });
+    let pages = pages(manifest, &transcripts, &mut looks);
     Ok(Measured {
         mode: manifest.mode.kind().name(),
         form: form(manifest),
@@ -260,33 +288,23 @@ fn search(
         build_s: None,
         expected_recall: None,
         reached: true,
-        second_look,
+        second_look: SecondLook::of(manifest, pages),
+        payloads: Payloads::of(manifest, pages)?,
+        texts: None,
         identical_messages: identical(&transcripts),
     })
 }
 
-/// Mean bytes of a search, from exchange number `first` on: some searches bring the keys of a session.
-fn mean(transcripts: &[Vec<Exchange>], first: usize, of: fn(&Exchange) -> usize) -> u64 {
-    let some = transcripts.iter().flat_map(|search| &search[first..]);
-    let sum: usize = some.map(of).sum();
-    (sum as u64).div_ceil(transcripts.len() as u64)
-}
-
-/// True if all searches sent messages of the same number, order and sizes, but that some brought the keys of a session.
-fn identical(transcripts: &[Vec<Exchange>]) -> bool {
-    let up = |search: &[Exchange]| search.iter().map(|exchange| exchange.up).sum::<usize>();
-    let Some(least) = transcripts.iter().min_by_key(|search| up(search)) else {
-        return true;
-    };
-    let same = |(one, other): (&Exchange, &Exchange)| {
-        let more = one.up.checked_sub(other.up);
-        let keys = more.is_some_and(|more| more == 0 || more == KEYS_LEN);
-        keys && (one.kind, one.down) == (other.kind, other.down)
-    };
-    let searches = transcripts.iter();
-    searches
-        .map(|search| (search.len(), search.iter().zip(least)))
-        .all(|(len, mut pairs)| len == least.len() && pairs.all(same))
+/// The part of pages: the last message, where they are fetched by one.
+fn pages(manifest: &Manifest, transcripts: &[Vec<Exchange>], times: &mut [Duration]) -> Pages {
+    let fetches = manifest.payloads.as_ref();
+    let fetches = fetches.is_some_and(|it| it.fetch != Fetch::Download);
+    let last = transcripts[0].len() - usize::from(fetches);
+    Pages {
+        bytes_up: mean(transcripts, last, |exchange| exchange.up),
+        bytes_down: mean(transcripts, last, |exchange| exchange.down),
+        ms: quantile(times, 0.5),
+    }
 }
 
 /// The packing, or how a client finds its buckets.

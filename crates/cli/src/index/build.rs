@@ -188,7 +188,7 @@ pub(super) fn run(args: &Args, output: Output) -> Result<(), Error> {
     let (disk, root) = (place.disk(), place.root());
     let store = Store::create_on(disk, root, &mut rng, &keys, &spec, records, &mut progress);
     bar.finish_and_clear();
-    let store = store.map_err(args.input.named(&args.index))?;
+    let store = store.map_err(|error| args.refused(error))?;
     let mut store = OwnedIndex::made(store, pins, &place).map_err(Error::index(&args.index))?;
     unseen.say(&args.input.file, output);
     let rounding = rounded.say(&args.input.file, output);
@@ -284,7 +284,7 @@ impl Args {
             && k > n
             && matches!(form, Form::Sealed { .. })
         {
-            return Err(Error::Search(sordino_search::Error::K { k, n }));
+            return Err(too_few(&sordino_search::Error::K { k, n }));
         }
         Ok(Spec::new(form)
             .k(k)
@@ -294,6 +294,14 @@ impl Args {
             .second_look(self.look.candidates)
             .checking(self.checks.into())
             .own_readers(self.own_readers))
+    }
+
+    /// Says what was wrong, and where.
+    fn refused(&self, error: sordino_search::Error) -> Error {
+        match error {
+            sordino_search::Error::K { .. } => too_few(&error),
+            error => self.input.named(&self.index)(error),
+        }
     }
 
     /// The packing asked for, or the one that moves fewer bytes.
@@ -316,4 +324,10 @@ impl Args {
         let plan = Plan::new(n, records.dim(), wish)?;
         Ok(planned(&plan).map_or(Packing::T4, |scoring| scoring.packing))
     }
+}
+
+/// The refusal of a sealed index of fewer vectors than a search has results.
+fn too_few(error: &sordino_search::Error) -> Error {
+    let what = "in sealed mode --k is at most that; other modes may begin with fewer vectors";
+    Error::Arguments(format!("{error}: {what}"))
 }

@@ -40,8 +40,9 @@ impl Export {
 }
 
 const NOTE: &str = "\
-A record is a line with a JSON object, or a row: id, payload with payload_form (json, text, or base64 for other bytes),
-attributes, label and vector. Labels are written with the owner's key: a reader's does not tell their names. Vectors come back as far as an index keeps them: of the cosine directions alone, and
+A record is a line with a JSON object, or a row: id, payload, attributes, label and vector. A line says by payload_form in which
+form a payload stands there: json, text, or base64 for other bytes. A row of Parquet has its bytes as they are, and no such
+column; each attribute has a column of its own there. Labels are written with the owner's key: a reader's does not tell their names. Vectors come back as far as an index keeps them: of the cosine directions alone, and
 with the precision of the mode's codes. `index build --exported` and `index add --exported` read files of either kind
 that have vectors, with all that is in them. A file appears when it is whole. A server is not asked for all records:
 fetched without its learning which, each payload costs a query, and all of them far more than the index's folder, which

@@ -9,7 +9,8 @@ use crate::endpoint::EndpointArgs;
 use crate::pin::PinArgs;
 use crate::place::Place;
 use crate::stdio::stdout;
-use crate::{Error, keys};
+use crate::{Error, Output, keys};
+use indicatif::ProgressBar;
 use sordino_search::{Error as Search, Id, IdKind, ReaderKeys, Retry, Session};
 use std::collections::HashMap;
 use std::io::Write;
@@ -68,11 +69,11 @@ With --connect ids and attributes are downloaded once, as for a search, and kept
 as those of search results are. The server sees how many are asked for, rounded up to a multiple of the index's
 number of results, and not which. It has no vectors that it could give.";
 
-pub(super) fn run(args: &Args) -> Result<(), Error> {
+pub(super) fn run(args: &Args, output: Output) -> Result<(), Error> {
     let keys = keys::reader(&args.key)?;
     match (&args.index, &args.connect) {
         (Some(dir), _) => args.on_disk(dir, &keys),
-        (None, address) => args.on_server(address.as_deref().unwrap_or_default(), &keys),
+        (None, address) => args.on_server(address.as_deref().unwrap_or_default(), &keys, output),
     }
 }
 
@@ -110,7 +111,21 @@ impl Args {
         print(&ids, |_, id| found.get(id).cloned(), named)
     }
 
-    fn on_server(&self, address: &str, keys: &ReaderKeys) -> Result<(), Error> {
+    fn on_server(&self, address: &str, keys: &ReaderKeys, output: Output) -> Result<(), Error> {
+        let bar = output.waiting("connecting");
+        let found = self.fetched(address, keys, &bar);
+        bar.finish_and_clear();
+        let (ids, records) = found?;
+        print(&ids, |at, _| records[at].clone(), Error::from)
+    }
+
+    /// The ids, and the record of each that is there.
+    fn fetched(
+        &self,
+        address: &str,
+        keys: &ReaderKeys,
+        bar: &ProgressBar,
+    ) -> Result<(Vec<Id>, Vec<Option<String>>), Error> {
         let endpoint = self.endpoint.at(address)?;
         let named = Error::session(self.endpoint.roots().as_slice());
         let retry = Retry::all(Duration::from_secs(self.wait.into()));
@@ -120,6 +135,7 @@ impl Args {
             let client = session.client();
             self.ids(client.manifest().ids, |id| client.attributes(id).is_some())?
         };
+        bar.set_message(format!("fetching {} records", ids.len()));
         let batch = session.batch()?;
         let records = session.call(&batch, |client, rng, connection| {
             let payloads = client.payloads(rng, connection, &ids)?;
@@ -130,8 +146,7 @@ impl Args {
             });
             Ok(records.collect::<Vec<_>>())
         });
-        let records = records.map_err(named)?;
-        print(&ids, |at, _| records[at].clone(), Error::from)
+        Ok((ids, records.map_err(named)?))
     }
 }
 

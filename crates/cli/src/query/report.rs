@@ -1,6 +1,7 @@
 //! Results, printed as they come.
 
 use crate::index::{known_attributes, shown};
+use crate::json_line::{ENDS, json_line};
 use crate::stdio::stdout;
 use crate::{Error, Output};
 use serde::Serialize;
@@ -213,7 +214,7 @@ fn escaped(text: &str) -> String {
     let escape = |c: char| match c {
         // The last is not seen, and in a file of ids it would be the mark of an encoding.
         '\\' | '\u{feff}' => c.escape_default().collect::<String>(),
-        c if c.is_control() => c.escape_default().collect(),
+        c if c.is_control() || ENDS.contains(&c) => c.escape_default().collect(),
         c => c.into(),
     };
     text.chars().map(escape).collect()
@@ -234,8 +235,7 @@ fn milliseconds(time: Duration) -> f64 {
 
 fn write(out: &mut impl Write, form: Form, line: &Line) -> io::Result<()> {
     if form == Form::Lines {
-        serde_json::to_writer(&mut *out, line)?;
-        return writeln!(out);
+        return writeln!(out, "{}", json_line(line)?);
     }
     // In columns there is none of a search that failed, which was noted.
     let Line::Found(answer) = line else {

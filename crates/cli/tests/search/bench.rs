@@ -30,8 +30,27 @@ fn the_bench_measures_every_mode() {
     let place = Place::new();
     let report = json(&place.line("bench --n 2000 --dim 32 --searches 8 --recall 0.9"));
     let rows = report["measured"].as_array().unwrap();
-    // Masked and open mode in both packings.
-    assert_eq!(rows.len(), 7);
+    // Masked and open mode in both packings, after masked mode with texts.
+    assert_eq!(rows.len(), 8);
+    let with_texts: Vec<bool> = rows.iter().map(|row| !row["texts"].is_null()).collect();
+    assert_eq!(
+        with_texts,
+        [true, false, false, false, false, false, false, false]
+    );
+    let first = &rows[0];
+    assert_eq!(
+        (&first["mode"], &first["texts"]["count"]),
+        (&"masked".into(), &2000.into())
+    );
+    assert!(
+        first["payloads"]["bytes_once"].as_u64().unwrap() > 1000,
+        "{first}"
+    );
+    let same = rows[1..]
+        .iter()
+        .find(|row| (&row["mode"], &row["form"]) == (&first["mode"], &first["form"]));
+    let (first, same) = (&first["bytes_once"], &same.unwrap()["bytes_once"]);
+    assert!(first.as_u64() > same.as_u64());
     for row in rows {
         let recall = row["recall"].as_f64().unwrap();
         let clustered = row["mode"] == "sealed" || row["mode"] == "routed";
@@ -61,4 +80,5 @@ fn the_bench_measures_every_mode() {
         text.contains("recall@10") && text.contains("downloading everything"),
         "{text}"
     );
+    assert!(text.contains("with 2000 generated texts") && text.contains("of these payloads: "));
 }

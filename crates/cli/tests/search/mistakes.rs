@@ -182,6 +182,29 @@ fn tables_are_refused_with_the_line_and_what_was_expected() {
     }
     let sealed = "index build @two.npy @sealed --mode sealed --key @owner.key";
     assert!(failed(&place.line(sealed), 1).contains("k = 10: expected 1 to 2"));
+    // A file that does not say how many vectors it has is read first.
+    fs::write(
+        place.path("two.csv"),
+        "id,vector\n1,\"[1,2]\"\n2,\"[2,1]\"\n",
+    )
+    .unwrap();
+    let line = "index build @two.csv @unsaid --id-column id --mode sealed --key @owner.key";
+    let error = failed(&place.line(line), 1);
+    assert!(
+        error.contains("expected 1 to 2") && error.contains("--k is at most"),
+        "{error}"
+    );
+    done(&place.line(&format!("{line} --k 2")));
+    // A carriage return ends a line where it is not in quotation marks.
+    fs::write(
+        place.path("return.csv"),
+        "id,vector,text\n1,\"[1,2]\",a\rb\n",
+    )
+    .unwrap();
+    let line = "index build @return.csv @return --payload-column text --key @owner.key";
+    assert!(
+        failed(&place.line(line), 1).contains("a carriage return in it stands in quotation marks")
+    );
     // A mark at the beginning is no fault; ids are given by one name everywhere.
     fs::write(
         place.path("mark.jsonl"),

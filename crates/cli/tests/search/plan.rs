@@ -26,6 +26,7 @@ fn the_plan_weighs_all_modes() {
         assert_eq!(masked(&with)[bytes].as_u64(), Some(without + more));
     }
     assert!(fetched["server_ms"].as_f64().unwrap() > 0.0);
+    assert!(plan["ways"].as_array().unwrap().is_empty());
     assert!(done(&place.line(sizes)).contains("masked"));
     let beside = format!("{sizes} --queries 10 --id-bytes 16 --attribute-bytes 9");
     let (beside, all) = (json(&place.line(&beside)), |plan: &Value| {
@@ -59,5 +60,80 @@ fn the_plan_weighs_all_modes() {
     }
     assert!(
         done(&place.line(&format!("{sizes} --line 20Mbit/s"))).contains("the least time in all")
+    );
+}
+
+/// The ways of a plan by their word, and what holds of all plans with payloads.
+fn ways(plan: &Value) -> Vec<(&str, &Value)> {
+    let ways = plan["ways"].as_array().unwrap();
+    let names = ways.iter().map(|way| (way["fetch"].as_str().unwrap(), way));
+    let names: Vec<_> = names.collect();
+    assert_eq!(
+        names.iter().map(|(name, _)| *name).collect::<Vec<_>>(),
+        ["download", "pir", "scan", "hintless"]
+    );
+    for way in ways {
+        assert_eq!(
+            way["cost"].is_null(),
+            way["not_possible"].is_string(),
+            "{way}"
+        );
+    }
+    let chosen = ways.iter().filter(|way| way["chosen"] == true);
+    assert_eq!(chosen.count(), 1, "{plan}");
+    names
+}
+
+#[test]
+fn the_plan_shows_all_ways_to_payloads() {
+    let place = Place::new();
+    let sizes = "plan --n 100000 --dim 128 --payload-bytes 900";
+    let plan = json(&place.line(sizes));
+    for (name, way) in ways(&plan) {
+        let cost = &way["cost"];
+        let number = |name: &str| cost[name].as_f64().unwrap();
+        // Computing of two cores and bytes on a line of 100 Mbit/s.
+        let bytes = (number("bytes_up") + number("bytes_down")) * 8.0 / 1e5;
+        let wait = bytes + number("server_ms") / 2.0 + number("client_ms");
+        assert!(
+            (number("wait_ms") - wait).abs() < 1e-3 + wait * 1e-6,
+            "{way}"
+        );
+        assert_eq!(number("server_bytes") > 0.0, name != "download", "{way}");
+        if way["chosen"] == true {
+            for name in [
+                "bytes_once",
+                "bytes_up",
+                "bytes_down",
+                "server_bytes",
+                "pages",
+            ] {
+                assert_eq!(cost[name], plan["payloads"][name], "{name}");
+            }
+        }
+    }
+    // All that scans, and that does without a hint, takes more than this; a download takes nothing.
+    let small = json(&place.line(&format!("{sizes} --max-memory 1MB")));
+    for (name, way) in ways(&small) {
+        assert_eq!(way["not_possible"].is_null(), name == "download", "{way}");
+        if name != "download" {
+            assert!(way["needs_bytes"].as_u64().unwrap() > 1_000_000, "{way}");
+        }
+    }
+    let text = done(&place.line(&format!("{sizes} --max-memory 1MB --line 20Mbit/s")));
+    assert!(text.contains("on a line of 20 Mbit/s"), "{text}");
+    assert!(
+        text.contains("> download") && text.contains("--max-memory is 1.00 MB"),
+        "{text}"
+    );
+    assert!(text.lines().count() <= 26, "{text}");
+    let look = json(&place.line(&format!("{sizes} --second-look")));
+    let chosen = ways(&look)
+        .into_iter()
+        .find(|(_, way)| way["chosen"] == true);
+    let (_, chosen) = chosen.unwrap();
+    assert_eq!(
+        chosen["cost"]["bytes_down"],
+        look["second_look"]["bytes_down"]
     );
 }

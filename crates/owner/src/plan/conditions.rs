@@ -5,8 +5,8 @@ use sordino_index::page_scan::PageScan;
 use sordino_index::payload::FetchKind;
 use sordino_pir::plan::Candidate;
 
-use super::Speed;
 use super::way::{MOST_MEMORY, Way, without_hint};
+use super::{Cost, Speed};
 
 /// The seconds that a client waits at most for what is downloaded once, where there is another way.
 const MOST_ONCE: f64 = 3.0;
@@ -127,7 +127,7 @@ impl Conditions {
     pub(crate) fn quickest(&self, sizes: (usize, usize, usize), look: bool) -> Option<(Way, Rank)> {
         let own = if look { self.searches(1) } else { *self };
         let ranked = own.ways(sizes).into_iter().map(|(way, wait)| {
-            let once = way.cost_of(sizes).once as f64 * 8.0 / self.line;
+            let once = self.seconds(way.cost_of(sizes).once);
             let useless = look && way == Way::Download && once > LITTLE;
             let rank = Rank {
                 other: self.preferred.is_some_and(|kind| kind != way.kind()),
@@ -144,10 +144,20 @@ impl Conditions {
     /// The seconds that a client waits for what is fetched in this way.
     fn wait(&self, way: &Way, sizes: (usize, usize, usize)) -> f64 {
         let cost = way.cost_of(sizes);
-        let (server, client) = way.nanoseconds(sizes.2, &Speed::ZEN5);
-        let seconds = |bytes: u64| bytes as f64 * 8.0 / self.line;
+        let each = self.wait_of_search(&cost, way.nanoseconds(sizes.2, &Speed::ZEN5));
+        FIRST * self.seconds(cost.once) + self.searches as f64 * each
+    }
+
+    /// The seconds that a client waits for the pages of one search, for which server and client compute so many nanoseconds
+    /// of one thread.
+    pub(crate) fn wait_of_search(&self, cost: &Cost, (server, client): (f64, f64)) -> f64 {
         let computing = (server / f64::from(self.cores.max(1)) + client) * 1e-9;
-        let each = seconds(cost.up + cost.down) + computing;
-        FIRST * seconds(cost.once) + self.searches as f64 * each
+        self.seconds(cost.up + cost.down) + computing
+    }
+
+    /// The seconds that so many bytes take on the line.
+    #[must_use]
+    pub fn seconds(&self, bytes: u64) -> f64 {
+        bytes as f64 * 8.0 / self.line
     }
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use sordino_index::look::SecondLook;
-use sordino_index::payload::{MOST_PAYLOAD, PageForm};
+use sordino_index::payload::{FetchKind, MOST_PAYLOAD, PageForm};
 use sordino_index::{Error, TAG_LEN};
 use sordino_vault::numbers::{self, Numbers};
 use sordino_vault::page_list::HEAD_LEN;
@@ -100,12 +100,12 @@ impl Retrieval {
         self.pages as u64 * self.form.sealed_len() as u64
     }
 
-    /// The ways in which these pages could be fetched, each with its cost.
+    /// The time for which a client waits for the pages of one search: their bytes on the line, and the computing of the
+    /// server's cores and of one thread of the client.
     #[must_use]
-    pub fn ways(&self, conditions: &Conditions) -> Vec<(Way, Cost)> {
-        let sizes = (self.pages, self.form.sealed_len(), self.fetched);
-        let ways = conditions.ways(sizes).into_iter();
-        ways.map(|(way, _)| (way, way.cost_of(sizes))).collect()
+    pub fn wait(&self, conditions: &Conditions, speed: &Speed) -> Duration {
+        let times = self.way.nanoseconds(self.fetched, speed);
+        Duration::from_secs_f64(conditions.wait_of_search(&self.cost, times))
     }
 
     /// The server's and the client's time for the pages of one search, on one thread.
@@ -114,6 +114,49 @@ impl Retrieval {
         let (server, client) = self.way.nanoseconds(self.fetched, speed);
         let time = |ns: f64| Duration::from_secs_f64(ns * 1e-9);
         (time(server), time(client))
+    }
+}
+
+/// A way to fetch payloads, with the cost that it has in pages laid for it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Offer {
+    /// The way.
+    pub kind: FetchKind,
+    /// The pages and their cost, or why they are not fetched so.
+    pub planned: Result<Retrieval, Obstacle>,
+}
+
+/// The reason why payloads cannot be fetched in some way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Obstacle {
+    /// A server needs so many bytes of memory for it, which is more than it may take.
+    Memory(u64),
+    /// No layout serves pages of this number and length.
+    Layout,
+}
+
+impl Offer {
+    /// One for each way: `planned` plans pages under the terms that it is given.
+    pub(super) fn all(
+        conditions: &Conditions,
+        planned: impl Fn(&Conditions) -> Result<Retrieval, Error>,
+    ) -> Result<Vec<Self>, Error> {
+        let offer = |kind| {
+            let wished = conditions.prefer(kind);
+            let of_kind = |planned: &Retrieval| planned.way.kind() == kind;
+            let best = planned(&wished)?;
+            let planned = if of_kind(&best) {
+                Ok(best)
+            } else {
+                let unbounded = planned(&wished.memory(u64::MAX))?;
+                Err(match of_kind(&unbounded) {
+                    true => Obstacle::Memory(unbounded.way.memory()),
+                    false => Obstacle::Layout,
+                })
+            };
+            Ok(Self { kind, planned })
+        };
+        FetchKind::ALL.into_iter().map(offer).collect()
     }
 }
 

@@ -1,7 +1,8 @@
 //! The ways to fetch payloads, or buckets, and what each costs.
 
+use sordino_index::Error;
 use sordino_index::page_scan::PageScan;
-use sordino_index::payload::FetchKind;
+use sordino_index::payload::{FetchKind, Payloads};
 use sordino_index::wire::{message_len, request_len};
 use sordino_pir::hintless;
 use sordino_pir::simple::Params;
@@ -44,6 +45,17 @@ pub enum Way {
 const FEW: u64 = 64;
 
 impl Way {
+    /// The one in which these payloads are fetched.
+    ///
+    /// # Errors
+    /// If no layout serves their pages, of which a manifest that was checked has none.
+    pub fn of_payloads(payloads: &Payloads) -> Result<Self, Error> {
+        let simple = payloads.pir_params()?.map(Self::Simple);
+        let hintless = payloads.hintless_params()?.map(Self::Hintless);
+        let scan = payloads.scan()?.map(Self::Scan);
+        Ok(simple.or(hintless).or(scan).unwrap_or(Self::Download))
+    }
+
     /// The one with the fewest bytes for a client that fetches `probes` of the buckets at a time in `searches`
     /// searches of one version; `None` if SimplePIR has no layout for them, which serves any number of probes.
     pub(crate) fn of_buckets(

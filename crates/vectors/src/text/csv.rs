@@ -120,7 +120,8 @@ impl Ends {
             csv::ErrorKind::UnequalLengths {
                 expected_len, len, ..
             } => {
-                let why = "as many as the first line names, separated by commas";
+                let why = "as many as the first line names, separated by commas; a field with a comma, a quotation mark, \
+                           a line feed or a carriage return in it stands in quotation marks";
                 fault(
                     line,
                     format!("{len} fields: expected {expected_len}, {why}"),

@@ -1,6 +1,7 @@
 //! Records as lines of JSON.
 
 use crate::index::values::attributes;
+use crate::json_line::{ENDS, json_line};
 use base64::{Engine, prelude::BASE64_STANDARD};
 use serde::Serialize;
 use serde_json::value::RawValue;
@@ -47,13 +48,14 @@ impl<'a> Payload<'a> {
 /// A payload as results show it, with its form: json, text or base64. Each byte of it can be had from that.
 pub(crate) fn shown(payload: &[u8]) -> (&'static str, Box<RawValue>) {
     let (payload, form) = Payload::of(payload);
-    let value = serde_json::value::to_raw_value(&payload);
+    let line = json_line(&payload).ok();
+    let value = line.and_then(|line| RawValue::from_string(line).ok());
     (form, value.expect("a text, or what is JSON already"))
 }
 
 /// An object or a list in JSON that stands in a line as it is written.
 fn json(text: &str) -> Option<&RawValue> {
-    if !text.starts_with(['{', '[']) || text.contains(['\n', '\r']) {
+    if !text.starts_with(['{', '[']) || text.contains(['\n', '\r']) || text.contains(ENDS) {
         return None;
     }
     // The first has a bound on how deep values are nested, which a reader of the line will have too.
@@ -92,7 +94,7 @@ pub(in crate::index) fn line(
         label,
         vector,
     };
-    serde_json::to_string(&line).expect("maps with texts as keys, and no writer that fails")
+    json_line(&line).expect("maps with texts as keys, and no writer that fails")
 }
 
 #[cfg(test)]
@@ -111,6 +113,10 @@ mod tests {
             (
                 b"{\n}",
                 r#"{"id":7,"payload":"{\n}","payload_form":"text"}"#,
+            ),
+            (
+                "{\"a\":\"\u{2028}\"}".as_bytes(),
+                r#"{"id":7,"payload":"{\"a\":\"\u2028\"}","payload_form":"text"}"#,
             ),
             (b"7", r#"{"id":7,"payload":"7","payload_form":"text"}"#),
             (
