@@ -71,6 +71,7 @@ impl<D: Disk> Store<D> {
         }
         let mut fresh = self.fresh(draft, changes, shared);
         let kept = match changes.rewrite {
+            Rewrite::None if fresh.0.is_empty() => unmoved(recent, shared),
             Rewrite::None => kept(recent, shared, changes.bytes()),
             Rewrite::Recent | Rewrite::All => 0,
         };
@@ -204,15 +205,17 @@ impl Draft {
     }
 }
 
+/// The number of parts, from the oldest on, before the first that has a record which moved.
+fn unmoved(recent: &[StoredPart<'_>], shared: u64) -> usize {
+    let moved = recent.iter().position(|part| part.end() > shared);
+    moved.unwrap_or(recent.len())
+}
+
 /// The number of parts, from the oldest on, that stay as they are where a change brings `bytes` bytes. Those after them are
 /// written with it.
 fn kept(recent: &[StoredPart<'_>], shared: u64, bytes: u64) -> usize {
-    let moved = recent.iter().position(|part| part.end() > shared);
-    let mut kept = moved.unwrap_or(recent.len());
+    let mut kept = unmoved(recent, shared);
     let mut written: u64 = recent[kept..].iter().map(StoredPart::bytes).sum();
-    if bytes == 0 && kept == recent.len() {
-        return kept;
-    }
     written += bytes.max(LEAST);
     let keys = |parts: &[StoredPart<'_>]| -> usize {
         let groups = parts.iter().map(|part| part.payloads.groups.len());
