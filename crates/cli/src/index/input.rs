@@ -44,8 +44,8 @@ pub(super) struct Input {
     /// The column of a table that holds the vectors, if there are several that could.
     #[arg(long, value_name = "NAME")]
     vector_column: Option<String>,
-    /// Columns of a table that make up the payload of each record: one of text or bytes is the payload, several
-    /// make a JSON object. Separated by commas.
+    /// Columns of a table that make up the payload of each record: one of text or bytes is the payload, one of another
+    /// type is it as JSON, and several make a JSON object. Separated by commas.
     #[arg(long, value_name = "NAMES")]
     payload_column: Vec<List<String>>,
     /// Columns of a table that searches can filter by, sealed from the server: whole numbers, numbers, truth
@@ -262,14 +262,13 @@ impl Records {
         for (name, column) in names.zip(&chunk.values) {
             self.unseen.saw(&name, column);
         }
+        let lines = chunk.lines.is_some();
         let mut values = chunk.values.into_iter();
         let count = self.payloads.columns().len();
         let payloads: Vec<Column> = values.by_ref().take(count).collect();
         let attributes = self.attributes.iter().zip(values.by_ref());
         let attributes = attributes.map(|(it, column)| {
-            if chunk.lines.is_some() {
-                it.check_single(&column, self.read)?;
-            }
+            it.check(&column, self.read, lines)?;
             it.read(column, self.read)
         });
         let attributes: Vec<(String, Column)> = attributes.collect::<Result<_, _>>()?;
@@ -282,7 +281,7 @@ impl Records {
             batch = batch.with_attributes(attributes)?;
         }
         if !payloads.is_empty() {
-            let payloads = self.payloads.of(payloads, rows).map_err(|at| {
+            let payloads = self.payloads.of(payloads, rows, lines).map_err(|at| {
                 self.wrong_payload(at, "a payload in the form that `index export` names")
             })?;
             self.check(&payloads)?;

@@ -37,4 +37,5 @@ mod served;
 mod tenants;
 mod token;
 mod transparency;
+mod typed;
 mod usage;
