@@ -157,7 +157,8 @@ impl Client {
             let first = extent.map_or(0, |extent| extent.page);
             (0..share).map(move |at| extent.map(|_| first + at))
         });
-        let pages = self.pages(round, &padded_pages(wanted, fetched))?;
+        let wanted: Vec<Option<u32>> = wanted.collect();
+        let pages = self.pages(round, &padded(&wanted, fetched))?;
         let records = extents.into_iter().zip(shares).take(places.len());
         Ok(Fetched {
             records: records.collect(),
@@ -177,8 +178,8 @@ impl Client {
         carried.collect()
     }
 
-    /// Reads the records in these places, whole. The server sees the requests that their number and the longest record of
-    /// all need.
+    /// Reads the records in these places, whole. The server sees the requests that so many records of the longest one's pages
+    /// need.
     ///
     /// # Errors
     /// Those of [`fetch`](Self::fetch).
@@ -187,51 +188,34 @@ impl Client {
         round: &mut Round<'_, R, impl Transport>,
         places: &[Option<u32>],
     ) -> Result<Verdict<Vec<Option<Carried>>>, Error> {
-        // After a wrong reply, too, all messages are sent: where they ended would tell which records were wanted. Records are
-        // read after the last one: how long that takes depends on them.
-        let mut all = Vec::new();
-        if self.longest == 1 {
-            for some in places.chunks(self.records) {
-                all.push(round.step(|round| self.ask(round, some))?);
-            }
-        } else {
-            for place in places {
-                all.push(self.ask_whole(round, *place)?);
-            }
+        // Every record has the pages of the longest one, one after the other, in requests of one number of pages. After a
+        // wrong reply, too, all messages are sent: where they ended would tell which records were wanted.
+        let extents = self.opener.extents(places);
+        let wanted = extents.iter().flat_map(|extent| {
+            let (first, count) = extent.map_or((0, 0), |it| (it.page, it.count as usize));
+            (0..self.longest).map(move |at| (at < count).then(|| first + u32_of(at)))
+        });
+        let wanted: Vec<Option<u32>> = wanted.collect();
+        let mut pages = Vec::new();
+        for some in wanted.chunks(self.fetched) {
+            let some = padded(some, self.fetched);
+            pages.push(round.step(|round| self.pages(round, &some))?);
         }
-        if all.iter().any(|fetched| fetched.pages.is_err()) {
-            return Ok(round.latch.checked(Err(Wrong)));
-        }
-        let read: Verdict<Vec<Vec<_>>> = all.into_iter().map(|it| self.decoded(it)).collect();
-        let read = read.map(|read| read.into_iter().flatten().collect::<Vec<Option<Carried>>>());
-        // The owner wrote that no record has more pages than were fetched.
-        let whole = read.and_then(|read| {
+        let pages: Verdict<Vec<Vec<Vec<u8>>>> = pages.into_iter().collect();
+        // Records are read after the last message: how long that takes depends on them.
+        let whole = pages.and_then(|pages| {
+            let pages: Vec<Vec<u8>> = pages.into_iter().flatten().collect();
+            let each = extents.iter().zip(pages.chunks(self.longest));
+            let read = each.map(|(extent, pages)| {
+                let own = extent.map_or(0, |it| it.count as usize);
+                self.carried(extent.as_ref(), &pages[..own].concat())
+            });
+            let read: Vec<Option<Carried>> = read.collect::<Verdict<_>>()?;
+            // The owner wrote that no record has more pages than were fetched.
             let cut = read.iter().flatten().any(|carried| carried.truncated);
             if cut { Err(Wrong) } else { Ok(read) }
         });
         Ok(round.latch.checked(whole))
-    }
-
-    /// Fetches the pages of the record in this place, by the requests that the longest of all needs.
-    fn ask_whole<R: CryptoRng + ?Sized>(
-        &self,
-        round: &mut Round<'_, R, impl Transport>,
-        place: Option<u32>,
-    ) -> Result<Fetched, Error> {
-        let extent = self.opener.extents(&[place])[0];
-        let (first, count) = extent.map_or((0, 0), |it| (it.page, it.count as usize));
-        let mut read = Vec::new();
-        for from in (0..self.longest).step_by(self.fetched) {
-            let wanted =
-                (from..from + self.fetched).map(|at| (at < count).then(|| first + u32_of(at)));
-            let wanted: Vec<Option<u32>> = wanted.collect();
-            read.push(round.step(|round| self.pages(round, &wanted))?);
-        }
-        let read: Verdict<Vec<Vec<Vec<u8>>>> = read.into_iter().collect();
-        Ok(Fetched {
-            records: vec![(extent, u32_of(count))],
-            pages: read.map(|pages| pages.into_iter().flatten().collect()),
-        })
     }
 
     /// Reads the record in an extent from its first pages; none where there is no record.
@@ -284,15 +268,10 @@ struct Fetched {
     pages: Verdict<Vec<Vec<u8>>>,
 }
 
-/// Places filled up to `count`.
+/// Places or pages filled up to `count`.
 fn padded(places: &[Option<u32>], count: usize) -> Vec<Option<u32>> {
     let rest = std::iter::repeat(None);
     places.iter().copied().chain(rest).take(count).collect()
-}
-
-/// Pages filled up to `count`.
-fn padded_pages(pages: impl Iterator<Item = Option<u32>>, count: usize) -> Vec<Option<u32>> {
-    pages.chain(std::iter::repeat(None)).take(count).collect()
 }
 
 /// The pages that are fetched for each record, `fetched` in all: the first of every one, and more of those that come first.
