@@ -152,8 +152,12 @@ def test_iterators_of_anything(tmp_path, key, vectors):
         yield vectors[:5]
 
     assert len(sordino.build(tmp_path / "outer", again(), key=key)) == 5
-    no_bug(lambda: sordino.build(tmp_path / "i", vectors, key=key, payloads=[1] * N), sordino.PayloadError)
+    no_bug(lambda: sordino.build(tmp_path / "i", vectors, key=key, payloads=[object()] * N), sordino.PayloadError)
     no_bug(lambda: sordino.build(tmp_path / "i", vectors, key=key, payloads=3), sordino.Error, TypeError)
+    deep = []
+    for _ in range(100_000):
+        deep = [deep]
+    no_bug(lambda: sordino.build(tmp_path / "i", vectors, key=key, payloads=[deep] * N), sordino.PayloadError)
     no_bug(lambda: sordino.build(tmp_path / "i", vectors, key=key, payloads=[b"x" * 2**21] + [b""] * (N - 1)), sordino.PayloadError)
 
 

@@ -122,7 +122,9 @@ def test_payloads_that_cannot_be_stored(tmp_path, key):
     vectors = np.eye(3)
     for payloads, match in [
         (["a", "b"], "2 payloads for 3 vectors"),
-        (["a", "b", 3], "payload 2 is a int"),
+        (["a", "b", object()], "payload 2 is or has a object"),
+        (["a", "b", {1: 2}], "payload 2 has a dict with the name 1"),
+        (["a", "b", ["\ud800"]], "payload 2 has a text that is no Unicode"),
         (iter("abcd"), "more than 3 payloads"),
         ([b"x" * 2_000_000] * 3, "2000000 bytes"),
     ]:

@@ -24,8 +24,12 @@ const LEAST_DICTIONARY: usize = 1 << 10;
 /// Payloads whose frames are compressed apart, to find out whether that saves anything.
 const TRIED: usize = 1000;
 
-/// The bytes between two ends of blocks in a long payload. One that is cut short can be read up to such an end.
-const FLUSHED: usize = 4096;
+/// Bytes of the first block of a long payload, and of the longest; each has twice those of the one before. A payload that is cut
+/// short can be read up to the end of a block, so that about half of what was fetched is read.
+const BLOCKS: (usize, usize) = (128, 4096);
+
+/// Bytes of a payload that has several blocks, at least, and of one that always has.
+const LONG: (usize, usize) = (512, 4096);
 
 /// Bytes that an encoder of the highest level takes, about.
 const ENCODER: u64 = 8 << 20;
@@ -36,6 +40,8 @@ pub(crate) struct Compression {
     pub(crate) dictionary: Vec<u8>,
     /// None where payloads do not shrink.
     level: Option<i32>,
+    /// Bytes of a payload of one block, at most. Blocks cost some bytes: payloads that pages are made for have one.
+    short: usize,
 }
 
 impl Compression {
@@ -53,6 +59,7 @@ impl Compression {
         };
         let step = payloads.len().div_ceil(SAMPLES).max(1);
         let samples: Vec<&[u8]> = payloads.iter().step_by(step).copied().collect();
+        let short = short(&samples);
         let most = (total / PART).min(MOST_DICTIONARY);
         let mut dictionary = Vec::new();
         if most >= LEAST_DICTIONARY {
@@ -62,6 +69,7 @@ impl Compression {
         let with = Self {
             dictionary,
             level: Some(level),
+            short,
         };
         let step = payloads.len().div_ceil(TRIED).max(1);
         let tried: Vec<&[u8]> = payloads.iter().step_by(step).copied().collect();
@@ -76,6 +84,7 @@ impl Compression {
         let without = Self {
             dictionary: Vec::new(),
             level: Some(level),
+            short,
         };
         let (by_both, by_one) = (saved(&with)?, saved(&without)?);
         let (best, saved) = match by_both > by_one {
@@ -87,6 +96,7 @@ impl Compression {
             return Ok(Self {
                 dictionary: Vec::new(),
                 level: None,
+                short,
             });
         }
         Ok(best)
@@ -105,7 +115,7 @@ impl Compression {
         };
         let new = || Compressor::with_dictionary(level, &self.dictionary);
         let each = payloads.par_iter().map_init(new, |compressor, plain| {
-            let frame = match (compressor, plain.len() > FLUSHED) {
+            let frame = match (compressor, plain.len() > self.short) {
                 (Ok(compressor), false) => compressor.compress(plain)?,
                 (Ok(_), true) => self.long(level, plain)?,
                 (Err(error), _) => return Err(std::io::Error::other(error.to_string())),
@@ -123,22 +133,40 @@ impl Compression {
         })
     }
 
-    /// A frame whose blocks end often.
+    /// A frame of several blocks.
     fn long(&self, level: i32, plain: &[u8]) -> std::io::Result<Vec<u8>> {
         let mut encoder = Encoder::with_dictionary(Vec::new(), level, &self.dictionary)?;
         encoder.include_dictid(false)?;
         encoder.window_log(20)?;
-        for piece in plain.chunks(FLUSHED) {
+        let (mut len, longest) = BLOCKS;
+        let mut rest = plain;
+        while !rest.is_empty() {
+            let (piece, after) = rest.split_at(len.min(rest.len()));
             std::io::Write::write_all(&mut encoder, piece)?;
             std::io::Write::flush(&mut encoder)?;
+            rest = after;
+            len = longest.min(2 * len);
         }
         encoder.finish()
     }
 }
 
+/// Bytes of a payload of one block, at most: searches fetch twice the pages of one record of the middle length for each, so they
+/// shorten none that is not longer.
+fn short(samples: &[&[u8]]) -> usize {
+    let mut lens: Vec<usize> = samples.iter().map(|sample| sample.len()).collect();
+    let middle = lens.len() / 2;
+    let middle = match lens.is_empty() {
+        true => 0,
+        false => *lens.select_nth_unstable(middle).1,
+    };
+    middle.saturating_mul(2).clamp(LONG.0, LONG.1)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use sordino_vault::decompression::Decompressor;
 
     fn texts(n: usize) -> Vec<Vec<u8>> {
         let words = [
@@ -149,6 +177,35 @@ mod tests {
             format!("{} {at}", words.collect::<Vec<_>>().join(" ")).into_bytes()
         };
         (0..n).map(text).collect()
+    }
+
+    #[test]
+    fn about_half_of_what_is_fetched_of_a_long_text_is_read() {
+        let long = |at: usize, len: usize| {
+            let all = texts(len / 20 + at).concat();
+            all[all.len() - len..].to_vec()
+        };
+        let mut all = texts(3000);
+        all.extend((0..20).map(|at| long(at, 700 + 600 * at)));
+        let plain: Vec<&[u8]> = all.iter().map(Vec::as_slice).collect();
+        let compression = Compression::new(&plain).unwrap();
+        let found = compression.compress(&plain).unwrap();
+        let mut reader = Decompressor::new(&compression.dictionary).unwrap();
+        for ((frame, compressed), plain) in found.iter().zip(&plain).skip(3000) {
+            assert!(*compressed);
+            assert_eq!(reader.read(frame, false).as_deref(), Some(*plain));
+            for page in (112..frame.len()).step_by(16) {
+                let read = reader.read(&frame[..page], true).unwrap();
+                assert!(plain.starts_with(&read));
+                // The part of the text over the part of its frame.
+                let part = (read.len() * frame.len()) as f64 / (page * plain.len()) as f64;
+                assert!(part > 0.4, "{page} of {}: {part}", frame.len());
+            }
+        }
+        // Where all are long, none has blocks that cost something.
+        let alike: Vec<Vec<u8>> = (0..100).map(|at| long(at, 2500)).collect();
+        let alike: Vec<&[u8]> = alike.iter().map(Vec::as_slice).collect();
+        assert_eq!(Compression::new(&alike).unwrap().short, 4096);
     }
 
     #[test]

@@ -164,12 +164,12 @@ impl Client {
     ) -> Result<Fetched, Error> {
         // A record is looked up in the place of every one that is not there: before the request nothing takes
         // longer where there are more places.
-        let padded = padded(places, self.records.max(places.len()));
-        let here = self.here(&padded);
+        let looked_up = padded(places, self.records.max(places.len()));
+        let here = self.here(&looked_up);
         let Source::There(there) = &self.main else {
             return Ok(Fetched::only(here, places.len()));
         };
-        let mut extents = there.opener.extents(&padded);
+        let mut extents = there.opener.extents(&looked_up);
         hide(&mut extents, &here);
         let fetched = there.fetched.max(extents.len());
         let shares = shares(&extents, fetched);
@@ -178,7 +178,8 @@ impl Client {
             let first = extent.map_or(0, |extent| extent.page);
             (0..share).map(move |at| extent.map(|_| first + at))
         });
-        let pages = there.pages(round, &padded_pages(wanted, fetched))?;
+        let wanted: Vec<Option<u32>> = wanted.collect();
+        let pages = there.pages(round, &padded(&wanted, fetched))?;
         let records = here.into_iter().zip(extents).zip(shares);
         let records = records.map(|((here, there), share)| Found { here, there, share });
         Ok(Fetched {
@@ -220,7 +221,10 @@ impl Client {
                     part.carried(extent).map(Some)
                 }
                 (None, Source::There(there)) => {
-                    let read = |extent| there.opener.carried(extent, &own.concat()).ok_or(Wrong);
+                    let read = |extent: &Extent| {
+                        let own = &own[..own.len().min(extent.count as usize)];
+                        there.opener.carried(extent, &own.concat()).ok_or(Wrong)
+                    };
                     found.there.as_ref().map(read).transpose()
                 }
                 (None, Source::Here(_)) => Ok(None),
@@ -229,8 +233,8 @@ impl Client {
         carried.collect()
     }
 
-    /// Reads the records in these places, whole. The server sees the requests that their number and the longest record of
-    /// all need.
+    /// Reads the records in these places, whole. The server sees the requests that so many records of the longest one's pages
+    /// need.
     ///
     /// # Errors
     /// Those of [`fetch`](Self::fetch).
@@ -239,63 +243,40 @@ impl Client {
         round: &mut Round<'_, R, impl Transport>,
         places: &[Option<u32>],
     ) -> Result<Verdict<Vec<Option<Carried>>>, Error> {
-        // After a wrong reply, too, all messages are sent: where they ended would tell which records were wanted. Records are
-        // read after the last one: how long that takes depends on them.
-        let mut all = Vec::new();
-        match &self.main {
-            Source::There(there) if there.longest > 1 => {
-                for place in places {
-                    all.push(self.ask_whole(there, round, *place)?);
-                }
-            }
-            _ => {
-                for some in places.chunks(self.records) {
-                    all.push(round.step(|round| self.ask(round, some))?);
-                }
-            }
+        // Every record has the pages of the longest one, one after the other, in requests of one number of pages. After a
+        // wrong reply, too, all messages are sent: where they ended would tell which records were wanted.
+        let here = self.here(places);
+        let Source::There(there) = &self.main else {
+            let read = self.decoded(Fetched::only(here, places.len()));
+            return Ok(round.latch.checked(read));
+        };
+        let mut extents = there.opener.extents(places);
+        hide(&mut extents, &here);
+        let wanted = extents.iter().flat_map(|extent| {
+            let (first, count) = extent.map_or((0, 0), |it| (it.page, it.count as usize));
+            (0..there.longest).map(move |at| (at < count).then(|| first + u32_of(at)))
+        });
+        let wanted: Vec<Option<u32>> = wanted.collect();
+        let mut pages = Vec::new();
+        for some in wanted.chunks(there.fetched) {
+            let some = padded(some, there.fetched);
+            pages.push(round.step(|round| there.pages(round, &some))?);
         }
-        if all.iter().any(|fetched| fetched.pages.is_err()) {
-            return Ok(round.latch.checked(Err(Wrong)));
-        }
-        let read: Verdict<Vec<Vec<_>>> = all.into_iter().map(|it| self.decoded(it)).collect();
-        let read = read.map(|read| read.into_iter().flatten().collect::<Vec<Option<Carried>>>());
+        let pages: Verdict<Vec<Vec<Vec<u8>>>> = pages.into_iter().collect();
+        let share = u32_of(there.longest);
+        let records = here.into_iter().zip(extents);
+        let records = records.map(|(here, there)| Found { here, there, share });
+        // Records are read after the last message: how long that takes depends on them.
+        let read = self.decoded(Fetched {
+            records: records.collect(),
+            pages: pages.map(|pages| pages.into_iter().flatten().collect()),
+        });
         // The owner wrote that no record has more pages than were fetched.
         let whole = read.and_then(|read| {
             let cut = read.iter().flatten().any(|carried| carried.truncated);
             if cut { Err(Wrong) } else { Ok(read) }
         });
         Ok(round.latch.checked(whole))
-    }
-
-    /// Fetches the pages of the record in this place, by the requests that the longest of all needs.
-    fn ask_whole<R: CryptoRng + ?Sized>(
-        &self,
-        there: &Remote,
-        round: &mut Round<'_, R, impl Transport>,
-        place: Option<u32>,
-    ) -> Result<Fetched, Error> {
-        let here = self.here(&[place]);
-        let mut extents = there.opener.extents(&[place]);
-        hide(&mut extents, &here);
-        let extent = extents[0];
-        let (first, count) = extent.map_or((0, 0), |it| (it.page, it.count as usize));
-        let mut read = Vec::new();
-        for from in (0..there.longest).step_by(there.fetched) {
-            let wanted =
-                (from..from + there.fetched).map(|at| (at < count).then(|| first + u32_of(at)));
-            let wanted: Vec<Option<u32>> = wanted.collect();
-            read.push(round.step(|round| there.pages(round, &wanted))?);
-        }
-        let read: Verdict<Vec<Vec<Vec<u8>>>> = read.into_iter().collect();
-        let found = Found {
-            here: here[0],
-            there: extent,
-            share: u32_of(count),
-        };
-        Ok(Fetched {
-            records: vec![found],
-            pages: read.map(|pages| pages.into_iter().flatten().collect()),
-        })
     }
 }
 
@@ -369,15 +350,10 @@ fn hide(there: &mut [Option<Extent>], here: &[Option<(usize, Extent)>]) {
     }
 }
 
-/// Places filled up to `count`.
+/// Places or pages filled up to `count`.
 fn padded(places: &[Option<u32>], count: usize) -> Vec<Option<u32>> {
     let rest = std::iter::repeat(None);
     places.iter().copied().chain(rest).take(count).collect()
-}
-
-/// Pages filled up to `count`.
-fn padded_pages(pages: impl Iterator<Item = Option<u32>>, count: usize) -> Vec<Option<u32>> {
-    pages.chain(std::iter::repeat(None)).take(count).collect()
 }
 
 /// The pages that are fetched for each record, `fetched` in all: the first of every one, and more of those that come first.

@@ -14,7 +14,9 @@ use crate::rounding::Rounding;
 use crate::{ColumnNames, Error};
 
 mod ipc;
+mod json;
 mod parquet;
+mod strings;
 mod values;
 
 /// The batches of a table, of the columns that were asked for, in their order: the vectors, the ids, others.
@@ -235,7 +237,8 @@ fn columns(schema: &Schema, names: &ColumnNames) -> Result<Columns, Error> {
         wanted.push(find(schema.fields(), name, values::is_id, expected)?);
     }
     for name in &names.values {
-        let expected = "whole numbers, numbers, truth values, texts or bytes";
+        let expected =
+            "numbers, truth values, texts, bytes, dates, or lists and structures of them";
         wanted.push(find(schema.fields(), name, values::is_value, expected)?);
     }
     let mut read = wanted.clone();

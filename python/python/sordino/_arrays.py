@@ -11,11 +11,9 @@ from collections.abc import Mapping, Set
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
-from ._errors import DtypeError, IdsError, InputError, PayloadError, ShapeError
+from ._errors import DtypeError, IdsError, InputError, ShapeError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     import numpy as np
 
 _MAX_ID = 2**64 - 1
@@ -189,25 +187,6 @@ def id_kind(values: Any) -> str:
     if isinstance(first, UUID):
         return "uuid"
     return "text" if isinstance(first, str) else "number"
-
-
-def payloads(values: Iterable[Any]) -> list[bytes]:
-    """Payloads as bytes: text is encoded in UTF-8."""
-    if isinstance(values, (str, bytes, bytearray, memoryview)):
-        raise PayloadError(f"payloads: one {type(values).__name__}, expected one for each vector")
-    ordered(values, "payloads", PayloadError)
-    return [_payload(at, value) for at, value in enumerate(values)]
-
-
-def _payload(at: int, value: Any) -> bytes:
-    if isinstance(value, str):
-        if not is_unicode(value):
-            raise PayloadError(f"payload {at} is no Unicode text: it has half of a surrogate pair")
-        return value.encode()
-    if isinstance(value, (bytes, bytearray, memoryview)):
-        return bytes(value)
-    hint = ', b"" for a record without one' if value is None or type(value).__name__ == "NAType" else ""
-    raise PayloadError(f"payload {at} is a {type(value).__name__}: expected bytes or str{hint}")
 
 
 def octets(value: Any, what: str) -> bytes:

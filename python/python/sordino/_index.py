@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ._sordino import OwnerKey, PublicKey, ReaderKey, ReaderPublicKey
 
     Vectors = ArrayLike | str | os.PathLike[str] | Iterator[ArrayLike] | Iterator[_records.Batch]
-    Payloads = Iterable[bytes | str]
+    Payloads = Iterable[Any]
     Ids = ArrayLike | list[str] | list[UUID]
 
     class Attributes(Protocol):
@@ -65,7 +65,7 @@ class Index:
         vectors: shape (n, dim), or a path or iterator as for `build`; all are held in memory.
         ids: n integers from 0 to 2**64 - 1, str or uuid.UUID, of the kind that the index has. Without them records are numbered on from the highest id, so
         the same vectors added twice are there twice.
-        payloads: n times bytes or str, also to an index that had none: then the others' are empty.
+        payloads: as of `build`, also to an index that had none: then the others' are empty.
         attributes: as of `build`; columns of the same name are of the type that they have.
         label: of all these records, in masked and local mode, of an index that has readers of its own: only those who were
             granted it can read them. A record that is replaced gets the label that it is added with now.
@@ -228,8 +228,10 @@ def build(
     key: the owner's key, of `sordino.keygen()`. Without it the index can be neither changed nor read.
     ids: n integers from 0 to 2**64 - 1, str of 1 to 64 bytes, or uuid.UUID, all different; else the row's
         number. Ids are of one kind for good, and sealed from the server.
-    payloads: n times bytes or str, up to 1,048,572 bytes each, compressed and packed into pages of one length: a search
-        returns those of what it found, shortened where one is far longer than the others.
+    payloads: n values, up to 1,048,572 bytes each, compressed and packed into pages of one length: a search
+        returns those of what it found, shortened where one is far longer than the others. bytes and str (as UTF-8) are taken as they are, None and missing values are
+        empty, and all else is JSON: dates and instants by ISO 8601 (with a time zone in UTC), durations in seconds (`"PT90.5S"`), a `Decimal` as its digits
+        in a text, lists and dicts with such values in them, where bytes are base64 and missing values null. Of a data frame give a column, or `.to_dict("records")`.
     attributes: columns of n values by name, a dict or a data frame: whole numbers of 64 bits, floats, truth values or str of up to 4096 bytes, in
         each column of one type; None, NaN and missing values are none. Clients download them sealed, and filter by them (`Client.search(where=...)`);
         the server learns their bytes together, up to a factor of two.

@@ -8,7 +8,7 @@ from itertools import chain, islice
 from types import FunctionType, MethodType
 from typing import TYPE_CHECKING, Any
 
-from . import _arrays, _attributes
+from . import _arrays, _attributes, _payloads
 from ._errors import AttributesError, DtypeError, IdsError, InputError, PayloadError, ShapeError
 from ._sordino import Reader
 
@@ -29,7 +29,7 @@ class Batch:
 
     vectors: shape (n, dim).
     ids: n ids of one kind, or None in all batches.
-    payloads: n times bytes or str, or None in all batches.
+    payloads: n values, as of `sordino.build`, or None in all batches.
     attributes: columns of n values, as of `sordino.build`; batches may have different ones.
     """
 
@@ -45,7 +45,7 @@ class Records:
     def __init__(self, vectors: Any, ids: Any = None, payloads: Any = None, attributes: Any = None) -> None:
         _check_stream(vectors)
         self._vectors = vectors
-        ids, payloads = _arrays.held(ids) if ids is not None else None, _column(payloads)
+        ids, payloads = _arrays.held(ids) if ids is not None else None, _payloads.column(payloads)
         self._ids = None if ids is None else _arrays.ids(ids)
         self._payloads = None if payloads is None else iter(payloads)
         self._attributes = None if attributes is None else _attributes.columns(attributes)
@@ -103,7 +103,7 @@ class Records:
                     raise IdsError(f"{len(self._ids)} record ids for at least {read + n} vectors")
             payloads = None
             if self._payloads is not None:
-                payloads = _arrays.payloads(islice(self._payloads, n))
+                payloads = _payloads.encoded(islice(self._payloads, n))
                 if len(payloads) != n:
                     raise PayloadError(f"{read + len(payloads)} payloads for at least {read + n} vectors")
             attributes = None
@@ -132,7 +132,7 @@ class Records:
             if not len(rows):
                 continue
             ids = None if item.ids is None else _arrays.ids(item.ids, len(rows))
-            payloads = None if item.payloads is None else _arrays.payloads(_column(item.payloads))
+            payloads = None if item.payloads is None else _payloads.encoded(item.payloads)
             if payloads is not None and len(payloads) != len(rows):
                 raise PayloadError(f"{what}: {len(payloads)} payloads for {len(rows)} vectors")
             attributes = None if item.attributes is None else _attributes.columns(item.attributes, len(rows))
@@ -157,14 +157,14 @@ def whole(vectors: Any, ids: Any, payloads: Any, attributes: Any) -> tuple[np.nd
     import numpy as np
 
     _check_stream(vectors)
-    payloads = _column(payloads)
+    payloads = _payloads.column(payloads)
     if payloads is not None and not hasattr(payloads, "__len__"):
         payloads = list(payloads)
     if not _is_path(vectors) and not hasattr(vectors, "__next__"):
         # One array: converted in one go, or not at all.
         rows = _arrays.matrix(vectors)
         chunk_ids = None if ids is None else _arrays.ids(ids, len(rows))
-        carried = None if payloads is None else _arrays.payloads(payloads)
+        carried = None if payloads is None else _payloads.encoded(payloads)
         return rows, chunk_ids, carried, None if attributes is None else _attributes.columns(attributes, len(rows))
     chunks = list(Records(vectors, ids, payloads, attributes))
     if not chunks:
@@ -202,14 +202,6 @@ def _check_stream(vectors: Any) -> None:
         raise DtypeError("vectors: one Batch, expected an iterator of them: iter([batch])")
     if isinstance(vectors, (list, tuple)) and vectors and isinstance(vectors[0], Batch):
         raise DtypeError(f"vectors: a {type(vectors).__name__} of Batches, expected an iterator of them: iter(batches)")
-
-
-def _column(payloads: Any) -> Any:
-    """Payloads that can be gone through; Arrow's columns as lists."""
-    if isinstance(payloads, (str, bytes)) or not (payloads is None or hasattr(payloads, "__iter__")):
-        raise PayloadError(f"payloads: one {type(payloads).__name__}, expected one for each vector")
-    _arrays.ordered(payloads, "payloads", PayloadError)
-    return payloads.to_pylist() if hasattr(payloads, "to_pylist") else payloads
 
 
 def _joined(chunks: list[Any]) -> Any:

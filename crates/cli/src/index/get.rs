@@ -66,8 +66,8 @@ label (of a folder, with the owner's key) and vector. Vectors come back as far a
 precision of the mode's codes.
 
 With --connect ids and attributes are downloaded once, as for a search, and kept in the cache; payloads are fetched
-as those of search results are. The server sees how many are asked for, rounded up to a multiple of the index's
-number of results, and not which. It has no vectors that it could give.";
+as those of search results are. The server sees about how many are asked for, and not which: each takes as many pages as
+the longest of all. It has no vectors that it could give.";
 
 pub(super) fn run(args: &Args, output: Output) -> Result<(), Error> {
     let keys = keys::reader(&args.key)?;

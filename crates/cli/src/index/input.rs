@@ -256,14 +256,13 @@ impl Records {
         for (name, column) in names.zip(&chunk.values) {
             self.unseen.saw(&name, column);
         }
+        let lines = chunk.lines.is_some();
         let mut values = chunk.values.into_iter();
         let count = self.payloads.columns().len();
         let payloads: Vec<Column> = values.by_ref().take(count).collect();
         let attributes = self.attributes.iter().zip(values.by_ref());
         let attributes = attributes.map(|(it, column)| {
-            if chunk.lines.is_some() {
-                it.check_single(&column, self.read)?;
-            }
+            it.check(&column, self.read, lines)?;
             it.read(column, self.read)
         });
         let attributes: Vec<(String, Column)> = attributes.collect::<Result<_, _>>()?;
@@ -276,7 +275,7 @@ impl Records {
             batch = batch.with_attributes(attributes)?;
         }
         if !payloads.is_empty() {
-            let payloads = self.payloads.of(payloads, rows).map_err(|at| {
+            let payloads = self.payloads.of(payloads, rows, lines).map_err(|at| {
                 self.wrong_payload(at, "a payload in the form that `index export` names")
             })?;
             self.check(&payloads)?;

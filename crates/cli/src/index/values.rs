@@ -115,8 +115,19 @@ impl Attribute {
         }
     }
 
-    /// Refuses lists and objects of text files, of which a filter would compare the whole text as it is written.
-    pub(super) fn check_single(&self, column: &Column, first: usize) -> Result<(), Search> {
+    /// Refuses values that a filter would not compare as they are meant; `lines` are those of text files.
+    pub(super) fn check(&self, column: &Column, first: usize, lines: bool) -> Result<(), Search> {
+        if lines || matches!(column, Column::Json(_)) {
+            self.check_single(column, first)?;
+        }
+        if lines {
+            return Ok(());
+        }
+        self.check_typed(column, first)
+    }
+
+    /// Refuses lists and objects, of which a filter would compare the whole text as it is written.
+    fn check_single(&self, column: &Column, first: usize) -> Result<(), Search> {
         let (texts, json) = match column {
             Column::Json(texts) => (texts, true),
             Column::Text(texts) => (texts, false),
@@ -130,6 +141,21 @@ impl Attribute {
                 first + at,
                 "one value: a filter cannot look into a list or an object, so make an attribute of each value, such as \
                  tag_red of true and false",
+            )),
+        }
+    }
+
+    /// Refuses what a table has as JSON unless a type is named: dates and decimals compare as what is said of them.
+    fn check_typed(&self, column: &Column, first: usize) -> Result<(), Search> {
+        let (None, Column::Json(values)) = (self.kind, column) else {
+            return Ok(());
+        };
+        match values.iter().position(Option::is_some) {
+            None => Ok(()),
+            Some(at) => Err(self.unexpected(
+                first + at,
+                "a whole number below 2^63, a number, a truth value or a text: of dates say text, of decimals float \
+                 behind the name and a colon",
             )),
         }
     }
@@ -233,15 +259,20 @@ impl Payloads {
         columns.iter().cloned()
     }
 
-    /// A payload for each row: the value of the only column as it is, or several as a JSON object. A
-    /// record without a value has an empty payload.
+    /// A payload for each row: of the only column texts and bytes as they are and other values as JSON, or several as a JSON
+    /// object. A record without a value has an empty payload. Of `lines` of JSON texts are in quotes.
     ///
     /// # Errors
     /// The row, counted from 0, of an exported payload that is not in the form that it names.
-    pub(super) fn of(&self, columns: Vec<Column>, rows: usize) -> Result<Vec<Vec<u8>>, usize> {
+    pub(super) fn of(
+        &self,
+        columns: Vec<Column>,
+        rows: usize,
+        lines: bool,
+    ) -> Result<Vec<Vec<u8>>, usize> {
         let names = match (self, &columns[..]) {
             (Self::Columns(_), [column]) => {
-                return Ok((0..rows).map(|row| single(column, row)).collect());
+                return Ok((0..rows).map(|row| single(column, row, lines)).collect());
             }
             (Self::Exported(_), [Column::Json(payloads), Column::Json(forms)]) => {
                 let all = payloads.iter().zip(forms);
@@ -254,12 +285,20 @@ impl Payloads {
             (Self::Columns(names), _) => &names[..],
             (Self::Exported(names), _) => &names[..],
         };
-        let object = |row| {
-            let values = names.iter().zip(&columns);
-            // Sorted here: the order of a `Map` is a feature of serde_json that another crate may turn on.
-            let values = values.map(|(name, column)| (name.as_str(), column.json(row)));
-            let object: BTreeMap<&str, Value> = values.collect();
-            serde_json::json!(object).to_string().into_bytes()
+        // Sorted here: the order of a `Map` is a feature of serde_json that another crate may turn on.
+        let sorted: BTreeMap<&str, &Column> =
+            names.iter().map(String::as_str).zip(&columns).collect();
+        let object = |row: usize| {
+            let members = sorted.iter().map(|(&name, column)| {
+                let value = match column {
+                    // The text stays as it is: a parser would round numbers.
+                    Column::Json(values) => values[row].as_deref().unwrap_or("null").to_owned(),
+                    other => other.json(row).to_string(),
+                };
+                format!("{}:{value}", Value::from(name))
+            });
+            let members: Vec<String> = members.collect();
+            format!("{{{}}}", members.join(",")).into_bytes()
         };
         Ok((0..rows).map(object).collect())
     }
@@ -278,14 +317,15 @@ fn exported(payload: Option<&str>, form: Option<&str>) -> Option<Vec<u8>> {
 }
 
 /// A value as the whole of a payload.
-fn single(column: &Column, row: usize) -> Vec<u8> {
+fn single(column: &Column, row: usize, lines: bool) -> Vec<u8> {
     match column {
         Column::Text(texts) => texts[row].as_deref().unwrap_or_default().into(),
         Column::Bytes(bytes) => bytes[row].as_deref().unwrap_or_default().into(),
-        Column::Json(values) => unquoted(values[row].clone())
-            .unwrap_or_default()
-            .as_bytes()
-            .into(),
+        Column::Json(values) => {
+            let value = values[row].clone();
+            let value = if lines { unquoted(value) } else { value };
+            value.unwrap_or_default().as_bytes().into()
+        }
         other => match other.json(row) {
             Value::Null => Vec::new(),
             value => value.to_string().into_bytes(),
@@ -317,7 +357,7 @@ mod tests {
         let bytes = Column::Bytes(vec![Some(Box::from(&[255u8][..])), None]);
         let one = |column: &Column| {
             let payloads = Payloads::Columns(vec!["x".to_owned()]);
-            payloads.of(vec![column.clone()], 2).unwrap()
+            payloads.of(vec![column.clone()], 2, true).unwrap()
         };
         assert_eq!(one(&text), [b"a".to_vec(), Vec::new()]);
         // JSON's null is no text, and no other value either.
@@ -327,7 +367,8 @@ mod tests {
         assert_eq!(one(&bytes), [vec![255], Vec::new()]);
         let names = ["t", "n", "b"].map(str::to_owned);
         let all = Payloads::Columns(names.to_vec());
-        let all = all.of(vec![text, number, bytes], 2).unwrap();
+        let read = |lines| all.of(vec![text.clone(), number.clone(), bytes.clone()], 2, lines);
+        let all = read(false).unwrap();
         assert_eq!(all[0], br#"{"b":"/w==","n":7,"t":"a"}"#);
     }
 

@@ -37,5 +37,6 @@ mod served;
 mod tenants;
 mod token;
 mod transparency;
+mod typed;
 mod update;
 mod usage;

@@ -29,9 +29,8 @@ impl Client {
     /// the index has no payloads.
     ///
     /// # Security
-    /// The server learns that payloads were fetched and about how many, not which: it sees a message like a search's last for
-    /// every `k` of them, or as many as a second look has candidates, begun or whole. Where one record is longer than a page, it sees
-    /// for every one as many messages as the longest of all needs. Where clients have downloaded all payloads, it sees nothing.
+    /// The server learns that payloads were fetched and about how many, not which: each record takes the pages of the longest one in
+    /// messages like a search's last. Where clients have downloaded all payloads, it sees nothing.
     ///
     /// # Errors
     /// [`Error::Stale`]; [`Error::BadReply`] if what the server sent does not belong to this index, [`Error::AfterBadReply`] if a message

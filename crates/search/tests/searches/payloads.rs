@@ -1,6 +1,7 @@
 //! Payloads in every mode: what is found carries what its owner gave it, the server sees the same
 //! messages whatever was asked, and what is wrong ends in one error after all of them.
 
+mod long;
 mod odd;
 mod recent;
 mod second_look;

@@ -9,19 +9,14 @@ use arrow_array::{Array, ArrayRef};
 use arrow_schema::DataType;
 use uuid::Uuid;
 
+use super::json;
+use super::strings::{is_bytes, is_text};
 use crate::Error;
-use crate::column::Column;
+use crate::column::{Column, ColumnKind};
 use crate::id::{Id, IdKind};
 
 /// Bytes of a UUID.
 const UUID_LEN: i32 = 16;
-
-fn is_text(kind: &DataType) -> bool {
-    matches!(
-        kind,
-        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View
-    )
-}
 
 pub(super) fn is_id(kind: &DataType) -> bool {
     let number = matches!(
@@ -32,15 +27,7 @@ pub(super) fn is_id(kind: &DataType) -> bool {
 }
 
 pub(super) fn is_value(kind: &DataType) -> bool {
-    let other = matches!(
-        kind,
-        DataType::Boolean
-            | DataType::Binary
-            | DataType::LargeBinary
-            | DataType::BinaryView
-            | DataType::FixedSizeBinary(_)
-    );
-    other || kind.is_integer() || kind.is_floating() || is_text(kind)
+    is_bytes(kind) || matches!(kind, DataType::Null) || json::is_value(kind)
 }
 
 /// A column without nulls as ids; its first row is row `first` of the table. Texts are read as ids of this kind.
@@ -120,21 +107,20 @@ pub(super) fn column(column: &ArrayRef, name: &str, first: u64) -> Result<Column
         DataType::Float64 => Column::Float(column.as_primitive::<Float64Type>().iter().collect()),
         kind if is_text(kind) => Column::Text(texts(column)),
         kind if kind.is_integer() => {
-            let mut values = Vec::with_capacity(column.len());
-            for (row, x) in (first..).zip(whole(column)) {
-                let narrow = x.map(i64::try_from).transpose();
-                values.push(narrow.map_err(|_| Error::Value {
-                    row,
-                    column: name.to_owned(),
-                    expected: "a whole number below 2^63",
-                })?);
+            let values = whole(column).into_iter();
+            let narrow = values.map(|x| x.map(i64::try_from).transpose());
+            match narrow.collect() {
+                Ok(values) => Column::Int(values),
+                // From 2^63 on.
+                Err(_) => json::column(column, name, first)?,
             }
-            Column::Int(values)
         }
+        DataType::Null => Column::empty(ColumnKind::Text, column.len()),
         DataType::Binary => owned(column.as_binary::<i32>().iter()),
         DataType::LargeBinary => owned(column.as_binary::<i64>().iter()),
         DataType::BinaryView => owned(column.as_binary_view().iter()),
-        _ => owned(column.as_fixed_size_binary().iter()),
+        DataType::FixedSizeBinary(_) => owned(column.as_fixed_size_binary().iter()),
+        _ => json::column(column, name, first)?,
     })
 }
 

@@ -9,3 +9,5 @@
 mod columns;
 #[cfg(feature = "arrow")]
 mod files;
+#[cfg(feature = "arrow")]
+mod structures;

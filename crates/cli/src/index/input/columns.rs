@@ -14,8 +14,8 @@ pub(in crate::index) struct Columns {
     /// The column of a table that holds record ids.
     #[arg(long = "id-column", id = "id_column", value_name = "NAME")]
     pub(in crate::index) id: Option<String>,
-    /// Columns of a table that make up the payload of each record: one of text or bytes is the payload, several
-    /// make a JSON object. Separated by commas.
+    /// Columns of a table that make up the payload of each record: one of text or bytes is the payload, one of another
+    /// type is it as JSON, and several make a JSON object. Separated by commas.
     #[arg(long = "payload-column", id = "payload_column", value_name = "NAMES")]
     payload: Vec<List<String>>,
     /// Columns of a table that searches can filter by, sealed from the server: whole numbers, numbers, truth

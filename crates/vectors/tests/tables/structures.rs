@@ -1,0 +1,209 @@
+//! Columns of dates, decimals, lists and structures, which are read as JSON.
+
+use std::sync::Arc;
+
+use arrow_array::builder::{
+    FixedSizeListBuilder, Float32Builder, Int64Builder, ListBuilder, MapBuilder, StringBuilder,
+};
+use arrow_array::types::Float64Type;
+use arrow_array::{
+    Array, ArrayRef, BooleanArray, Date32Array, Decimal128Array, DurationMillisecondArray,
+    ListArray, NullArray, PrimitiveArray, RecordBatch, StringArray, StructArray,
+    Time64MicrosecondArray, TimestampMicrosecondArray, TimestampNanosecondArray, UInt64Array,
+};
+use arrow_ipc::writer::StreamWriter;
+use arrow_schema::Field;
+use parquet::arrow::ArrowWriter;
+use sordino_vectors::column::Column;
+use sordino_vectors::{ColumnNames, Error, Format, Reader};
+
+/// A table of two rows: vectors, and these columns.
+fn table(columns: &[(&str, ArrayRef)]) -> RecordBatch {
+    let mut list = FixedSizeListBuilder::new(Float32Builder::new(), 2);
+    for row in [[1.0, 2.0], [3.0, 4.0]] {
+        list.values().append_slice(&row);
+        list.append(true);
+    }
+    let vectors: ArrayRef = Arc::new(list.finish());
+    let all = [("vectors", vectors)].into_iter();
+    let all = all.chain(columns.iter().cloned());
+    RecordBatch::try_from_iter_with_nullable(all.map(|(name, column)| (name, column, true)))
+        .unwrap()
+}
+
+fn files(batch: &RecordBatch) -> [(Format, Vec<u8>); 2] {
+    let mut parquet = Vec::new();
+    let mut writer = ArrowWriter::try_new(&mut parquet, batch.schema(), None).unwrap();
+    writer.write(batch).unwrap();
+    writer.close().unwrap();
+    [(Format::Parquet, parquet), (Format::Arrow, stream(batch))]
+}
+
+fn stream(batch: &RecordBatch) -> Vec<u8> {
+    let mut arrow = StreamWriter::try_new(Vec::new(), &batch.schema()).unwrap();
+    arrow.write(batch).unwrap();
+    arrow.finish().unwrap();
+    arrow.into_inner().unwrap()
+}
+
+fn read(format: Format, bytes: Vec<u8>, name: &str) -> Result<Column, Error> {
+    let names = ColumnNames {
+        vectors: Some("vectors".to_owned()),
+        values: vec![name.to_owned()],
+        ..ColumnNames::default()
+    };
+    let chunk = Reader::from_bytes_columns(format, bytes, &names)?.next();
+    Ok(chunk.unwrap()?.values.remove(0))
+}
+
+fn json(values: [Option<&str>; 2]) -> Column {
+    Column::Json(values.map(|text| text.map(Box::from)).to_vec())
+}
+
+/// Instants: a summer's day with a part of a second, and none.
+const INSTANT: i64 = 1_720_000_000_120_000;
+
+fn columns() -> Vec<(&'static str, ArrayRef, [Option<&'static str>; 2])> {
+    let mut numbers = ListBuilder::new(Int64Builder::new());
+    numbers.append_value([Some(1), None, Some(-3)]);
+    numbers.append(false);
+    let mut map = MapBuilder::new(None, StringBuilder::new(), Int64Builder::new());
+    map.keys().append_value("a\"b");
+    map.values().append_value(7);
+    map.append(true).unwrap();
+    map.append(true).unwrap();
+    let fields: Vec<(Arc<Field>, ArrayRef)> = vec![
+        (
+            Arc::new(Field::new("name", arrow_schema::DataType::Utf8, true)),
+            Arc::new(StringArray::from(vec![Some("Zoë"), None])),
+        ),
+        (
+            Arc::new(Field::new("open", arrow_schema::DataType::Boolean, true)),
+            Arc::new(BooleanArray::from(vec![true, false])),
+        ),
+    ];
+    let instants = TimestampMicrosecondArray::from(vec![Some(INSTANT), None]);
+    let nanoseconds = vec![Some(INSTANT * 1000 + 7), Some(0)];
+    let decimals = Decimal128Array::from(vec![Some(1250), Some(-5)]);
+    let floats = PrimitiveArray::<Float64Type>::from(vec![0.5, f64::NAN]);
+    let item = Arc::new(Field::new_list_field(floats.data_type().clone(), true));
+    let lens = arrow_buffer::OffsetBuffer::from_lengths([1, 1]);
+    vec![
+        (
+            "date",
+            Arc::new(Date32Array::from(vec![Some(19_907), None])),
+            [Some("\"2024-07-03\""), None],
+        ),
+        (
+            "utc",
+            Arc::new(instants.with_timezone("UTC")),
+            [Some("\"2024-07-03T09:46:40.120Z\""), None],
+        ),
+        (
+            "local",
+            Arc::new(TimestampNanosecondArray::from(nanoseconds)),
+            [
+                Some("\"2024-07-03T09:46:40.120000007\""),
+                Some("\"1970-01-01T00:00:00\""),
+            ],
+        ),
+        (
+            "time",
+            Arc::new(Time64MicrosecondArray::from(vec![61_000_000, 0])),
+            [Some("\"00:01:01\""), Some("\"00:00:00\"")],
+        ),
+        (
+            "price",
+            Arc::new(decimals.with_precision_and_scale(10, 2).unwrap()),
+            [Some("\"12.50\""), Some("\"-0.05\"")],
+        ),
+        (
+            "numbers",
+            Arc::new(numbers.finish()),
+            [Some("[1,null,-3]"), None],
+        ),
+        (
+            "floats",
+            Arc::new(ListArray::new(item, lens, Arc::new(floats), None)),
+            [Some("[0.5]"), Some("[null]")],
+        ),
+        (
+            "map",
+            Arc::new(map.finish()),
+            [Some(r#"{"a\"b":7}"#), Some("{}")],
+        ),
+        (
+            "place",
+            Arc::new(StructArray::from(fields)),
+            [
+                Some(r#"{"name":"Zoë","open":true}"#),
+                Some(r#"{"name":null,"open":false}"#),
+            ],
+        ),
+        (
+            "big",
+            Arc::new(UInt64Array::from(vec![u64::MAX, 0])),
+            [Some("18446744073709551615"), Some("0")],
+        ),
+    ]
+}
+
+#[test]
+fn values_that_people_have_are_json() {
+    let all = columns();
+    let named: Vec<(&str, ArrayRef)> = all.iter().map(|it| (it.0, Arc::clone(&it.1))).collect();
+    for (format, bytes) in files(&table(&named)) {
+        for (name, _, expected) in &all {
+            let found = read(format, bytes.clone(), name).unwrap();
+            assert_eq!(found, json(*expected), "{format:?} {name}");
+        }
+    }
+    // Parquet has no durations.
+    let durations = DurationMillisecondArray::from(vec![-90_500, 86_400_000]);
+    let bytes = stream(&table(&[("d", Arc::new(durations))]));
+    let found = read(Format::Arrow, bytes, "d").unwrap();
+    assert_eq!(found, json([Some("\"-PT90.5S\""), Some("\"PT86400S\"")]));
+    for (format, bytes) in files(&table(&[("none", Arc::new(NullArray::new(2)))])) {
+        let found = read(format, bytes, "none").unwrap();
+        assert_eq!(found, Column::Text(vec![None, None]), "{format:?}");
+    }
+}
+
+#[test]
+fn what_would_be_too_long_or_too_deep_is_refused() {
+    let mut deep: ArrayRef = Arc::new(UInt64Array::from(vec![1, 2]));
+    for depth in 0..18 {
+        let item = Arc::new(Field::new_list_field(deep.data_type().clone(), true));
+        let lens = arrow_buffer::OffsetBuffer::from_lengths([1, 1]);
+        deep = Arc::new(ListArray::new(item, lens, deep, None));
+        let found = read(
+            Format::Arrow,
+            stream(&table(&[("deep", Arc::clone(&deep))])),
+            "deep",
+        );
+        match depth < 16 {
+            true => assert!(matches!(found, Ok(Column::Json(_))), "{depth}"),
+            false => assert!(matches!(found, Err(Error::ColumnType { .. })), "{depth}"),
+        }
+    }
+    let item = Arc::new(Field::new_list_field(arrow_schema::DataType::Boolean, true));
+    let lens = arrow_buffer::OffsetBuffer::from_lengths([1, 300_000]);
+    let many: ArrayRef = Arc::new(BooleanArray::from(vec![true; 300_001]));
+    let long = ListArray::new(item, lens, many, None);
+    for (format, bytes) in files(&table(&[("long", Arc::new(long))])) {
+        let error = read(format, bytes, "long").unwrap_err().to_string();
+        assert!(
+            error.contains("row 1, column long: expected at most 1 MiB"),
+            "{error}"
+        );
+    }
+    // A date that no calendar has.
+    let odd = TimestampMicrosecondArray::from(vec![0, i64::MAX]);
+    for (format, bytes) in files(&table(&[("odd", Arc::new(odd.clone()))])) {
+        let error = read(format, bytes, "odd").unwrap_err().to_string();
+        assert!(
+            error.contains("row 1, column odd: expected a date"),
+            "{error}"
+        );
+    }
+}

@@ -1,0 +1,171 @@
+"""Payloads as bytes: texts in UTF-8, bytes as they are, and other values as JSON."""
+
+from __future__ import annotations
+
+import base64
+import json
+import math
+from datetime import date, datetime, time, timedelta, timezone
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+from ._arrays import is_unicode, ordered
+from ._errors import PayloadError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+# Lists and dicts within one another, at most.
+_MOST_DEPTH = 100
+
+# Nanoseconds of the units of numpy's durations.
+_NANOSECONDS = {
+    "W": 604_800 * 10**9,
+    "D": 86_400 * 10**9,
+    "h": 3600 * 10**9,
+    "m": 60 * 10**9,
+    "s": 10**9,
+    "ms": 10**6,
+    "us": 1000,
+    "ns": 1,
+}
+
+# Digits of a decimal number that are written without an exponent, at most.
+_MOST_DIGITS = 100
+
+
+def column(values: Any) -> Any:
+    """Payloads that can be gone through; Arrow's columns as lists."""
+    if isinstance(values, (str, bytes, bytearray, memoryview)) or not (values is None or hasattr(values, "__iter__")):
+        raise PayloadError(f"payloads: one {type(values).__name__}, expected one for each vector")
+    ordered(values, "payloads", PayloadError)
+    if hasattr(values, "to_pylist"):
+        return values.to_pylist()
+    if hasattr(values, "columns"):
+        how = "to_dicts()" if hasattr(values, "to_dicts") else 'to_dict("records")'
+        raise PayloadError(f"payloads: one {type(values).__name__}, expected one for each vector: give a column, or `.{how}` for JSON of all")
+    return values
+
+
+def encoded(values: Iterable[Any]) -> list[bytes]:
+    """Payloads as bytes; empty ones for missing values."""
+    return [_payload(at, value) for at, value in enumerate(column(values))]
+
+
+def _payload(at: int, value: Any) -> bytes:
+    if isinstance(value, str):
+        if not is_unicode(value):
+            raise PayloadError(f"payload {at} is no Unicode text: it has half of a surrogate pair")
+        return value.encode()
+    if isinstance(value, (bytes, bytearray, memoryview)):
+        return bytes(value)
+    try:
+        plain = _plain(value, 0)
+        if plain is None:
+            return b""
+        return json.dumps(plain, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode()
+    except UnicodeEncodeError:
+        raise PayloadError(f"payload {at} has a text that is no Unicode: it has half of a surrogate pair") from None
+    except OverflowError:
+        raise PayloadError(f"payload {at} has an instant that UTC does not have") from None
+    except (TypeError, ValueError) as error:
+        raise PayloadError(f"payload {at} {error}") from None
+
+
+def _plain(value: Any, depth: int) -> Any:
+    """A value of the types that JSON has; None for one that is missing. Raises `TypeError`, `ValueError`."""
+    if value is None or isinstance(value, (str, bool)):
+        return value
+    if type(value).__name__ in ("NAType", "NaTType"):
+        return None
+    if isinstance(value, int):
+        return int(value)
+    if isinstance(value, float):
+        return float(value) if math.isfinite(value) else None
+    if isinstance(value, (bytes, bytearray, memoryview)):
+        return base64.b64encode(value).decode()
+    if isinstance(value, Decimal):
+        return _digits(value) if value.is_finite() else None
+    if isinstance(value, (date, time)):
+        return _instant(value)
+    if isinstance(value, timedelta):
+        return _seconds((value.days * 86_400 + value.seconds) * 10**9 + value.microseconds * 1000 + getattr(value, "nanoseconds", 0))
+    if isinstance(value, UUID):
+        return str(value)
+    if depth == _MOST_DEPTH:
+        raise ValueError(f"is nested deeper than {_MOST_DEPTH} lists and dicts")
+    if isinstance(value, dict):
+        return {_name(name): _plain(inner, depth + 1) for name, inner in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(inner, depth + 1) for inner in value]
+    if hasattr(value, "as_py"):
+        return _plain(value.as_py(), depth + 1)
+    if hasattr(value, "dtype"):
+        return _of_array(value, depth)
+    raise TypeError(f"is or has a {type(value).__name__}: expected str, bytes, None, or a value that JSON can hold, such as a number, date, list or dict")
+
+
+def _of_array(value: Any, depth: int) -> Any:
+    """An array of numpy, a column of a data frame, or one value of them."""
+    import numpy as np
+
+    array = np.asarray(value)
+    if array.ndim:
+        return [_plain(inner, depth + 1) for inner in array]
+    if array.dtype.kind in "mM":
+        return _of_time(array)
+    # The shortest digits of a number, and not those of one of twice its bits.
+    inner = float(str(array[()])) if array.dtype.kind == "f" else array.item()
+    return _plain(inner, depth + 1)
+
+
+def _of_time(array: Any) -> str | None:
+    """A date, an instant or a duration of numpy."""
+    import numpy as np
+
+    if np.isnat(array):
+        return None
+    unit, count = np.datetime_data(array.dtype)
+    if array.dtype.kind == "m":
+        if unit not in _NANOSECONDS:
+            raise TypeError(f"is or has a {array.dtype}: expected a duration in weeks to nanoseconds")
+        # Whole numbers of Python have any number of digits.
+        return _seconds(int(array.astype(np.int64)) * count * _NANOSECONDS[unit])
+    if unit in ("Y", "M", "W"):
+        array = array.astype("datetime64[D]")
+    elif unit in ("h", "m"):
+        array = array.astype("datetime64[s]")
+    return _short(str(array))
+
+
+def _instant(value: date | time) -> str:
+    """A date, a time or an instant by ISO 8601; an instant of a known time zone in UTC."""
+    if isinstance(value, datetime) and value.tzinfo is not None:
+        return _short(value.astimezone(timezone.utc).replace(tzinfo=None).isoformat()) + "Z"
+    return _short(value.isoformat())
+
+
+def _short(text: str) -> str:
+    """Without thousandths that are zero."""
+    while "." in text and text.endswith("000"):
+        text = text[:-3].removesuffix(".")
+    return text
+
+
+def _seconds(nanoseconds: int) -> str:
+    """A duration by ISO 8601."""
+    whole, part = divmod(abs(nanoseconds), 10**9)
+    digits = f"{whole}.{part:09}".rstrip("0").rstrip(".")
+    return f"{'-' if nanoseconds < 0 else ''}PT{digits}S"
+
+
+def _digits(value: Decimal) -> str:
+    """The digits of a decimal number: JSON's numbers are rounded by many readers."""
+    return format(value, "f") if abs(value.adjusted()) < _MOST_DIGITS else str(value)
+
+
+def _name(name: Any) -> str:
+    if not isinstance(name, str):
+        raise TypeError(f"has a dict with the name {name!r}, a {type(name).__name__}: expected a str")
+    return name

@@ -1,0 +1,87 @@
+"""Payloads as people have them: texts, dates, decimals, lists, data frames, and values that are missing."""
+
+import datetime
+import decimal
+import json
+import uuid
+import zoneinfo
+
+import numpy as np
+import pytest
+import sordino
+
+UTC = datetime.timezone.utc
+
+
+def stored(tmp_path, key, values):
+    count = len(values)
+    index = sordino.build(tmp_path / "index", np.eye(count), key=key, k=1, payloads=values)
+    found = index.payloads()
+    return [found[at] for at in range(count)]
+
+
+def test_values_of_python_and_numpy_are_json(tmp_path, key):
+    summer = datetime.datetime(2024, 7, 3, 11, 46, 40, 120_000, tzinfo=zoneinfo.ZoneInfo("Europe/Berlin"))
+    expected = {
+        "text": "text",
+        b"\xff": b"\xff",
+        None: "",
+        float("nan"): "",
+        True: "true",
+        7: "7",
+        0.5: "0.5",
+        decimal.Decimal("12.50"): '"12.50"',
+        decimal.Decimal("1E+3"): '"1000"',
+        decimal.Decimal("NaN"): "",
+        datetime.date(2024, 7, 3): '"2024-07-03"',
+        summer: '"2024-07-03T09:46:40.120Z"',
+        datetime.datetime(2024, 7, 3, 9): '"2024-07-03T09:00:00"',
+        datetime.time(0, 1, 1): '"00:01:01"',
+        datetime.timedelta(days=-1): '"-PT86400S"',
+        uuid.UUID(int=1): f'"{uuid.UUID(int=1)}"',
+        (1, "ü", None, b"\xff", float("inf")): '[1,"ü",null,"/w==",null]',
+        np.int64(2**62): str(2**62),
+        np.float32(0.1): "0.1",
+        np.bool_(False): "false",
+        np.datetime64("NaT"): "",
+        np.datetime64("2024-07-03T09:46:40.120000007"): '"2024-07-03T09:46:40.120000007"',
+        np.datetime64("2024-07"): '"2024-07-01"',
+        np.timedelta64(90_500, "ms"): '"PT90.5S"',
+    }
+    values = [*expected, {"a": [np.array([1, 2]), {"b": datetime.date(2024, 7, 3)}]}]
+    texts = [*expected.values(), '{"a":[[1,2],{"b":"2024-07-03"}]}']
+    assert stored(tmp_path, key, values) == [text if isinstance(text, bytes) else text.encode() for text in texts]
+
+
+def test_columns_of_data_frames_are_json(tmp_path, key):
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame(
+        {
+            "day": pd.to_datetime(["2024-07-03", None]),
+            "seen": pd.to_datetime(["2024-07-03T09:46:40.120Z", None]),
+            "count": pd.array([1, None], "Int64"),
+            "tags": [["a", "b"], None],
+        }
+    )
+    for name, expected in [
+        ("day", [b'"2024-07-03T00:00:00"', b""]),
+        ("seen", [b'"2024-07-03T09:46:40.120Z"', b""]),
+        ("count", [b"1", b""]),
+        ("tags", [b'["a","b"]', b""]),
+    ]:
+        assert stored(tmp_path / name, key, frame[name]) == expected, name
+    with pytest.raises(sordino.PayloadError, match="to_dict"):
+        stored(tmp_path / "frame", key, frame)
+    rows = stored(tmp_path / "rows", key, frame.to_dict("records"))
+    assert json.loads(rows[1]) == {"day": None, "seen": None, "count": None, "tags": None}
+
+
+def test_columns_of_arrow_are_json(tmp_path, key):
+    pa = pytest.importorskip("pyarrow")
+    for at, (column, expected) in enumerate([
+        (pa.array(["a", None]), [b"a", b""]),
+        (pa.array([decimal.Decimal("12.50"), None]), [b'"12.50"', b""]),
+        (pa.array([{"name": "a", "at": datetime.datetime(2024, 7, 3, tzinfo=UTC)}, None]), [b'{"name":"a","at":"2024-07-03T00:00:00Z"}', b""]),
+        (pa.chunked_array([[[1]], [[2, None]]]), [b"[1]", b"[2,null]"]),
+    ]):
+        assert stored(tmp_path / str(at), key, column) == expected, column
