@@ -48,10 +48,10 @@ pub struct Args {
     /// this server alone then, and each step is signed with the owner's secret key. With --root, the owner of each.
     #[arg(long)]
     accept_changes: bool,
-    /// The most that an index may have that is pushed, or in a folder of --root, in MiB.
+    /// The most that an index may have that is pushed, or in a folder of --root, in MiB: its files, with the hints and payloads that a server encodes of them.
     #[arg(long, value_name = "MIB", default_value_t = 16384, value_parser = numbers::some)]
     max_index: usize,
-    /// Keep what is encoded of the vectors in this folder, about twice the index's bytes, in routed mode 11 kB for each score of a reply: the next start maps it, which takes a
+    /// Keep what is encoded of the vectors in this folder, about twice the index's bytes, in routed mode 11 kB for each score of a reply, of payloads that are scanned 11 kB for each byte of a search's pages: the next start maps it, which takes a
     /// fraction of the time, and it is scored where it lies. It is believed as the server's memory is, so nobody else may write
     /// there. Its files can be removed at any time.
     #[arg(long, value_name = "FOLDER")]

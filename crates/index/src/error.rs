@@ -11,7 +11,7 @@ mod words;
 use sordino_vectors::id::{Id, IdKind};
 use std::path::PathBuf;
 use words::{
-    NO_READER, WRONG, fork, form, gap, lost, memory, most_results, occupied, other, rollback,
+    NO_READER, WRONG, fork, form, gap, lost, memory, most_results, occupied, other, rollback, room,
 };
 pub use {
     access::AccessFault, filter::FilterFault, kind::Kind, log::LogFault, not_next::NotNext,
@@ -161,14 +161,14 @@ pub enum Error {
     #[error(transparent)]
     Owner(#[from] OwnerFault),
     /// A version of an index is larger than a server takes.
-    #[error("an index of {found} bytes: this server takes one of at most {most}")]
+    #[error("{}", room(*found, *most))]
     Room {
-        /// Bytes of its parts.
+        /// Bytes of its parts, and of what a server computes of them.
         found: u64,
         /// The most.
         most: u64,
     },
-    /// A build needs more memory than there is.
+    /// A build or a server needs more memory than there is.
     #[error("{}", memory(*needed, *found))]
     Memory {
         /// Bytes that it needs beside those that it has.

@@ -28,6 +28,8 @@ pub mod manifest;
 pub mod page_scan;
 /// The shape of what records carry beside their vectors.
 pub mod payload;
+/// Memory, asked for before it is needed.
+pub mod room;
 /// The entries of a secret that share a polynomial.
 pub mod secret_packing;
 /// The shares of an index that several servers hold.

@@ -212,7 +212,13 @@ impl PageScan {
     #[must_use]
     pub fn memory(&self) -> u64 {
         let table = self.shape.rows() as u64 * (self.shape.columns() as u64).next_multiple_of(64);
-        table + 7 * Self::params().n() as u64 * self.words() as u64
+        table + self.encoded_hint_len()
+    }
+
+    /// Bytes of the encoded hint alone.
+    #[must_use]
+    pub fn encoded_hint_len(&self) -> u64 {
+        7 * Self::params().n() as u64 * self.words() as u64
     }
 }
 

@@ -75,8 +75,9 @@ impl Compression {
         let tried: Vec<&[u8]> = payloads.iter().step_by(step).copied().collect();
         let plain: usize = tried.iter().map(|payload| payload.len()).sum();
         let saved = |compression: &Self| -> Result<usize, Error> {
-            let found = compression.compress(&tried)?;
-            let found: usize = found.iter().map(|(bytes, _)| bytes.len()).sum();
+            let len = |plain: &[u8], frame: Option<&[u8]>| frame.unwrap_or(plain).len();
+            let found = compression.compress(tried.clone(), |plain| plain, len)?;
+            let found: usize = found.into_iter().sum();
             // All payloads together would save so much, less the dictionary.
             let all = (plain - found).saturating_mul(total) / plain.max(1);
             Ok(all.saturating_sub(compression.dictionary.len()))
@@ -102,19 +103,23 @@ impl Compression {
         Ok(best)
     }
 
-    /// Each payload as it is stored, and whether that is compressed.
+    /// The results of `make` for each item and the frame of its payload, if that is shorter than the payload. An item that `make`
+    /// drops is gone before all others are compressed.
     ///
     /// # Errors
     /// If memory is refused.
-    pub(crate) fn compress(&self, payloads: &[&[u8]]) -> Result<Vec<(Vec<u8>, bool)>, Error> {
+    pub(crate) fn compress<T: Send, U: Send>(
+        &self,
+        items: Vec<T>,
+        payload: impl Fn(&T) -> &[u8] + Sync,
+        make: impl Fn(T, Option<&[u8]>) -> U + Sync,
+    ) -> Result<Vec<U>, Error> {
         let Some(level) = self.level else {
-            return Ok(payloads
-                .iter()
-                .map(|plain| (plain.to_vec(), false))
-                .collect());
+            return Ok(items.into_iter().map(|item| make(item, None)).collect());
         };
         let new = || Compressor::with_dictionary(level, &self.dictionary);
-        let each = payloads.par_iter().map_init(new, |compressor, plain| {
+        let each = items.into_par_iter().map_init(new, |compressor, item| {
+            let plain = payload(&item);
             let frame = match (compressor, plain.len() > self.short) {
                 (Ok(compressor), false) => compressor.compress(plain)?,
                 (Ok(_), true) => self.long(level, plain)?,
@@ -123,7 +128,7 @@ impl Compression {
             let shrunk = frame
                 .get(MAGIC_LEN..)
                 .filter(|frame| frame.len() < plain.len());
-            Ok(shrunk.map_or_else(|| (plain.to_vec(), false), |frame| (frame.to_vec(), true)))
+            Ok(make(item, shrunk))
         });
         let each: std::io::Result<Vec<_>> = each.collect();
         // The encoder refuses nothing but to go on without memory.
@@ -179,6 +184,14 @@ mod tests {
         (0..n).map(text).collect()
     }
 
+    /// Each payload as it is stored, and whether that is compressed.
+    fn compressed(compression: &Compression, plain: &[&[u8]]) -> Vec<(Vec<u8>, bool)> {
+        let make =
+            |plain: &[u8], frame: Option<&[u8]>| (frame.unwrap_or(plain).to_vec(), frame.is_some());
+        let found = compression.compress(plain.to_vec(), |plain| plain, make);
+        found.unwrap()
+    }
+
     #[test]
     fn about_half_of_what_is_fetched_of_a_long_text_is_read() {
         let long = |at: usize, len: usize| {
@@ -189,7 +202,7 @@ mod tests {
         all.extend((0..20).map(|at| long(at, 700 + 600 * at)));
         let plain: Vec<&[u8]> = all.iter().map(Vec::as_slice).collect();
         let compression = Compression::new(&plain).unwrap();
-        let found = compression.compress(&plain).unwrap();
+        let found = compressed(&compression, &plain);
         let mut reader = Decompressor::new(&compression.dictionary).unwrap();
         for ((frame, compressed), plain) in found.iter().zip(&plain).skip(3000) {
             assert!(*compressed);
@@ -214,7 +227,7 @@ mod tests {
         let plain: Vec<&[u8]> = texts.iter().map(Vec::as_slice).collect();
         let compression = Compression::new(&plain).unwrap();
         assert!((LEAST_DICTIONARY..=MOST_DICTIONARY).contains(&compression.dictionary.len()));
-        let found = compression.compress(&plain).unwrap();
+        let found = compressed(&compression, &plain);
         let total: usize = found.iter().map(|(bytes, _)| bytes.len()).sum();
         assert!(2 * total < plain.iter().map(|it| it.len()).sum(), "{total}");
         assert!(found.iter().all(|(_, compressed)| *compressed));
@@ -234,7 +247,7 @@ mod tests {
         let plain: Vec<&[u8]> = noise.iter().map(Vec::as_slice).collect();
         let compression = Compression::new(&plain).unwrap();
         assert!(compression.dictionary.is_empty());
-        let found = compression.compress(&plain).unwrap();
+        let found = compressed(&compression, &plain);
         assert!(
             found
                 .iter()
@@ -243,7 +256,7 @@ mod tests {
         );
         for few in [&[][..], &[&b""[..]], &[&b"one"[..], b""]] {
             let compression = Compression::new(few).unwrap();
-            assert_eq!(compression.compress(few).unwrap().len(), few.len());
+            assert_eq!(compressed(&compression, few).len(), few.len());
         }
     }
 }

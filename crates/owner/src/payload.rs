@@ -7,7 +7,7 @@ use sordino_index::digest::{self, Coded};
 use sordino_index::look::SecondLook;
 use sordino_index::page_scan::PageScan;
 use sordino_index::payload::{
-    Carried, Fetch, MOST_PAGE_BYTES, MOST_PAYLOAD, PageForm, PageGroup, Payloads,
+    Carried, Fetch, LENGTH_LEN, MOST_PAGE_BYTES, MOST_PAYLOAD, PageForm, PageGroup, Payloads,
 };
 use sordino_lwe::ByteTable;
 use sordino_pir::{Database, Seed, simple};
@@ -72,37 +72,39 @@ impl Encoded {
         } = group;
         assert_eq!(places.len(), carried.len(), "something for each record");
         let mut dictionary = Vec::new();
-        let mut bodies = Vec::new();
-        if payloads {
+        let records = if payloads {
             let plain: Vec<&[u8]> = carried.iter().map(|it| &it.payload[..]).collect();
             let compression = Compression::new(&plain)?;
-            bodies = compression.compress(&plain)?;
+            let records = compression.compress(carried, |it| &it.payload, record)?;
             dictionary = compression.dictionary;
-        }
-        let mut bodies = bodies.into_iter();
-        let records = carried.into_iter().map(|it| {
-            let mut record = it.exact;
-            if let Some((body, compressed)) = bodies.next() {
-                numbers::varint(
-                    (body.len() as u64) << 1 | u64::from(compressed),
-                    &mut record,
-                );
-                record.extend(body);
-            }
-            record
-        });
+            records
+        } else {
+            carried.into_iter().map(|it| it.exact).collect()
+        };
         Ok(Self {
             number,
             key,
             places,
             dictionary,
-            records: records.collect(),
+            records,
         })
     }
 
     fn lens(&self) -> impl Iterator<Item = usize> {
         self.records.iter().map(Vec::len)
     }
+}
+
+/// A record as it lies in pages, with its payload or the frame of that.
+fn record(carried: Carried, frame: Option<&[u8]>) -> Vec<u8> {
+    let body = frame.unwrap_or(&carried.payload);
+    let mut record = Vec::with_capacity(carried.exact.len() + LENGTH_LEN + body.len());
+    record.extend(&carried.exact);
+    let head = (body.len() as u64) << 1 | u64::from(frame.is_some());
+    numbers::varint(head, &mut record);
+    record.extend(body);
+    record.shrink_to_fit();
+    record
 }
 
 /// The pages of the records under one content key.

@@ -16,6 +16,7 @@ mod cut;
 mod encodings;
 mod gateway;
 mod gather;
+mod needed;
 mod open;
 mod page_table;
 mod pass;
@@ -270,15 +271,15 @@ impl Server {
                 None
             })
             .collect();
-        let scored = self.score(&scores.bodies);
-        if let Some(encodings) = &self.encodings {
-            encodings.look(&scored);
-        }
-        for (pass, answers) in [
-            (&scores, scored),
+        let answers = [
+            (&scores, self.score(&scores.bodies)),
             (&fetches, self.fetch(&fetches)),
             (&payloads, self.fetch_payloads(&payloads)),
-        ] {
+        ];
+        for (pass, answers) in answers {
+            if let Some(encodings) = &self.encodings {
+                encodings.look(&answers);
+            }
             for (&at, answer) in pass.places.iter().zip(answers) {
                 replies[at] = Some(answer.map(|reply| self.own(reply)));
             }

@@ -82,8 +82,16 @@ pub(super) fn memory(needed: u64, found: Option<u64>) -> String {
         None => "the system does not give them".to_owned(),
     };
     format!(
-        "{needed} MB of memory more are needed, and {found}: allow this process or its container more, or build on a larger \
-         machine; `sordino plan` says what a build needs"
+        "{needed} MB of memory more are needed, and {found}: allow this process or its container more, or take a larger machine. \
+         `sordino plan` says what a build needs, and what a server needs for payloads in each way; a server may hold a `--shard`, \
+         and maps with `--keep-encoded` what it encodes"
+    )
+}
+
+/// Said of an index that is larger than a server takes.
+pub(super) fn room(found: u64, most: u64) -> String {
+    format!(
+        "an index of {found} bytes with what is encoded of it: this server takes one of at most {most} (`--max-index`)"
     )
 }
 

@@ -185,21 +185,32 @@ impl Manifest {
         Ok(stored.fold(0, |sum, part| sum.saturating_add(part.len)))
     }
 
-    /// Refuses a version whose stored parts have more than `most` bytes together, in routed mode with the hint that a server computes
-    /// of them: it has ten times that where clusters are small.
+    /// Refuses a version whose stored parts have more than `most` bytes together, with what a server computes of them and that may
+    /// take many times their room: the hint in routed mode and of pages that are scanned, and pages that are fetched without a hint.
     ///
     /// # Errors
     /// [`Error::Room`], and those of [`parts`](Self::parts).
     pub fn check_room(&self, most: u64) -> Result<(), Error> {
-        let hint = match &self.mode {
-            Mode::Routed(mode) => mode.grid.encoded_hint_len(),
-            _ => 0,
-        };
-        let found = self.stored_len()?.saturating_add(hint);
+        let found = self.stored_len()?.saturating_add(self.expanded_len()?);
         match found <= most {
             true => Ok(()),
             false => Err(Error::Room { found, most }),
         }
+    }
+
+    /// Bytes of what a server computes of a version's parts, where it may take many times their room.
+    fn expanded_len(&self) -> Result<u64, Error> {
+        let hint = match &self.mode {
+            Mode::Routed(mode) => mode.grid.encoded_hint_len(),
+            _ => 0,
+        };
+        let Some(payloads) = &self.payloads else {
+            return Ok(hint);
+        };
+        let scan = payloads.scan()?.map_or(0, |scan| scan.encoded_hint_len());
+        let units = payloads.hintless_params()?;
+        let units = units.map_or(0, |params| params.server_bytes() as u64);
+        Ok(hint.saturating_add(scan).saturating_add(units))
     }
 
     fn chunk_parts(&self, at: usize, segment: &Segment, holder: Holder) -> Vec<Part> {

@@ -635,15 +635,33 @@ mod tests {
     }
 
     #[test]
-    fn a_routed_index_takes_the_room_of_its_hint_too() {
+    fn an_index_takes_the_room_of_what_is_computed_of_it() {
         let (mut manifest, mode) = (sealed(), routed());
         let (n, scores) = (1536, mode.grid.scores() as u64);
         manifest.mode = Mode::Routed(mode);
-        let stored = manifest.stored_len().expect("parts");
-        let room = stored + 7 * n * scores;
-        assert!(manifest.check_room(room).is_ok());
-        let refused = manifest.check_room(room - 1);
-        assert!(matches!(refused, Err(Error::Room { found, .. }) if found == room));
+        let check = |manifest: &Manifest, more: u64| {
+            let room = manifest.stored_len().expect("parts") + more;
+            assert!(manifest.check_room(room).is_ok());
+            let refused = manifest.check_room(room - 1);
+            assert!(matches!(refused, Err(Error::Room { found, .. }) if found == room));
+        };
+        check(&manifest, 7 * n * scores);
+        let payloads = manifest.payloads.as_mut().expect("payloads");
+        payloads.fetch = Fetch::Scan {
+            packing: SecretPacking::T64,
+            seed: [1; 32],
+            hint_seed: [2; 32],
+            hint: [3; 32],
+        };
+        let words = payloads.scan().expect("a table").expect("a scan").words() as u64;
+        check(&manifest, 7 * n * (scores + words));
+        let payloads = manifest.payloads.as_mut().expect("payloads");
+        payloads.fetch = Fetch::Hintless { seed: [1; 32] };
+        let units = payloads
+            .hintless_params()
+            .expect("a layout")
+            .expect("units");
+        check(&manifest, 7 * n * scores + units.server_bytes() as u64);
     }
 
     #[test]

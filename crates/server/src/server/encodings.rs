@@ -23,8 +23,8 @@ const LEAST: usize = 1 << 19;
 /// Files of an index that are mapped at most, since each is held open: others are encoded, and stay in memory.
 const MOST: usize = 256;
 
-/// A folder in which servers keep what they encode of an index, about seven bytes a coordinate. The next server maps it and
-/// scores it where it lies, which takes a fraction of the time of encoding, and of memory little but the system's cache of files.
+/// A folder in which servers keep what they encode of an index, about seven bytes a coordinate, and of the hint of pages
+/// that are scanned. The next server maps it and scores it where it lies, which takes a fraction of the time of encoding, and of memory little but the system's cache of files.
 ///
 /// A file whose hint is not the one of its vectors is damaged, and made again.
 ///
@@ -71,7 +71,7 @@ impl Encodings {
         Ok(Self(Arc::new(Inner { folder, fault, cut })))
     }
 
-    /// Tells, once, that a mapped file was cut: nothing is scored any more.
+    /// Tells, once, that a mapped file was cut: nothing is answered from it any more.
     pub(super) fn look(&self, answers: &[Result<Vec<u8>, Error>]) {
         let cut = answers.iter().find_map(|answer| match answer {
             Err(error @ Error::Ckks(sordino_ckks::Error::Changed { .. })) => Some(error),

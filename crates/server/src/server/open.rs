@@ -9,14 +9,14 @@ use sordino_index::history::KEPT;
 use sordino_index::manifest::{Holder, Mode, Part, PartKind};
 use sordino_index::payload::Payloads;
 use sordino_index::shard::Shard;
-use sordino_index::{Bytes, Disk, Error, Files, Index, OwnerPublicKey, SignedManifest};
+use sordino_index::{Bytes, Disk, Error, Files, Index, OwnerPublicKey, SignedManifest, room};
 
 use super::columns::Columns;
 use super::encodings::{Encodings, Shelf};
 use super::read::{Read, Source, Taken, all};
 use super::routed::Routed;
 use super::sealed::{self, Sealed};
-use super::{Kind, Server, gateway, payloads};
+use super::{Kind, Server, gateway, needed, payloads};
 use crate::history::History;
 
 /// The choices of opening a server of a version in an owner's folder.
@@ -93,7 +93,8 @@ impl<'a> OpenOptions<'a> {
     ///
     /// # Errors
     /// Those of [`Index::open_dir`], and if parts do not fit the manifest; [`Error::Mode`] for a shard of an index in a mode
-    /// that is not cut, or that cannot be cut into this number of shards; [`Error::Room`].
+    /// that is not cut, or that cannot be cut into this number of shards; [`Error::Room`]; [`Error::Memory`] if the machine or its
+    /// container has not what the version needs at least, where it follows no other.
     pub fn open<D: Disk>(&self, folder: &Folder<D>) -> Result<Server, Error> {
         match self.version {
             Some(version) => self.serve(folder, version.clone()),
@@ -115,6 +116,12 @@ impl<'a> OpenOptions<'a> {
         manifest: SignedManifest,
     ) -> Result<Server, Error> {
         manifest.check_room(self.most_bytes)?;
+        // The next version shares most of its memory with the one before.
+        if self.before.is_none() {
+            let shard = self.shard.unwrap_or(Shard::WHOLE);
+            let needed = needed::least(&manifest, shard, self.encodings.is_some())?;
+            room::check(needed)?;
+        }
         let known = self.before.and_then(|before| before.history_of(&manifest));
         let history = known.unwrap_or_else(|| {
             let mut manifests = Vec::new();
@@ -257,8 +264,18 @@ impl Server {
         let kind = Kind::new(&manifest, own, before, source)?;
         let payloads = match (&manifest.payloads, before) {
             _ if !own.is_first() => None,
-            (new, Some(before)) if (new, manifest.k) == before.fetched() => before.payloads.clone(),
-            (Some(payloads), _) => payloads::server(&manifest, payloads, read)?.map(Arc::new),
+            (new, Some(before)) if (new, manifest.k) == before.fetched() => {
+                let held = before.payloads.clone();
+                held.iter().try_for_each(|it| it.keep(&mut shelf))?;
+                held
+            }
+            (Some(payloads), _) => {
+                let source = Source {
+                    read: &mut *read,
+                    shelf: &mut shelf,
+                };
+                payloads::server(&manifest, payloads, source)?.map(Arc::new)
+            }
             (None, _) => None,
         };
         let mut given = Vec::new();

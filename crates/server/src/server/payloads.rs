@@ -2,22 +2,21 @@
 
 use sordino_index::Error;
 use sordino_index::manifest::{Manifest, PartKind};
-use sordino_index::page_scan::PageScan;
 use sordino_index::payload::{Fetch, Payloads};
 use sordino_index::wire::Message;
-use sordino_lwe::ByteTable;
 use sordino_pir::{Seed, hintless, simple};
 
-use super::page_table::PageTable;
-use super::read::{Read, all};
+use super::page_table::{PageTable, Signed};
+use super::read::{Source, all};
 use super::retrieval::{Retrieval, Way};
 
 /// The PIR server of payloads, if those are not downloaded.
 pub(super) fn server(
     manifest: &Manifest,
     payloads: &Payloads,
-    read: &mut dyn Read,
+    source: Source<'_, '_>,
 ) -> Result<Option<Retrieval>, Error> {
+    let Source { read, shelf } = source;
     let part = |kind| manifest.part(kind, None);
     let len = payloads.form.sealed_len();
     let (simple, hintless) = (payloads.pir_params()?, payloads.hintless_params()?);
@@ -36,19 +35,26 @@ pub(super) fn server(
             Way::Hintless(Box::new(database.into()))
         }
         (
-            Fetch::Scan {
-                seed, hint_seed, ..
+            &Fetch::Scan {
+                seed,
+                hint_seed,
+                hint,
+                ..
             },
             ..,
         ) => {
             let Some(scan) = payloads.scan()? else {
                 return Ok(None);
             };
-            let content = all(read, &part(PartKind::Payloads)?)?;
-            let (params, seed) = (PageScan::params(), Seed(*seed));
-            let table = ByteTable::from_slice(&params, scan.shape(), &seed, &content)?;
-            drop(content);
-            Way::Scan(Box::new(PageTable::new(scan, table, *hint_seed)?))
+            let pages = all(read, &part(PartKind::Payloads)?)?;
+            let signed = Signed {
+                scan,
+                content: payloads.content,
+                seed,
+                hint_seed,
+                hint,
+            };
+            Way::Scan(Box::new(PageTable::new(signed, pages, shelf)?))
         }
         _ => return Ok(None),
     };

@@ -7,6 +7,7 @@ use sordino_index::wire::{Message, fetch};
 use sordino_pir::hintless::{self, Evaluation, Keys, Query};
 use sordino_pir::simple;
 
+use super::encodings::Shelf;
 use super::page_table::PageTable;
 use super::pass::{self, Pass};
 
@@ -73,6 +74,17 @@ impl Retrieval {
             Way::Share(share) => self.count * share.params().query_len(),
             Way::Hintless(pir) => Keys::LEN + pir.database().params().query_len(),
             Way::Scan(table) => table.request_len(),
+        }
+    }
+
+    /// Keeps the files of what was encoded for another version that has the same items.
+    ///
+    /// # Errors
+    /// Never for items that are served.
+    pub(super) fn keep(&self, shelf: &mut Shelf<'_>) -> Result<(), Error> {
+        match &self.way {
+            Way::Scan(table) => table.keep(shelf),
+            Way::Simple(_) | Way::Share(_) | Way::Hintless(_) => Ok(()),
         }
     }
 

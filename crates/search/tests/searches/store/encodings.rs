@@ -8,9 +8,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use sordino_ckks::column::Database;
 use sordino_search::manifest::{Packing, PartKind};
+use sordino_search::payload::FetchKind;
+use sordino_search::plan::Conditions;
 use sordino_search::{
-    Client, Encodings, Error, Files, Folder, Form, InProcess, OpenOptions, OwnerKeys, Server,
-    Shard, Store, Transport, synthetic,
+    Batch, Client, Encodings, Error, Files, Folder, Form, InProcess, OpenOptions, OwnerKeys,
+    Server, Shard, Store, Transport, synthetic,
 };
 use sordino_testkit::{ROUTED, keys, rng, strange_keys};
 
@@ -29,6 +31,34 @@ fn bed(form: Form, keys: &OwnerKeys) -> Bed {
     Bed {
         dir,
         store: store.unwrap(),
+        model: Model::default(),
+        queries,
+        metric: spec.metric,
+    }
+}
+
+/// An index whose records carry payloads, which are scanned. Of its vectors nothing is kept: they are few.
+fn scanned() -> Bed {
+    let (base, queries) = synthetic::clustered(300, 15, DIM, 11);
+    let dir = tempfile::tempdir().unwrap();
+    let conditions = Conditions::default().prefer(FetchKind::Scan);
+    let spec = spec(FORMS[0]).conditions(conditions);
+    let payload = |id: usize| (0..200).map(|at| (at * id).to_le_bytes()[0]).collect();
+    let batch = Batch::from(base).with_payloads((0..300).map(payload).collect());
+    let store = Store::create(
+        dir.path(),
+        &mut rng(1),
+        &keys(),
+        &spec,
+        [batch],
+        &mut |_| (),
+    );
+    let store = store.unwrap();
+    let payloads = store.manifest().payloads.as_ref().unwrap();
+    assert_eq!(payloads.fetch.kind(), FetchKind::Scan);
+    Bed {
+        dir,
+        store,
         model: Model::default(),
         queries,
         metric: spec.metric,
@@ -195,6 +225,61 @@ fn damaged_files_are_made_anew() {
             }
         }
         assert_eq!(kept.faults.load(Ordering::SeqCst), 0);
+    }
+}
+
+#[test]
+fn the_hint_of_scanned_pages_is_kept_too() {
+    let mut bed = scanned();
+    let dir = tempfile::tempdir().unwrap();
+    let kept = Kept::in_folder(dir.path());
+    let one = kept.open(&bed, None);
+    let files = kept.files();
+    let scan = bed.store.manifest().payloads.as_ref().unwrap().scan();
+    let pieces = scan.unwrap().unwrap().pieces().count();
+    assert!(pieces > 1 && files.len() == pieces, "{pieces} pieces");
+    same(&bed, &bed.server(), &one);
+    same(&bed, &one, &kept.open(&bed, None));
+    assert_eq!(kept.files(), files, "written once");
+
+    // A file whose hint is not the one that the manifest names, with a digest that belongs to it.
+    let [first, other] = [0, 1].map(|at| files[at].0.clone());
+    let good = fs::read(&first).unwrap();
+    if fs::metadata(&other).unwrap().len() == good.len() as u64 {
+        for end in ["", "hint"] {
+            fs::copy(other.with_extension(end), first.with_extension(end)).unwrap();
+        }
+        same(&bed, &one, &kept.open(&bed, None));
+        assert!(fs::read(&first).unwrap() == good);
+    }
+    flip(&first, 5000);
+    same(&bed, &one, &kept.open(&bed, None));
+    assert!(fs::read(&first).unwrap() == good);
+
+    // A version without a change of payloads shares them, one with other payloads removes them.
+    let public = keys().public();
+    let before = kept.open(&bed, None);
+    let options = OpenOptions::new(&public).after(&before);
+    same(&bed, &one, &options.open_dir(bed.dir.path()).unwrap());
+    let names = |files: &[(PathBuf, std::time::SystemTime)]| -> Vec<PathBuf> {
+        files.iter().map(|file| file.0.clone()).collect()
+    };
+    assert_eq!(names(&kept.files()), names(&files));
+    bed.store.delete(&mut rng(3), &[7u32]).unwrap();
+    let after = options.open_dir(bed.dir.path()).unwrap();
+    same(&bed, &bed.server(), &after);
+    let left = names(&kept.files());
+    assert!(!left.is_empty() && !names(&files).iter().any(|it| left.contains(it)));
+
+    // A file that is cut while it is mapped is told, and the fetch refused.
+    let file = fs::File::options().write(true).open(&left[0]);
+    file.unwrap().set_len(5000).unwrap();
+    let mut transport = InProcess::new(&after);
+    let client = Client::connect(&mut transport, &keys().reader(), None).unwrap();
+    for _ in 0..2 {
+        let refused = client.search(&mut rng(2), &mut transport, bed.queries.row(0));
+        refused.unwrap_err();
+        assert_eq!(kept.faults.load(Ordering::SeqCst), 1);
     }
 }
 
