@@ -246,9 +246,7 @@ impl Client {
         round: &mut Round<'_, R, impl Transport>,
         wanted: &[Option<u32>],
     ) -> Result<Verdict<Vec<Vec<u8>>>, Error> {
-        let filler = self.opener.filler();
-        let pages = wanted.iter().map(|page| page.or(filler).unwrap_or(0));
-        let pages: Vec<u32> = pages.collect();
+        let pages = self.opener.filled(wanted, || round.rng.next_u64());
         let asked: Vec<usize> = pages.iter().map(|&page| page as usize).collect();
         let sealed = match &self.source {
             Source::Here { content, page_len } => {
@@ -265,9 +263,9 @@ impl Client {
             let opened = pages.iter().zip(&sealed).map(|(&page, sealed)| {
                 let content = self.opener.open(page, sealed);
                 // A reader without a key of any page opens none.
-                match filler {
-                    None => Ok(Vec::new()),
-                    Some(_) => content.ok_or(Wrong),
+                match self.opener.has_key() {
+                    false => Ok(Vec::new()),
+                    true => content.ok_or(Wrong),
                 }
             });
             // All are opened before any error is looked at.
