@@ -1,6 +1,7 @@
 """Pages of payloads: section 9.4 of docs/protocol.md."""
 
 import struct
+from secrets import randbelow
 
 import zstandard
 
@@ -66,12 +67,15 @@ class Pages:
         self.shape = struct.pack("<IB", p.page_len, p.payloads)
 
     def shares(self, places, records):
-        """Of each of `records` records the pages that a search fetches, the first ones of those that it touches."""
+        """Of each of `records` records the pages that a search fetches, the first ones of those that it touches; any page by
+        chance for one that is missing.
+        """
         left, shares = self.payloads.fetched - records, []
         for place in places + [None] * (records - len(places)):
-            # Page 0 for one that is missing.
             start, count = (0, 1) if place is None else self.extents[place]
             first, more = start // self.payloads.page_len, min(count - 1, left)
+            if place is None:
+                first = randbelow(self.payloads.pages)
             left -= more
             shares.append([first + at for at in range(1 + more)])
         return shares
@@ -83,9 +87,10 @@ class Pages:
         return range(first, first + count)
 
     def asked(self, shares):
-        """The pages of a request: always `fetched`, page 0 for each that is not needed."""
+        """The pages of a request: always `fetched`, any by chance for each that is not wanted."""
         pages = [page for share in shares for page in share]
-        return pages + [0] * (self.payloads.fetched - len(pages))
+        rest = range(self.payloads.fetched - len(pages))
+        return pages + [randbelow(self.payloads.pages) for _ in rest]
 
     def open(self, page, sealed):
         p = self.payloads

@@ -19,11 +19,11 @@ pub const MAGIC: [u8; 4] = *b"SRDN";
 /// The version of messages and files.
 pub const VERSION: u16 = 4;
 
-/// The version of manifests: from 6 on their vectors are stored relative to a frame.
-pub(crate) const OF_MANIFESTS: u16 = 6;
+/// The version of manifests: from 6 on vectors are stored relative to a frame, from 8 on payloads lie in pages.
+pub(crate) const OF_MANIFESTS: u16 = 8;
 
 /// The version of manifests of indexes with readers of their own: programs that do not know of these refuse them by it.
-pub(crate) const WITH_READERS: u16 = 7;
+pub(crate) const WITH_READERS: u16 = 9;
 
 /// A kind of file.
 pub type Kind = (u16, &'static str);

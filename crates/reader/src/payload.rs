@@ -287,9 +287,7 @@ impl Remote {
         round: &mut Round<'_, R, impl Transport>,
         wanted: &[Option<u32>],
     ) -> Result<Verdict<Vec<Vec<u8>>>, Error> {
-        let filler = self.opener.filler();
-        let pages = wanted.iter().map(|page| page.or(filler).unwrap_or(0));
-        let pages: Vec<u32> = pages.collect();
+        let pages = self.opener.filled(wanted, || round.rng.next_u64());
         let asked: Vec<usize> = pages.iter().map(|&page| page as usize).collect();
         let sealed = self
             .retrieval
@@ -299,9 +297,9 @@ impl Remote {
             let opened = pages.iter().zip(&sealed).map(|(&page, sealed)| {
                 let content = self.opener.open(page, sealed);
                 // A reader without a key of any page opens none.
-                match filler {
-                    None => Ok(Vec::new()),
-                    Some(_) => content.ok_or(Wrong),
+                match self.opener.has_key() {
+                    false => Ok(Vec::new()),
+                    true => content.ok_or(Wrong),
                 }
             });
             // All are opened before any error is looked at.

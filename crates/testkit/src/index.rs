@@ -3,6 +3,8 @@
 use std::path::Path;
 
 use sordino_search::manifest::Packing;
+use sordino_search::payload::FetchKind;
+use sordino_search::plan::Conditions;
 use sordino_search::recall::{self, Truth};
 use sordino_search::{
     Batch, Client, Error, Form, InProcess, Index, Routing, Server, Spec, Store, Vectors, build,
@@ -39,6 +41,23 @@ pub const fn forms() -> [Form; 6] {
         sealed(Routing::Downloaded),
         sealed(Routing::Encrypted),
     ]
+}
+
+/// Every way for clients to get at payloads.
+pub const WAYS: [FetchKind; 4] = [
+    FetchKind::Download,
+    FetchKind::Pir,
+    FetchKind::Hintless,
+    FetchKind::Scan,
+];
+
+/// The ways in which a server is asked for the payloads of a search.
+pub const ASKED: [FetchKind; 3] = [FetchKind::Pir, FetchKind::Hintless, FetchKind::Scan];
+
+/// The same, with payloads that are fetched in this way.
+#[must_use]
+pub fn by(way: FetchKind, spec: Spec) -> Spec {
+    spec.conditions(Conditions::default().prefer(way))
 }
 
 /// Vectors, queries near to some of them, and the nearest of each query.

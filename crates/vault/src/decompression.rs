@@ -180,6 +180,34 @@ mod tests {
         assert!(before >= 19_000, "{before}");
     }
 
+    /// One that is cut is none. One with a wrong bit is none, or gives other payloads.
+    #[test]
+    fn a_damaged_dictionary_is_refused_or_reads_other_payloads() {
+        let samples: Vec<Vec<u8>> = (1..400).map(|at| text(60 + at)).collect();
+        let dictionary = zstd::dict::from_samples(&samples, 1024).unwrap();
+        let plain = text(400);
+        let frame = flushed(&plain, &dictionary);
+        let mut refused = 0;
+        for at in (0..dictionary.len() * 8).step_by(5) {
+            let mut damaged = dictionary.clone();
+            damaged[at / 8] ^= 1 << (at % 8);
+            match Decompressor::new(&damaged) {
+                Ok(mut decompressor) => {
+                    let read = decompressor.read(&frame, false);
+                    assert!(read.is_none_or(|read| read.len() <= MOST_PAYLOAD));
+                }
+                Err(error) => {
+                    assert!(matches!(error, Error::Malformed { .. }), "{error}");
+                    refused += 1;
+                }
+            }
+        }
+        assert!(refused > 0);
+        for len in 1..8 {
+            assert!(Decompressor::new(&dictionary[..len]).is_err(), "{len}");
+        }
+    }
+
     #[test]
     fn no_bytes_panic_and_none_are_read_beyond_the_longest() {
         let frame = flushed(&text(5000), &[]);

@@ -10,6 +10,7 @@ use crate::order::RowOrder;
 use crate::page_list::PageList;
 use crate::purpose::Purpose;
 use crate::seal::Seal;
+use crate::select::mask;
 use sordino_index::Error;
 use sordino_index::manifest::Manifest;
 use sordino_index::payload::{Carried, Extent, MOST_PAYLOAD, PageForm, PageGroup, Payloads};
@@ -82,23 +83,23 @@ impl Group {
             .is_some_and(|at| at < self.pages)
     }
 
-    /// Where the records in these places lie; every place takes as much work as any. The places in memory that are read depend
-    /// on them, which is for others on this processor to see, and not for a server.
-    fn extents(&self, places: &[Option<u32>]) -> Vec<Option<Extent>> {
-        // For one that is not there the first is looked up.
-        let first = self.places.number(0);
-        let ranks = places.iter().map(|place| {
-            let rank = self.places.rank(place.map_or(first, u64::from));
-            place.and(rank)
-        });
-        let ranks: Vec<Option<u32>> = ranks.collect();
-        let known: Vec<u32> = ranks.iter().map(|rank| rank.unwrap_or(0)).collect();
+    /// Adds what is known of records in these places: page, offset and pages of each, and all ones. Nothing is added to what is not
+    /// in this group. The same instructions run for all places, and read the same memory.
+    fn find(&self, places: &[Option<u32>], found: &mut [[u32; 4]]) {
+        let ranks = self.places.ranks(places);
+        // One that is not there has the position of the first.
+        let known: Vec<u32> = ranks.iter().map(|(rank, _)| *rank).collect();
         let positions = self.order.positions(&known);
-        let extents = ranks.iter().zip(positions).map(|(rank, position)| {
-            let extent = self.extents[position as usize];
-            rank.map(|_| extent)
-        });
-        extents.collect()
+        for (at, extent) in (0..).zip(&self.extents) {
+            let own = [extent.page, extent.offset, extent.count, u32::MAX];
+            let wanted = positions.iter().zip(&ranks);
+            for (found, (&position, (_, there))) in found.iter_mut().zip(wanted) {
+                let chosen = mask(position == at) & there;
+                for (found, own) in found.iter_mut().zip(own) {
+                    *found |= chosen & own;
+                }
+            }
+        }
     }
 
     /// Reads the record that these bytes begin with. They may end before it does.
@@ -147,6 +148,23 @@ fn whole_characters(mut bytes: Vec<u8>) -> Vec<u8> {
     bytes
 }
 
+/// The page of these that a random number chooses, each as likely as any: groups are given by their first pages and their numbers of
+/// pages. Page 0 if there is none.
+fn filler(groups: impl Iterator<Item = (u32, u32)> + Clone, random: u64) -> u32 {
+    let all: u64 = groups.clone().map(|(_, pages)| u64::from(pages)).sum();
+    // No further from uniform than pages / 2^64.
+    let drawn = (u128::from(random) * u128::from(all)) >> 64;
+    let mut left = u32::try_from(drawn).unwrap_or(0);
+    let mut page = 0;
+    for (first, pages) in groups {
+        let inside = mask(left < pages);
+        page |= inside & first.wrapping_add(left);
+        // A number that was used is in no group after.
+        left = (!inside & left.wrapping_sub(pages)) | inside;
+    }
+    page
+}
+
 impl Opener {
     /// An opener of a version's payloads with these keys, by the part that says which record is where.
     ///
@@ -178,21 +196,44 @@ impl Opener {
     }
 
     /// Where the records in these places lie; `None` for one that is not there, which takes as much work as any.
+    ///
+    /// # Security
+    /// The places show in no access to memory.
     #[must_use]
     pub fn extents(&self, places: &[Option<u32>]) -> Vec<Option<Extent>> {
-        let mut extents = vec![None; places.len()];
+        let mut found = vec![[0; 4]; places.len()];
         for group in &self.groups {
-            for (extent, own) in extents.iter_mut().zip(group.extents(places)) {
-                *extent = extent.or(own);
-            }
+            group.find(places, &mut found);
         }
-        extents
+        let extents = found.into_iter().map(|[page, offset, count, there]| {
+            let extent = Extent {
+                page,
+                offset,
+                count,
+            };
+            (there != 0).then_some(extent)
+        });
+        extents.collect()
     }
 
-    /// A page that can be opened, to be fetched where none is wanted; none if there is no key of any.
+    /// True if there is a key of a page.
     #[must_use]
-    pub fn filler(&self) -> Option<u32> {
-        self.groups.first().map(|group| group.first)
+    pub fn has_key(&self) -> bool {
+        !self.groups.is_empty()
+    }
+
+    /// The pages to fetch: in the place of each that is not wanted, one by chance of all that can be opened. With one page in
+    /// all of these places, a server that changes it would see whether there are any.
+    ///
+    /// # Security
+    /// The same instructions run whatever is wanted, and a random number is taken for each page.
+    pub fn filled(&self, wanted: &[Option<u32>], mut random: impl FnMut() -> u64) -> Vec<u32> {
+        let groups = self.groups.iter().map(|group| (group.first, group.pages));
+        let pages = wanted.iter().map(|page| {
+            let (wanted, filler) = (mask(page.is_some()), filler(groups.clone(), random()));
+            (wanted & page.unwrap_or(0)) | (!wanted & filler)
+        });
+        pages.collect()
     }
 
     /// The content of a page, if it is what the owner put there and there is a key of it.
@@ -266,5 +307,30 @@ impl Opener {
 impl std::fmt::Debug for Opener {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Opener").finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::filler;
+
+    #[test]
+    fn a_filler_is_any_page_that_can_be_opened() {
+        let groups = [(3, 2), (9, 1), (20, 5)];
+        let pages = [3, 4, 9, 20, 21, 22, 23, 24];
+        let mut counts = [0; 8];
+        for at in 0..800u64 {
+            let page = filler(groups.into_iter(), at * (u64::MAX / 800));
+            counts[pages.iter().position(|&it| it == page).unwrap()] += 1;
+        }
+        assert!(
+            counts.iter().all(|count| (99..=101).contains(count)),
+            "{counts:?}"
+        );
+        assert_eq!(filler(groups.into_iter(), u64::MAX), 24);
+        assert_eq!(filler([(0, u32::MAX)].into_iter(), u64::MAX), u32::MAX - 1);
+        for none in [&[][..], &[(5, 0)]] {
+            assert_eq!(filler(none.iter().copied(), 7), 0);
+        }
     }
 }

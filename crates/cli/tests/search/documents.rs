@@ -97,6 +97,46 @@ fn documents_are_built_from_text_and_found_by_what_they_are() {
     }
 }
 
+/// The words of `--fetch`, and those of reports.
+const WAYS: [(&str, &str); 4] = [
+    ("download", "downloaded"),
+    ("pir", "PIR"),
+    ("hintless", "no hint"),
+    ("scan", "scan"),
+];
+
+#[test]
+fn payloads_are_the_same_in_every_way() {
+    let place = Place::new();
+    fs::write(place.path("docs.jsonl"), jsonl(&place)).unwrap();
+    for (option, way) in WAYS {
+        let built = json(&place.line(&format!(
+            "index build @docs.jsonl @{option} --key @owner.key {COLUMNS} --fetch {option}"
+        )));
+        assert_eq!(built["fetched"]["way"], way);
+        let served = Served::plain(&place, option);
+        let found = place.query(&["--connect", &served.url(), "--k", "3"]);
+        for answer in found["queries"].as_array().unwrap() {
+            for hit in answer["hits"].as_array().unwrap() {
+                let at = hit["id"].as_str().unwrap().strip_prefix("doc-").unwrap();
+                let at: usize = at.parse().unwrap();
+                let title = format!("Title {at}\tof \"many\"");
+                let expected = json!({ "title": title, "lang": lang(at) });
+                assert_eq!(hit["payload"], expected, "{option}");
+            }
+        }
+        let get = place.line(&format!(
+            "index get --connect {} --key @reader.key --id doc-7,doc-299",
+            served.url()
+        ));
+        for (line, at) in done(&get).lines().zip([7, 299]) {
+            let shown: Value = serde_json::from_str(line).unwrap();
+            let title = format!("Title {at}\tof \"many\"");
+            assert_eq!(shown["payload"]["title"], title, "{option}");
+        }
+    }
+}
+
 /// Lines of columns stay lines of columns whatever payloads hold.
 fn check_text(place: &Place, index: &str) {
     let (key, file) = (place.at("reader.key"), place.at("queries.npy"));

@@ -269,16 +269,25 @@ mod tests {
         );
     }
 
+    /// Forms 6 and 7 had each payload in a slot of its own; what follows their heads is not looked at.
     #[test]
-    fn another_version_is_refused_by_name() {
-        let mut bytes = SignedManifest::sign(sealed(), &owner()).to_bytes().to_vec();
-        bytes[4] = 200;
-        let error = SignedManifest::from_bytes(&bytes, &owner().public()).unwrap_err();
-        let error = error.to_string();
-        assert!(
-            error.starts_with("manifest of format version 200,"),
-            "{error}"
-        );
+    fn another_version_is_refused_by_name_and_says_what_to_do() {
+        let owner = owner();
+        for (version, rest) in [(200, None), (6, Some(150)), (7, Some(700)), (7, None)] {
+            let whole = SignedManifest::sign(sealed(), &owner).to_bytes().to_vec();
+            let mut bytes = whole[..whole.len() - SIGNATURE_LEN].to_vec();
+            bytes[4] = version;
+            bytes.truncate(rest.unwrap_or(bytes.len()));
+            let signature = owner.sign(&bytes);
+            bytes.extend(signature);
+            let refused = SignedManifest::from_bytes(&bytes, &owner.public());
+            let error = refused.unwrap_err().to_string();
+            let expected = format!(
+                "manifest of format version {version}, and this program reads version 8: use programs of one release, and build \
+                 indexes of another again"
+            );
+            assert_eq!(error, expected);
+        }
     }
 
     /// Indexes of an earlier build may have buckets by a keyed hash, whose number no other routing has.

@@ -8,7 +8,7 @@
 //! | randomness used twice after a reset | Ristenpart and Yilek, *When good randomness goes bad*, NDSS 2010 | `reuse`; `generator`, which looks for bytes that nothing shows | queries prepared before they are for something; none for `generator` |
 //! | what several processes of one user have in common | the same | `sharing`: a folder of downloaded parts, a clock that jumps | processes that share their generator's state; a folder that is emptied |
 //! | two contents under one keystream | Mason, Watkins, Eisner and Stubblefield, *A natural language approach to automated cryptanalysis of two-time pads*, CCS 2006 | `pads`; `no_key_and_nonce_meets_two_contents` in `store` | one id for two contents |
-//! | selective failure | Mohassel and Franklin, *Efficiency tradeoffs for malicious two-party computation*, PKC 2006; Colombo, Nikitin, Corrigan-Gibbs, Wu and Ford, *Authenticated private information retrieval*, USENIX Security 2023 | `selective`; `hostile` for a search's flow | a client that ends at the first wrong reply |
+//! | selective failure | Mohassel and Franklin, *Efficiency tradeoffs for malicious two-party computation*, PKC 2006; Colombo, Nikitin, Corrigan-Gibbs, Wu and Ford, *Authenticated private information retrieval*, USENIX Security 2023 | `selective`; `pages`; `hostile` for a search's flow | a client that ends at the first wrong reply |
 //! | reactions to changed ciphertexts | Hall, Goldberg and Schneier, *Reaction attacks against several public-key cryptosystems*, ICICS 1999 | `reactions`, where the reader that ends is a model of it | a client that searches on after refusals; open mode without checks |
 //! | decrypted scores that come back | Li and Micciancio, *On the security of homomorphic encryption on approximate numbers*, EUROCRYPT 2021 | `scores` | scores are shown |
 //! | failures of decryption, provoked | Cheon, Choe, Passelègue, Stehlé and Suvanto, *Attacks against the IND-CPA-D security of exact FHE schemes*, CCS 2024 | `sessions`: not the attack, but what bounds it, sessions of 64 requests | a client that connects anew after a wrong reply |
@@ -22,6 +22,7 @@
 
 mod answers; // scores in a reply
 mod bed; // the owner, and servers that look and lie
+mod changed_pages; // a server of pages that are not the owner's
 
 mod below;
 mod clusters;
@@ -31,6 +32,7 @@ mod forks;
 mod generator;
 mod lies;
 mod pads;
+mod pages;
 mod reactions;
 mod reuse;
 mod rollback;

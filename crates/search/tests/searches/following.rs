@@ -4,20 +4,38 @@ use std::fs;
 use std::path::Path;
 
 use sordino_search::manifest::{Packing, Part, PartKind};
+use sordino_search::payload::FetchKind;
 use sordino_search::{
     Batch, Client, Form, Id, InProcess, OpenOptions, Server, Spec, Store, synthetic,
 };
-use sordino_testkit::{create, forms, keys, rng, strange_keys};
+use sordino_testkit::{WAYS, by, create, forms, keys, rng, strange_keys};
 use tempfile::TempDir;
 
 const DIM: usize = 16;
 const N: usize = 600;
 
-/// An index whose records carry payloads that are fetched.
+/// Every form, with payloads that are downloaded or fetched as its clients wait the least; and one form with every way.
+fn built() -> impl Iterator<Item = (TempDir, Store)> {
+    let ways = WAYS.map(|way| build_by(way, Form::Masked(Packing::T4)));
+    forms().map(build).into_iter().chain(ways)
+}
+
+/// An index whose records carry payloads that are fetched in this way.
+fn build_by(way: FetchKind, form: Form) -> (TempDir, Store) {
+    let (dir, store) = build_with(&by(way, Spec::new(form)));
+    let payloads = store.manifest().payloads.as_ref().expect("payloads");
+    assert_eq!(payloads.fetch.kind(), way);
+    (dir, store)
+}
+
 fn build(form: Form) -> (TempDir, Store) {
+    build_with(&Spec::new(form))
+}
+
+fn build_with(spec: &Spec) -> (TempDir, Store) {
     let batch = Batch::from(synthetic::uniform(N, DIM, 1));
     let payloads = (0..N).map(|at| vec![at.to_le_bytes()[0]; 900]).collect();
-    create(&Spec::new(form).k(3), batch.with_payloads(payloads))
+    create(&spec.clone().k(3), batch.with_payloads(payloads))
 }
 
 fn found(server: &Server, row: u64) -> Vec<(Id, Vec<u8>)> {
@@ -48,8 +66,7 @@ fn file(dir: &Path, part: &Part) -> std::path::PathBuf {
 
 #[test]
 fn a_server_that_follows_answers_as_one_that_is_started_anew() {
-    for form in forms() {
-        let (dir, mut store) = build(form);
+    for (dir, mut store) in built() {
         let rng = &mut rng(6);
         let owner = keys().public();
         let mut server = Server::open_dir(dir.path(), &owner).expect("a server");
@@ -79,8 +96,7 @@ fn a_server_that_follows_answers_as_one_that_is_started_anew() {
 
 #[test]
 fn a_part_that_did_not_change_is_not_read_again() {
-    for form in forms() {
-        let (dir, mut store) = build(form);
+    for (dir, mut store) in built() {
         let owner = keys().public();
         let server = Server::open_dir(dir.path(), &owner).expect("a server");
         let old = server.manifest().parts().expect("parts");

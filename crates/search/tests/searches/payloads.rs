@@ -1,10 +1,12 @@
 //! Payloads in every mode: what is found carries what its owner gave it, the server sees the same
 //! messages whatever was asked, and what is wrong ends in one error after all of them.
 
+mod contents;
 mod long;
 mod odd;
 mod recent;
 mod second_look;
+mod shortened;
 
 use std::time::Duration;
 
@@ -13,14 +15,15 @@ use sordino_search::Exchange;
 use sordino_search::manifest::Packing;
 use sordino_search::manifest::PartKind;
 use sordino_search::payload::{Fetch, FetchKind, MOST_PAYLOAD};
-use sordino_search::plan::{Bytes, Conditions, Cost, Speed, Terms};
+use sordino_search::plan::{Bytes, Cost, Speed, Terms};
 use sordino_search::vectors::u32_of;
 use sordino_search::{Batch, Form, Hit, Id, Spec};
 use sordino_search::{
     Client, Error, InProcess, Plan, Routing, Server, Store, Vectors, Wish, synthetic,
 };
 use sordino_testkit::{
-    FETCH_PAYLOADS, Hostile, ROUTED, connect, forms, keys, kind, rng, sealed, serve,
+    ASKED, FETCH_PAYLOADS, Hostile, ROUTED, WAYS, by, connect, forms, keys, kind, rng, sealed,
+    serve,
 };
 
 /// Enough payloads of enough bytes that fetching them by PIR moves fewer bytes than downloading all.
@@ -56,25 +59,31 @@ fn store_for(
     let batch = Batch::from(base.clone())
         .with_payloads(payloads)
         .expect("a batch");
-    let conditions = Conditions::default().prefer(kind);
-    let spec = Spec::new(form).k(k).conditions(conditions);
+    let spec = by(kind, Spec::new(form).k(k));
     Store::create(dir, &mut rng(1), &keys(), &spec, [Ok(batch)], &mut |_| ()).expect("a store")
 }
 
 #[test]
 fn payloads_come_with_hits_and_an_observer_sees_the_same_for_every_query() {
     let (base, queries) = synthetic::clustered(N, 12, DIM, 3);
-    for form in forms() {
+    for (form, way) in forms()
+        .into_iter()
+        .flat_map(|form| ASKED.map(|way| (form, way)))
+    {
         let dir = tempfile::tempdir().unwrap();
-        let store = store(dir.path(), &base, K, form, LONGEST);
+        let store = store_for(way, dir.path(), &base, K, form, LONGEST);
         let payloads = store.manifest().payloads.clone().unwrap();
         assert_eq!(payloads.records as usize, N);
         assert!(payloads.form.payloads && payloads.form.look.is_none());
-        assert!(matches!(payloads.fetch, Fetch::Pir { .. }), "{form:?}");
+        assert_eq!(payloads.fetch.kind(), way, "{form:?}");
         store.verify().unwrap();
         let server = serve(dir.path());
         let mut transport = InProcess::new(&server);
         let client = Client::connect(&mut transport, &keys().reader(), None).unwrap();
+        // The first search may bring keys.
+        client
+            .search(&mut rng(1), &mut transport, base.row(4))
+            .unwrap();
         transport.take_exchanges();
         let mut transcripts: Vec<Vec<Exchange>> = Vec::new();
         for query in queries.rows().chain(base.rows().take(3)) {
@@ -89,7 +98,7 @@ fn payloads_come_with_hits_and_an_observer_sees_the_same_for_every_query() {
         assert_eq!(last.kind, FETCH_PAYLOADS);
         assert!(
             transcripts.iter().all(|other| *other == transcripts[0]),
-            "{form:?}"
+            "{form:?}, {way:?}"
         );
     }
 }
@@ -200,9 +209,18 @@ fn few_payloads_are_downloaded_and_fewer_records_than_results_are_no_trouble() {
 
 #[test]
 fn payloads_follow_their_records_through_changes() {
+    WAYS.into_iter().for_each(followed_through_changes);
+}
+
+fn followed_through_changes(way: FetchKind) {
     let base = synthetic::uniform(60, DIM, 7);
     let dir = tempfile::tempdir().unwrap();
-    let mut store = store(dir.path(), &base, 1, Form::Masked(Packing::T4), 20);
+    let form = Form::Masked(Packing::T4);
+    let mut store = store_for(way, dir.path(), &base, 1, form, 20);
+    assert_eq!(
+        store.manifest().payloads.as_ref().unwrap().fetch.kind(),
+        way
+    );
     let server = serve(dir.path());
     let mut client = connect(&server);
     let first = store.manifest().payloads.clone().unwrap();
@@ -263,17 +281,24 @@ fn payloads_follow_their_records_through_changes() {
 
 #[test]
 fn payloads_by_id_are_fetched_like_those_of_a_search() {
+    ASKED.into_iter().for_each(fetched_by_id);
+}
+
+fn fetched_by_id(way: FetchKind) {
     let base = synthetic::uniform(N, DIM, 3);
     let dir = tempfile::tempdir().unwrap();
     let form = Form::Masked(Packing::T4);
-    store(dir.path(), &base, K, form, LONGEST);
+    store_for(way, dir.path(), &base, K, form, LONGEST);
     let server = serve(dir.path());
     let mut transport = InProcess::new(&server);
     let client = Client::connect(&mut transport, &keys().reader(), None).unwrap();
-    transport.take_exchanges();
-    client
-        .search(&mut rng(1), &mut transport, base.row(0))
-        .unwrap();
+    for _ in 0..2 {
+        // Keys go up with the first search.
+        transport.take_exchanges();
+        client
+            .search(&mut rng(1), &mut transport, base.row(0))
+            .unwrap();
+    }
     let fetch = transport.take_exchanges().pop().unwrap();
     assert_eq!(fetch.kind, FETCH_PAYLOADS);
     for rows in [&[7usize][..], &[4999, 0, 5000], &[1, 1, 1, 1]] {
@@ -501,15 +526,14 @@ fn tampering(server: &Server, of: u16, at: usize) -> Hostile<'_, impl FnMut(&[u8
 #[test]
 fn a_wrong_answer_ends_in_one_error_after_the_same_messages() {
     let (base, queries) = synthetic::clustered(N, 1, DIM, 3);
-    let (pir, hintless) = (FetchKind::Pir, FetchKind::Hintless);
-    for (form, kinds, fetched) in [
+    let (pir, local) = (FetchKind::Pir, &[FETCH_PAYLOADS][..]);
+    let modes = [
         (Form::Masked(Packing::T4), &[105, FETCH_PAYLOADS][..], pir),
         (sealed(Routing::Downloaded), &[107, FETCH_PAYLOADS], pir),
         (ROUTED, &[105, FETCH_PAYLOADS], pir),
-        (Form::Local, &[FETCH_PAYLOADS], pir),
-        (Form::Local, &[FETCH_PAYLOADS], hintless),
-        (Form::Local, &[FETCH_PAYLOADS], FetchKind::Scan),
-    ] {
+    ];
+    let ways = ASKED.map(|way| (Form::Local, local, way));
+    for (form, kinds, fetched) in modes.into_iter().chain(ways) {
         let dir = tempfile::tempdir().unwrap();
         drop(store_for(fetched, dir.path(), &base, K, form, LONGEST));
         let server = serve(dir.path());

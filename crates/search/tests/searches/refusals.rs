@@ -6,12 +6,11 @@ use std::time::Duration;
 
 use sordino_search::manifest::{Packing, Routing};
 use sordino_search::payload::FetchKind;
-use sordino_search::plan::Conditions;
 use sordino_search::{
     Batch, Error, Form, InProcess, Index, Kind, OwnerKeys, Question, Retry, Server, Session,
     SessionOptions, Spec, Store, Transport, Vectors, synthetic,
 };
-use sordino_testkit::{keys, kind, rng};
+use sordino_testkit::{ASKED, by, keys, kind, rng};
 
 const N: usize = 3000;
 const DIM: usize = 16;
@@ -92,14 +91,10 @@ fn forms() -> [(&'static str, Form, Option<u32>); 3] {
     ]
 }
 
-fn served(form: Form, second_look: Option<u32>) -> (Server, OwnerKeys, Vectors) {
+fn served(form: Form, second_look: Option<u32>, way: FetchKind) -> (Server, OwnerKeys, Vectors) {
     let keys = keys();
     let (vectors, _) = synthetic::clustered(N, 1, DIM, 4);
-    // Clients that come once fetch what others download.
-    let spec = Spec::new(form)
-        .k(5)
-        .second_look(second_look)
-        .conditions(Conditions::default().prefer(FetchKind::Hintless));
+    let spec = by(way, Spec::new(form).k(5).second_look(second_look));
     let dir = tempfile::tempdir().expect("a folder");
     let payloads = (0..N).map(|row| vec![row.to_le_bytes()[0]; 400]).collect();
     let batch = Batch::from(vectors.clone()).with_payloads(payloads);
@@ -180,8 +175,11 @@ fn searched(
 #[test]
 fn what_is_sent_after_a_refusal_does_not_tell_of_a_bad_reply_before_it() {
     let long = Retry::all(Duration::from_secs(3600));
-    for (name, form, second_look) in forms() {
-        let served = served(form, second_look);
+    let without_hint = forms().map(|form| (form, FetchKind::Hintless));
+    let others = ASKED.into_iter().filter(|way| *way != FetchKind::Hintless);
+    let others = others.map(|way| (forms()[0], way));
+    for ((name, form, second_look), way) in without_hint.into_iter().chain(others) {
+        let served = served(form, second_look, way);
         let honest = searched(&served, Retry::default(), None, None);
         let messages = honest.sent.len() / 2;
         assert!(messages > 1, "{name}: {:?}", honest.sent);
@@ -224,7 +222,7 @@ fn what_is_sent_after_a_refusal_does_not_tell_of_a_bad_reply_before_it() {
 /// The refusals go on while the session follows the index.
 #[test]
 fn a_refusal_of_the_next_version_is_the_same_with_and_without_a_bad_reply() {
-    let served = served(Form::Masked(Packing::T4), Some(8));
+    let served = served(Form::Masked(Packing::T4), Some(8), FetchKind::Scan);
     let stale: fn() -> Error = || Error::Stale {
         found: 1,
         serving: 2,

@@ -4,10 +4,11 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::thread;
 
 use sordino_search::manifest::Packing;
+use sordino_search::payload::FetchKind;
 use sordino_search::{
     Client, Error, Form, InProcess, Routing, Server, Spec, Together, Transport, Vectors, synthetic,
 };
-use sordino_testkit::{connect, create, rng, serve};
+use sordino_testkit::{WAYS, by, connect, create, rng, serve};
 
 const N: usize = 2500;
 const DIM: usize = 16;
@@ -33,53 +34,74 @@ fn forms() -> [Form; 5] {
 }
 
 fn with_server(form: Form, work: impl FnOnce(&Server, &Client, &Vectors)) {
+    with_server_of(&Spec::new(form), work);
+}
+
+/// The same, of payloads that are fetched in this way.
+fn with_server_by(way: FetchKind, work: impl FnOnce(&Server, &Client, &Vectors)) {
+    let spec = by(way, Spec::new(Form::Masked(Packing::T4)));
+    with_server_of(&spec, |server, client, queries| {
+        let payloads = server.manifest().payloads.as_ref().expect("payloads");
+        assert_eq!(payloads.fetch.kind(), way);
+        work(server, client, queries);
+    });
+}
+
+fn with_server_of(spec: &Spec, work: impl FnOnce(&Server, &Client, &Vectors)) {
     let (base, queries) = synthetic::clustered(N, 23, DIM, 7);
     let payloads = (0..N).map(|id| format!("record {id}").repeat(50).into_bytes());
     let batch = sordino_search::Batch::from(base).with_payloads(payloads.collect());
-    let (dir, _) = create(&Spec::new(form).k(K), batch);
+    let (dir, _) = create(&spec.clone().k(K), batch);
     let server = serve(dir.path());
     work(&server, &connect(&server), &queries);
 }
 
 #[test]
 fn every_mode_finds_the_same_together() {
-    for form in forms() {
-        with_server(form, |server, client, queries| {
-            let mut alone = InProcess::new(server);
-            let expected = queries.rows().enumerate().map(|(at, query)| {
-                let found = client.search(&mut rng(at as u64), &mut alone, query);
+    forms()
+        .into_iter()
+        .for_each(|form| with_server(form, same_together));
+}
+
+#[test]
+fn every_way_finds_the_same_together() {
+    WAYS.into_iter()
+        .for_each(|way| with_server_by(way, same_together));
+}
+
+fn same_together(server: &Server, client: &Client, queries: &Vectors) {
+    let mut alone = InProcess::new(server);
+    let expected = queries.rows().enumerate().map(|(at, query)| {
+        let found = client.search(&mut rng(at as u64), &mut alone, query);
+        let found = found.expect("an answer");
+        (found.hits, found.payloads)
+    });
+    let expected: Vec<_> = expected.collect();
+    let together = Together::new(server);
+    let members: Vec<_> = (0..THREADS).map(|_| together.member()).collect();
+    // Threads have different numbers of searches, and the last ones wait for none that has ended.
+    let found = thread::scope(|scope| {
+        let search = |(first, mut member): (usize, sordino_search::Member<'_>)| {
+            let mine = (first..queries.len()).step_by(THREADS);
+            mine.map(|at| {
+                let found = client.search(&mut rng(at as u64), &mut member, queries.row(at));
                 let found = found.expect("an answer");
-                (found.hits, found.payloads)
-            });
-            let expected: Vec<_> = expected.collect();
-            let together = Together::new(server);
-            let members: Vec<_> = (0..THREADS).map(|_| together.member()).collect();
-            // Threads have different numbers of searches, and the last ones wait for none that has ended.
-            let found = thread::scope(|scope| {
-                let search = |(first, mut member): (usize, sordino_search::Member<'_>)| {
-                    let mine = (first..queries.len()).step_by(THREADS);
-                    mine.map(|at| {
-                        let found =
-                            client.search(&mut rng(at as u64), &mut member, queries.row(at));
-                        let found = found.expect("an answer");
-                        (at, (found.hits, found.payloads))
-                    })
-                    .collect::<Vec<_>>()
-                };
-                let threads = members.into_iter().enumerate();
-                let threads: Vec<_> = threads
-                    .map(|each| scope.spawn(move || search(each)))
-                    .collect();
-                let found = threads.into_iter().map(|thread| thread.join());
-                found
-                    .flat_map(|found| found.expect("no panic"))
-                    .collect::<Vec<_>>()
-            });
-            assert_eq!(found.len(), expected.len());
-            for (at, found) in found {
-                assert_eq!(found, expected[at], "query {at}");
-            }
-        });
+                (at, (found.hits, found.payloads))
+            })
+            .collect::<Vec<_>>()
+        };
+        let threads = members.into_iter().enumerate();
+        let threads: Vec<_> = threads
+            .map(|each| scope.spawn(move || search(each)))
+            .collect();
+        let found = threads.into_iter().map(|thread| thread.join());
+        found
+            .flat_map(|found| found.expect("no panic"))
+            .collect::<Vec<_>>()
+    });
+    assert_eq!(found.len(), expected.len());
+    for (at, found) in found {
+        assert_eq!(found, expected[at], "query {at}");
     }
 }
 

@@ -3,9 +3,8 @@
 use rand::Rng;
 use sordino_search::manifest::{Checking, Packing};
 use sordino_search::payload::FetchKind;
-use sordino_search::plan::Conditions;
 use sordino_search::{Batch, Form, Index, Memory, Server, Spec, Store, Vectors, build, synthetic};
-use sordino_testkit::{keys, rng};
+use sordino_testkit::{by, keys, rng};
 
 pub(crate) const DIM: usize = 16;
 pub(crate) const K: usize = 5;
@@ -44,15 +43,21 @@ pub(crate) fn with_payloads(spec: &Spec, payloads: Vec<Vec<u8>>) -> Index {
 
 /// A server of so many records with payloads of these lengths, for clients that come once: payloads are fetched without a hint.
 pub(crate) fn without_hint(n: usize, len: impl Fn(usize) -> usize) -> Server {
+    Server::new(fetched_by(FetchKind::Hintless, n, len)).unwrap()
+}
+
+/// An index of so many records with payloads of these lengths that do not compress, which are fetched in this way.
+pub(crate) fn fetched_by(way: FetchKind, n: usize, len: impl Fn(usize) -> usize) -> Index {
     let payloads = (0..n).map(|row| {
         let mut payload = vec![0; len(row)];
         rng(row as u64).fill_bytes(&mut payload);
         payload
     });
-    let spec = Spec::new(Form::Masked(Packing::T4))
-        .k(K)
-        .conditions(Conditions::default().prefer(FetchKind::Hintless));
-    Server::new(with_payloads(&spec, payloads.collect())).unwrap()
+    let spec = by(way, Spec::new(Form::Masked(Packing::T4)).k(K));
+    let index = with_payloads(&spec, payloads.collect());
+    let payloads = index.manifest().payloads.as_ref().unwrap();
+    assert_eq!(payloads.fetch.kind(), way);
+    index
 }
 
 /// The part of the bytes in which two messages are equal: 1 in 256 by chance.

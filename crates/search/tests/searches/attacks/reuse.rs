@@ -4,10 +4,9 @@
 use rand::rngs::StdRng;
 use sordino_pir::{Database, Params, Seed, simple};
 use sordino_search::manifest::{Mode, Packing, Routing};
-use sordino_search::payload::{Fetch, FetchKind};
-use sordino_search::plan::Conditions;
+use sordino_search::payload::FetchKind;
 use sordino_search::{Client, Form, Id, Index, KEYS_LEN, Server, Spec, Wish, build};
-use sordino_testkit::{FETCH, FETCH_PAYLOADS, Hostile, connect, keys, kind, rng};
+use sordino_testkit::{ASKED, FETCH, FETCH_PAYLOADS, Hostile, by, connect, keys, kind, rng};
 
 use super::bed::{K, agreement, masked, open, vectors, with_payloads};
 
@@ -35,28 +34,23 @@ fn scored() -> [Index; 3] {
     ]
 }
 
-/// An index of so many records with payloads, for clients that make so many searches.
-fn fetched(form: Form, n: usize, searches: u64) -> Index {
-    let kind = match searches {
-        1 => FetchKind::Hintless,
-        _ => FetchKind::Pir,
-    };
-    let conditions = Conditions::default().prefer(kind);
-    let spec = Spec::new(form).k(K).conditions(conditions);
+/// An index of so many records with payloads that are fetched in this way.
+fn fetched(form: Form, n: usize, way: FetchKind) -> Index {
+    let spec = by(way, Spec::new(form).k(K));
     // All payloads have as many bytes, however many they are.
     let longest = 1500 * MORE / n;
     with_payloads(&spec, (0..n).map(|row| vec![1; row % longest]).collect())
 }
 
-/// True if buckets are fetched with a hint, if payloads are.
-fn with_hint(index: &Index) -> (Option<bool>, bool) {
+/// True if buckets are fetched with a hint; and the way to payloads.
+fn ways(index: &Index) -> (Option<bool>, FetchKind) {
     let manifest = index.manifest();
     let buckets = match &manifest.mode {
         Mode::Sealed(mode) => Some(mode.hint.is_some()),
         _ => None,
     };
     let fetch = &manifest.payloads.as_ref().unwrap().fetch;
-    (buckets, matches!(fetch, Fetch::Pir { .. }))
+    (buckets, fetch.kind())
 }
 
 /// The messages of what a new client asks for, all from one state of the generator.
@@ -71,26 +65,28 @@ fn messages(
     transport.requests
 }
 
-/// A request's keys, if it brings those of a session, and what is encrypted in it.
-fn split(request: &[u8]) -> (&[u8], &[u8]) {
+/// A request's keys, if it brings those of a session, where clients have any, and what is encrypted in it.
+fn split(request: &[u8], session: bool) -> (&[u8], &[u8]) {
     let fetches = [FETCH, FETCH_PAYLOADS].contains(&kind(request));
-    let brings = fetches && request.len() > KEYS_LEN;
+    let brings = fetches && session && request.len() > KEYS_LEN;
     let (keys, query) = request[HEADS..].split_at(if brings { KEYS_LEN } else { 0 });
     (keys, &query[INNER..])
 }
 
 /// Asks twice for record 3 and once for record 4 from one state, and once from another state.
-fn share_nothing(request: impl Fn(usize, u64) -> Vec<Vec<u8>>) {
+fn share_nothing(server: &Server, request: impl Fn(usize, u64) -> Vec<Vec<u8>>) {
+    let payloads = server.manifest().payloads.as_ref();
+    let session = payloads.is_some_and(|it| it.fetch.kind() == FetchKind::Hintless);
     let (first, again) = (request(3, 9), request(3, 9));
     let (other, independent) = (request(4, 9), request(4, 10));
     // Equality shows, as it must: a message is a function of the query and of the state.
     assert_eq!(first, again);
     assert_eq!((first.len(), first.len()), (other.len(), independent.len()));
     for ((one, other), independent) in first.iter().zip(&other).zip(&independent) {
-        let ((keys, one), (others, other)) = (split(one), split(other));
+        let ((keys, one), (others, other)) = (split(one, session), split(other, session));
         // A session is a function of the state alone. Its queries are not.
         assert_eq!(keys, others);
-        let (_, independent) = split(independent);
+        let (_, independent) = split(independent, session);
         // Queries that share a message have a head each.
         let heads = agreement(one, independent);
         let part = agreement(one, other);
@@ -102,7 +98,7 @@ fn share_nothing(request: impl Fn(usize, u64) -> Vec<Vec<u8>>) {
 /// Searches for the vectors of these records.
 fn searches_share_nothing(index: Index) {
     let (server, vectors) = (Server::new(index).unwrap(), vectors(N));
-    share_nothing(|row, state| {
+    share_nothing(&server, |row, state| {
         messages(&server, state, |client, rng, transport| {
             client.search(rng, transport, vectors.row(row)).unwrap();
         })
@@ -121,31 +117,33 @@ fn fetches_from_one_state_of_the_generator_share_nothing_unless_they_are_the_sam
         queries,
         routing: Some(routing),
     };
-    let rows = Form::Masked(Packing::T4);
+    let (rows, encrypted) = (Form::Masked(Packing::T4), sealed(1000, Routing::Encrypted));
+    let (pir, hintless, scan) = (FetchKind::Pir, FetchKind::Hintless, FetchKind::Scan);
     let indexes = [
-        fetched(rows, MORE, 20),
-        fetched(rows, MORE, 1),
-        fetched(sealed(1000, Routing::Encrypted), MORE, 20),
-        fetched(sealed(1, Routing::Downloaded), MOST, 1),
+        fetched(rows, MORE, pir),
+        fetched(rows, MORE, hintless),
+        fetched(rows, MORE, scan),
+        fetched(encrypted, MORE, pir),
+        fetched(sealed(1, Routing::Downloaded), MOST, hintless),
     ];
-    let hints = indexes.each_ref().map(with_hint);
     let expected = [
-        (None, true),
-        (None, false),
-        (Some(true), true),
-        (Some(false), false),
+        (None, pir),
+        (None, hintless),
+        (None, scan),
+        (Some(true), pir),
+        (Some(false), hintless),
     ];
-    assert_eq!(hints, expected);
+    assert_eq!(indexes.each_ref().map(ways), expected);
     indexes.into_iter().for_each(searches_share_nothing);
 }
 
 /// Two lists of records that agree in one place: a query that was bound to its own record alone would be the same in both.
 #[test]
 fn lists_that_agree_in_a_place_share_nothing_from_one_state() {
-    for searches in [20, 1] {
-        let index = fetched(Form::Masked(Packing::T4), MORE, searches);
+    for way in ASKED {
+        let index = fetched(Form::Masked(Packing::T4), MORE, way);
         let server = Server::new(index).unwrap();
-        share_nothing(|row, state| {
+        share_nothing(&server, |row, state| {
             let ids = [1, row as u64, 2].map(Id::Number);
             messages(&server, state, |client, rng, transport| {
                 client.payloads(rng, transport, &ids).unwrap();

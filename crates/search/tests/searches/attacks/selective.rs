@@ -4,145 +4,85 @@
 
 use std::ops::Range;
 
-use rand::Rng;
+use sordino_search::payload::FetchKind;
+use sordino_search::{Client, Error, Id, Index, Server};
+use sordino_testkit::{ASKED, FETCH_PAYLOADS, Hostile, connect, kind, rng};
 
-use sordino_pir::Seed;
-use sordino_pir::hintless::{self, Database, Keys, Params, Query, Sessions};
-use sordino_search::manifest::{Packing, PartKind, SignedManifest};
-use sordino_search::payload::{Fetch, FetchKind};
-use sordino_search::plan::Conditions;
-use sordino_search::{Bytes, Client, Error, Form, Id, Server, Spec};
-use sordino_testkit::{FETCH_PAYLOADS, Hostile, connect, kind, rng};
-
-use super::bed::with_payloads;
+use super::bed::{K, fetched_by};
+use super::changed_pages::ChangedPages;
 
 const N: usize = 700;
-/// Records of a request.
-const K: usize = 2;
-/// Messages of a client that fetches four records.
+/// Messages of a client that fetches the records of two requests.
 const ALL: usize = 2;
 /// The record that the client wants.
 const WANTED: u64 = 123;
-/// Bytes before a request's body, and before a reply's.
-const HEADS: usize = 16 + 24;
-const HEAD: usize = 16;
-
-/// A part of a server that answers requests from pages of which some are zeros.
-struct Corrupt {
-    manifest: SignedManifest,
-    pages: Bytes,
-    sessions: Sessions,
-}
-
-impl Corrupt {
-    fn params(&self) -> Params {
-        let payloads = self.manifest.payloads.as_ref().unwrap();
-        payloads.hintless_params().unwrap().expect("no hint")
-    }
-
-    /// The query of a request; its keys are kept if they come with it.
-    fn query(&mut self, request: &[u8]) -> Query {
-        let params = self.params();
-        let (keys, query) = request[HEADS..].split_at(request.len() - HEADS - params.query_len());
-        if !keys.is_empty() {
-            self.sessions.insert(&Keys::from_bytes(keys).unwrap());
-        }
-        Query::from_bytes(&params, query).unwrap()
-    }
-
-    /// The answer from pages of which those in `changed` are zeros.
-    fn answer(&mut self, query: &Query, changed: Range<usize>) -> Vec<u8> {
-        let payloads = self.manifest.payloads.as_ref().unwrap();
-        let Fetch::Hintless { seed } = payloads.fetch else {
-            panic!("payloads are fetched without a hint");
-        };
-        let len = payloads.form.sealed_len();
-        let mut pages = self.pages.to_vec();
-        pages[changed.start * len..changed.end * len].fill(0);
-        let (params, pages) = (self.params(), pages.chunks_exact(len));
-        let database = Database::from_records(&params, &Seed(seed), pages).unwrap();
-        let keys = self.sessions.get(query.session()).unwrap();
-        let answer = hintless::Server::from(database).answer(&keys, query);
-        answer.unwrap().to_bytes()
-    }
-}
 
 struct Game {
+    index: Index,
     server: Server,
     client: Client,
-    corrupt: Corrupt,
+    keys: Vec<u8>,
     /// True of a client that ends at the first wrong reply.
     hasty: bool,
 }
 
 impl Game {
-    fn new(hasty: bool) -> Self {
-        // Nothing that compresses.
-        let payloads = (0..N).map(|row| {
-            let mut payload = vec![0; 900];
-            rng(row as u64).fill_bytes(&mut payload);
-            payload
-        });
-        let payloads = payloads.collect();
-        let spec = Spec::new(Form::Masked(Packing::T4))
-            .k(K)
-            .conditions(Conditions::default().prefer(FetchKind::Hintless));
-        let index = with_payloads(&spec, payloads);
-        let (manifest, parts) = index.clone().into_parts();
-        let payloads = parts.into_iter().find(|it| it.0.kind == PartKind::Payloads);
-        let corrupt = Corrupt {
-            manifest,
-            pages: payloads.unwrap().1,
-            sessions: Sessions::new(4),
-        };
-        let server = Server::new(index).unwrap();
+    fn new(way: FetchKind, hasty: bool) -> Self {
+        let index = fetched_by(way, N, |_| 900);
+        let server = Server::new(index.clone()).unwrap();
         let client = connect(&server);
         Self {
+            index,
             server,
             client,
-            corrupt,
+            keys: Vec::new(),
             hasty,
         }
     }
 
     /// The messages of a client that fetches one record, in a request, and then others, where the first request is
-    /// answered from changed pages.
+    /// answered from pages of which these are zeros.
     fn messages(&mut self, changed: Range<usize>) -> usize {
-        let Self {
-            server,
-            client,
-            corrupt,
-            hasty,
-        } = self;
-        let mut changed = Some(changed);
-        let mut transport = Hostile::new(server, |request: &[u8], reply: &mut Vec<u8>| {
+        let keys = std::mem::take(&mut self.keys);
+        let mut liar = ChangedPages::new(&self.index, keys, |pages, len| {
+            pages[changed.start * len..changed.end * len].fill(0);
+        });
+        let mut fetches = 0;
+        let mut transport = Hostile::new(&self.server, |request: &[u8], reply: &mut Vec<u8>| {
             if kind(request) == FETCH_PAYLOADS {
-                let query = corrupt.query(request);
-                if let Some(changed) = changed.take() {
-                    reply.truncate(HEAD);
-                    reply.extend(corrupt.answer(&query, changed));
+                fetches += 1;
+                let changed = liar.answer(request);
+                if fetches == 1 {
+                    *reply = changed;
                 }
             }
         });
-        let ids = [WANTED, WANTED, 1, 2].map(Id::Number);
+        let ids: Vec<Id> = [WANTED; K]
+            .into_iter()
+            .chain(1..=K as u64)
+            .map(Id::Number)
+            .collect();
         let (rng, transport_of) = (&mut rng(2), &mut transport);
-        if *hasty {
+        if self.hasty {
             for ids in ids.chunks(K) {
-                match client.payloads(rng, transport_of, ids) {
+                match self.client.payloads(rng, transport_of, ids) {
                     Ok(_) => {}
                     Err(Error::BadReply) => break,
                     Err(other) => panic!("{other}"),
                 }
             }
         } else {
-            let found = client.payloads(rng, transport_of, &ids);
+            let found = self.client.payloads(rng, transport_of, &ids);
             assert!(matches!(found, Ok(_) | Err(Error::BadReply)));
         }
-        transport.requests.len()
+        let sent = transport.requests.len();
+        self.keys = liar.keys;
+        sent
     }
 
     fn pages(&self) -> usize {
-        self.corrupt.manifest.payloads.as_ref().unwrap().pages as usize
+        let payloads = self.index.manifest().payloads.as_ref().unwrap();
+        payloads.pages as usize
     }
 
     /// The eighth of the pages in which the server takes the wanted one to be: it halves the changed pages, and the wanted
@@ -163,7 +103,8 @@ impl Game {
 
 #[test]
 fn a_client_that_ends_at_the_first_wrong_reply_shows_where_the_record_is() {
-    let mut game = Game::new(true);
+    // With a hint, a changed page makes all wrong that lies in its rows, whichever is wanted.
+    let mut game = Game::new(FetchKind::Hintless, true);
     let pages = game.guess();
     assert_eq!(game.messages(pages.clone()), 1);
     for others in [0..pages.start, pages.end..game.pages()] {
@@ -173,11 +114,13 @@ fn a_client_that_ends_at_the_first_wrong_reply_shows_where_the_record_is() {
 
 #[test]
 fn a_client_that_sends_all_its_messages_shows_nothing() {
-    let mut game = Game::new(false);
-    let all = game.pages();
-    for changed in [0..all / 2, all / 2..all] {
-        assert_eq!(game.messages(changed), ALL);
+    for way in ASKED {
+        let mut game = Game::new(way, false);
+        let all = game.pages();
+        for changed in [0..all / 2, all / 2..all] {
+            assert_eq!(game.messages(changed), ALL);
+        }
+        // So that the guess is the same for every record.
+        assert_eq!(game.guess().end, all);
     }
-    // So that the guess is the same for every record.
-    assert_eq!(game.guess().end, all);
 }

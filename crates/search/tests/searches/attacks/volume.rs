@@ -3,16 +3,17 @@
 
 use std::collections::BTreeSet;
 
+use sordino_search::payload::FetchKind;
 use sordino_search::{Exchange, Hit, InProcess, Question, Server};
-use sordino_testkit::{FETCH_PAYLOADS, connect, rng};
+use sordino_testkit::{ASKED, FETCH_PAYLOADS, connect, rng};
 
-use super::bed::{K, vectors, without_hint};
+use super::bed::{K, fetched_by, vectors};
 
 const N: usize = 700;
 
 /// Records with payloads of these lengths.
-fn server(len: impl Fn(usize) -> usize) -> Server {
-    without_hint(N, len)
+fn server(way: FetchKind, len: impl Fn(usize) -> usize) -> Server {
+    Server::new(fetched_by(way, N, len)).unwrap()
 }
 
 /// The server's estimate of how many records were found: what it sent, in what it sends at once.
@@ -28,7 +29,11 @@ fn fetched(exchanges: &[Exchange]) -> usize {
 
 #[test]
 fn what_a_question_finds_does_not_show_in_what_is_fetched() {
-    let (server, vectors) = (server(|_| 900), vectors(N));
+    ASKED.into_iter().for_each(counted);
+}
+
+fn counted(way: FetchKind) {
+    let (server, vectors) = (server(way, |_| 900), vectors(N));
     let client = connect(&server);
     let mut transport = InProcess::new(&server);
     let mut ask = |row: usize, k: usize, threshold: f32| {
@@ -75,8 +80,12 @@ fn what_a_question_finds_does_not_show_in_what_is_fetched() {
 
 #[test]
 fn sizes_say_nothing_of_a_payload_but_what_all_of_them_have_together() {
+    ASKED.into_iter().for_each(sized);
+}
+
+fn sized(way: FetchKind) {
     let parts = |len: &dyn Fn(usize) -> usize| -> Vec<usize> {
-        let manifest = server(len).manifest().clone();
+        let manifest = server(way, len).manifest().clone();
         let parts = manifest.parts().unwrap();
         let len = |len: u64| usize::try_from(len).unwrap();
         parts.iter().map(|it| len(it.len)).collect()

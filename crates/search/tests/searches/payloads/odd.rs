@@ -28,13 +28,11 @@ impl Transport for Failing<'_> {
 #[test]
 fn a_wrong_reply_is_told_also_where_the_message_after_it_fails() {
     let (base, queries) = synthetic::clustered(N, 1, DIM, 3);
-    for form in [
-        Form::Masked(Packing::T4),
-        sealed(Routing::Encrypted),
-        ROUTED,
-    ] {
+    let modes = [sealed(Routing::Encrypted), ROUTED].map(|form| (form, FetchKind::Pir));
+    let ways = ASKED.map(|way| (Form::Masked(Packing::T4), way));
+    for (form, way) in modes.into_iter().chain(ways) {
         let dir = tempfile::tempdir().unwrap();
-        drop(store(dir.path(), &base, K, form, LONGEST));
+        drop(store_for(way, dir.path(), &base, K, form, LONGEST));
         let server = serve(dir.path());
         let client = connect(&server);
         let search = |cut| {
@@ -60,7 +58,7 @@ fn a_wrong_reply_is_told_also_where_the_message_after_it_fails() {
     }
 }
 
-/// A version that an owner's tools do not make: more results, and all else as it was.
+/// A version that an owner's tools do not make: more results, and all else as it was. The hint of a scan is for a number of pages.
 #[test]
 fn a_version_with_more_results_is_served_and_searched_with_payloads_as_they_were() {
     let (base, queries) = synthetic::clustered(N, 1, DIM, 3);

@@ -1,8 +1,7 @@
 //! Searches that rank their candidates by exact vectors.
 
 use sordino_search::manifest::{ModeKind, Packing};
-use sordino_search::payload::{Fetch, FetchKind};
-use sordino_search::plan::Conditions;
+use sordino_search::payload::FetchKind;
 use sordino_search::recall;
 use sordino_search::{Attributes, Column, Filter, Metric, Question};
 use sordino_search::{
@@ -11,7 +10,8 @@ use sordino_search::{
 };
 
 use super::{
-    DIM, FETCH_PAYLOADS, K, ROUTED, connect, keys, payload, rng, row, sealed, serve, tampering,
+    ASKED, DIM, FETCH_PAYLOADS, K, ROUTED, by, connect, keys, payload, rng, row, sealed, serve,
+    tampering,
 };
 
 const N: usize = 2000;
@@ -26,9 +26,11 @@ fn forms() -> [Form; 3] {
 }
 
 fn spec(form: Form) -> Spec {
-    let conditions = Conditions::default().prefer(FetchKind::Hintless);
-    let spec = Spec::new(form).k(K).conditions(conditions);
-    spec.second_look(Some(CANDIDATES))
+    spec_by(FetchKind::Hintless, form)
+}
+
+fn spec_by(way: FetchKind, form: Form) -> Spec {
+    by(way, Spec::new(form).k(K).second_look(Some(CANDIDATES)))
 }
 
 fn made(dir: &std::path::Path, spec: &Spec, batch: Batch) -> Store {
@@ -37,15 +39,18 @@ fn made(dir: &std::path::Path, spec: &Spec, batch: Batch) -> Store {
 
 /// A store of records with payloads of up to so many bytes, if any.
 fn store(dir: &std::path::Path, form: Form, base: &Vectors, longest: Option<usize>) -> Store {
+    made(dir, &spec(form), batch(base, longest))
+}
+
+fn batch(base: &Vectors, longest: Option<usize>) -> Batch {
     let batch = Batch::from(base.clone());
-    let batch = match longest {
+    match longest {
         None => batch,
         Some(most) => {
             let payloads = (0..base.len()).map(|id| payload(id, most));
             batch.with_payloads(payloads.collect()).expect("a batch")
         }
-    };
-    made(dir, &spec(form), batch)
+    }
 }
 
 fn cosine(a: &[f32], b: &[f32]) -> f32 {
@@ -60,16 +65,17 @@ fn cosine(a: &[f32], b: &[f32]) -> f32 {
 fn candidates_are_ranked_exactly_and_an_observer_sees_the_same_for_every_query() {
     let (base, queries) = synthetic::clustered(N, 6, DIM, 3);
     let truth = recall::exact(&base, &queries, K);
-    for form in forms() {
+    let ways = ASKED.into_iter();
+    for (form, way) in ways.flat_map(|way| forms().map(|form| (form, way))) {
         let dir = tempfile::tempdir().unwrap();
-        let store = store(dir.path(), form, &base, Some(LONGEST));
+        let store = made(dir.path(), &spec_by(way, form), batch(&base, Some(LONGEST)));
         let payloads = store.manifest().payloads.clone().unwrap();
         let look = SecondLook {
             candidates: CANDIDATES,
             width: 16,
         };
         assert_eq!(payloads.form.look, Some(look));
-        assert!(matches!(payloads.fetch, Fetch::Hintless { .. }), "{form:?}");
+        assert_eq!(payloads.fetch.kind(), way, "{form:?}");
         store.verify().unwrap();
         let server = serve(dir.path());
         let mut transport = InProcess::new(&server);
@@ -113,7 +119,12 @@ fn candidates_are_ranked_exactly_and_an_observer_sees_the_same_for_every_query()
         let expected = (0..ids.len()).map(|id| Some(payload(id, LONGEST)));
         assert!(named.into_iter().eq(expected));
         let last = *transcripts[0].last().unwrap();
-        assert_eq!(transport.take_exchanges(), vec![last; 2]);
+        // A page of more bytes has whole records, so that several share a message.
+        let messages = match payloads.longest {
+            1 => 2,
+            longest => ids.len() * longest.div_ceil(payloads.fetched) as usize,
+        };
+        assert_eq!(transport.take_exchanges(), vec![last; messages]);
     }
 }
 

@@ -2,11 +2,12 @@
 
 use rand::rngs::StdRng;
 use sordino_search::manifest::{Packing, PartKind, SignedManifest};
+use sordino_search::payload::FetchKind;
 use sordino_search::{
     Added, Attributes, Batch, Bytes, Change, Client, Column, Error, Form, Id, InProcess, Index,
     Memory, ReaderKeys, ReaderSecret, Server, Spec, Store, Vectors, synthetic,
 };
-use sordino_testkit::{keys, rng};
+use sordino_testkit::{by, keys, rng};
 
 pub(crate) const DIM: usize = 16;
 pub(crate) const K: usize = 8;
@@ -60,9 +61,26 @@ impl Bed {
         Self::made(form, true)
     }
 
+    /// The same, with payloads that are fetched in this way.
+    pub(crate) fn by(way: FetchKind, form: Form) -> Self {
+        let bed = Self::with(&by(way, Spec::new(form).own_readers(true)));
+        assert_eq!(bed.way(), way);
+        bed
+    }
+
+    /// The way in which payloads are fetched.
+    pub(crate) fn way(&self) -> FetchKind {
+        let manifest = self.manifest();
+        manifest.payloads.as_ref().unwrap().fetch.kind()
+    }
+
     pub(crate) fn made(form: Form, own_readers: bool) -> Self {
+        Self::with(&Spec::new(form).own_readers(own_readers))
+    }
+
+    fn with(spec: &Spec) -> Self {
         let disk = Memory::default();
-        let spec = Spec::new(form).k(K).own_readers(own_readers);
+        let spec = spec.clone().k(K);
         let batches = [Ok(batch(0))];
         let made = Store::create_on(
             disk.clone(),

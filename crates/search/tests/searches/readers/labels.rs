@@ -4,7 +4,7 @@ use sordino_search::manifest::PartKind;
 use sordino_search::{
     AccessFault, Change, Contents, Error, Filter, Form, Id, InProcess, Question, Store,
 };
-use sordino_testkit::{keys, rng};
+use sordino_testkit::{WAYS, keys, rng};
 
 use super::bed::{Bed, EACH, batch, connect, finds, masked, reader, reads, secret, vectors, words};
 
@@ -12,7 +12,10 @@ const ALL: [u64; 3] = [0, 100, 200];
 
 /// Records from 0 on without a label, from 100 on of finance, from 200 on of health.
 fn labelled(form: Form) -> Bed {
-    let mut bed = Bed::new(form);
+    labelled_in(Bed::new(form))
+}
+
+fn labelled_in(mut bed: Bed) -> Bed {
     bed.grant("alice", &[], &[]);
     bed.grant("bob", &["finance"], &[]);
     let labels = words(&["finance", "health"]);
@@ -25,8 +28,9 @@ fn labelled(form: Form) -> Bed {
 
 #[test]
 fn a_reader_finds_what_it_may_read_and_nothing_else() {
-    for form in [masked(), Form::Local] {
-        let mut bed = labelled(form);
+    let ways = WAYS.map(|way| Bed::by(way, masked()));
+    for bed in ways.into_iter().chain([Bed::new(Form::Local)]) {
+        let mut bed = labelled_in(bed);
         for _ in 0..2 {
             let server = bed.server();
             for (name, may) in [("alice", &[0][..]), ("bob", &[0, 100]), ("carol", &ALL)] {
@@ -72,7 +76,11 @@ fn a_label_that_is_granted_later_is_read_by_a_client_that_was_there_before() {
 
 #[test]
 fn filters_and_payloads_by_id_see_visible_records_alone() {
-    let bed = labelled(masked());
+    WAYS.into_iter().for_each(visible_alone);
+}
+
+fn visible_alone(way: sordino_search::payload::FetchKind) {
+    let bed = labelled_in(Bed::by(way, masked()));
     let server = bed.server();
     let mut transport = InProcess::new(&server);
     let alice = connect(&server, &reader("alice")).unwrap();

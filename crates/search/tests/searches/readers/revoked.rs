@@ -3,7 +3,7 @@
 
 use sordino_search::manifest::{Manifest, PartKind};
 use sordino_search::{Change, Contents, Error, Form, InProcess, Store};
-use sordino_testkit::{keys, rng};
+use sordino_testkit::{WAYS, keys, rng};
 use sordino_vault::contents::ContentKeys;
 
 use super::bed::{Bed, EACH, connect, masked, reader, reads, words};
@@ -48,8 +48,8 @@ fn opened(bed: &Bed, keys: &ContentKeys) -> (Vec<usize>, bool, bool) {
 
 #[test]
 fn what_is_written_after_is_closed_and_compacting_closes_the_rest() {
-    for form in [masked(), Form::Local] {
-        let mut bed = Bed::new(form);
+    let ways = WAYS.map(|way| Bed::by(way, masked()));
+    for mut bed in ways.into_iter().chain([Bed::new(Form::Local)]) {
         bed.grant("alice", &[], &[]);
         bed.grant("bob", &[], &[]);
         bed.add(100, None);

@@ -4,13 +4,11 @@ use std::path::Path;
 
 use sordino_index::wire::Request;
 use sordino_search::manifest::{Checking, Mode, Packing};
-use sordino_search::payload::FetchKind;
-use sordino_search::plan::Conditions;
 use sordino_search::{
     Batch, Client, Error, Form, InProcess, OpenOptions, Routing, Server, Shard, Spec, Store,
     Transport, synthetic,
 };
-use sordino_testkit::{ROUTED, keys, rng, strange_keys};
+use sordino_testkit::{ASKED, ROUTED, by, keys, rng, strange_keys};
 
 use super::bed::{Bed, bed};
 use super::owner::{DIM, K, spec};
@@ -159,14 +157,11 @@ fn joined_shards_are_one_server_byte_for_byte() {
 #[test]
 fn payloads_come_from_the_first_shard() {
     let (base, queries) = synthetic::clustered(4000, 2, 16, 3);
-    for kind in [FetchKind::Hintless, FetchKind::Pir] {
+    for kind in ASKED {
         let dir = tempfile::tempdir().unwrap();
         let payloads = (0..base.len()).map(|at| vec![at.to_le_bytes()[0]; 1500]);
         let batch = Batch::from(base.clone()).with_payloads(payloads.collect());
-        let conditions = Conditions::default().prefer(kind);
-        let spec = Spec::new(Form::Masked(Packing::T4))
-            .k(2)
-            .conditions(conditions);
+        let spec = by(kind, Spec::new(Form::Masked(Packing::T4)).k(2));
         let batches = [batch];
         let store = Store::create(
             dir.path(),

@@ -1,0 +1,66 @@
+//! A server that answers what it is asked for payloads from pages that it has changed.
+
+use sordino_index::digest;
+use sordino_index::wire::{INDEX, Message, file_head};
+use sordino_search::manifest::{Manifest, PartKind, SignedManifest};
+use sordino_search::payload::FetchKind;
+use sordino_search::{Index, KEYS_LEN, Server};
+use sordino_testkit::keys;
+
+/// Bytes before a request's body: the message's head, and the edition.
+const HEADS: usize = 16 + 24;
+
+/// A server of other pages. It is sent what the honest one is sent, and keeps the keys that it has seen.
+pub(crate) struct ChangedPages {
+    server: Server,
+    pub(crate) keys: Vec<u8>,
+}
+
+impl ChangedPages {
+    /// A server of an index whose pages, of this length each, are changed, and which has these keys of a client, if any.
+    pub(crate) fn new(
+        index: &Index,
+        keys: Vec<u8>,
+        change: impl FnOnce(&mut Vec<u8>, usize),
+    ) -> Self {
+        let server = Server::new(changed(index, change)).unwrap();
+        Self { server, keys }
+    }
+
+    /// The reply to a request for the honest server.
+    pub(crate) fn answer(&mut self, request: &[u8]) -> Vec<u8> {
+        let mut body = request[HEADS..].to_vec();
+        let manifest = self.server.manifest();
+        let payloads = manifest.payloads.as_ref().unwrap();
+        if payloads.fetch.kind() == FetchKind::Hintless {
+            if body.len() > KEYS_LEN {
+                self.keys = body.drain(..KEYS_LEN).collect();
+            }
+            body.splice(..0, self.keys.iter().copied());
+        }
+        let request = Message::FetchPayloads.about(manifest.edition(), &body);
+        self.server.handle(&request).unwrap()
+    }
+}
+
+/// The same index with other pages, as if its owner had signed it.
+pub(crate) fn changed(index: &Index, change: impl FnOnce(&mut Vec<u8>, usize)) -> Index {
+    let (signed, mut parts) = index.clone().into_parts();
+    let mut manifest: Manifest = (*signed).clone();
+    let payloads = manifest.payloads.as_mut().unwrap();
+    let of_pages = parts
+        .iter_mut()
+        .find(|(part, _)| part.kind == PartKind::Payloads);
+    let bytes = &mut of_pages.unwrap().1;
+    let mut pages = bytes.to_vec();
+    change(&mut pages, payloads.form.sealed_len());
+    payloads.content = digest::of(&pages);
+    *bytes = pages.into();
+    let signed = SignedManifest::sign(manifest, &keys());
+    let len = (signed.to_bytes().len() as u64).to_le_bytes();
+    let mut file = [&file_head(INDEX)[..], &len, signed.to_bytes()].concat();
+    parts
+        .iter()
+        .for_each(|(_, part)| file.extend_from_slice(part));
+    Index::from_bytes(&file, &keys().public()).unwrap()
+}
