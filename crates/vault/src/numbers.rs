@@ -13,8 +13,6 @@ use std::cmp::Ordering;
 use sordino_index::Error;
 use sordino_vectors::u32_of;
 
-use crate::select::mask;
-
 /// The smallest class.
 pub(crate) const CLASS: usize = 128;
 
@@ -114,26 +112,6 @@ impl Numbers {
         let at = self.runs.partition_point(|run| run.first <= number);
         let run = self.runs.get(at.checked_sub(1)?)?;
         (number <= run.last).then(|| run.rank(number))
-    }
-
-    /// The place of each number in the order, and all ones if it is in the set: two zeros if it is not, or there is no number.
-    ///
-    /// # Security
-    /// The same instructions run whatever the numbers are, and read the same memory.
-    #[must_use]
-    pub fn ranks(&self, numbers: &[Option<u32>]) -> Vec<(u32, u32)> {
-        let mut ranks = vec![(0, 0); numbers.len()];
-        for run in &self.runs {
-            for ((rank, there), number) in ranks.iter_mut().zip(numbers) {
-                let (some, number) = (number.is_some(), u64::from(number.unwrap_or(0)));
-                let inside = mask(some & (run.first <= number) & (number <= run.last));
-                let after = number.wrapping_sub(run.first) & u64::from(u32::MAX);
-                let after = u32::try_from(after).unwrap_or(0);
-                *rank |= inside & run.before.wrapping_add(after);
-                *there |= inside;
-            }
-        }
-        ranks
     }
 
     /// True if this number is in the set.
@@ -298,12 +276,6 @@ mod tests {
             }
             for number in 0..300u64 {
                 prop_assert_eq!(set.contains(number), numbers.contains(&number));
-            }
-            let asked: Vec<Option<u32>> = (0..300).chain([7, u32::MAX]).map(Some).chain([None]).collect();
-            for (number, (rank, there)) in asked.iter().zip(set.ranks(&asked)) {
-                let expected = number.and_then(|number| set.rank(number.into()));
-                let masks = (expected.unwrap_or(0), if expected.is_some() { u32::MAX } else { 0 });
-                prop_assert_eq!((rank, there), masks);
             }
             let others = Numbers::from_ascending(other.iter().copied()).unwrap();
             let common: Vec<u64> = set.common(&others).into_iter().map(|at| set.number(at)).collect();

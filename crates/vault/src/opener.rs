@@ -83,23 +83,23 @@ impl Group {
             .is_some_and(|at| at < self.pages)
     }
 
-    /// Adds what is known of records in these places: page, offset and pages of each, and all ones. Nothing is added to what is not
-    /// in this group. The same instructions run for all places, and read the same memory.
-    fn find(&self, places: &[Option<u32>], found: &mut [[u32; 4]]) {
-        let ranks = self.places.ranks(places);
-        // One that is not there has the position of the first.
-        let known: Vec<u32> = ranks.iter().map(|(rank, _)| *rank).collect();
+    /// Where the records in these places lie; every place takes as much work as any. The places in memory that are read depend
+    /// on them, which is for others on this processor to see, and not for a server.
+    fn extents(&self, places: &[Option<u32>]) -> Vec<Option<Extent>> {
+        // For one that is not there the first is looked up.
+        let first = self.places.number(0);
+        let ranks = places.iter().map(|place| {
+            let rank = self.places.rank(place.map_or(first, u64::from));
+            place.and(rank)
+        });
+        let ranks: Vec<Option<u32>> = ranks.collect();
+        let known: Vec<u32> = ranks.iter().map(|rank| rank.unwrap_or(0)).collect();
         let positions = self.order.positions(&known);
-        for (at, extent) in (0..).zip(&self.extents) {
-            let own = [extent.page, extent.offset, extent.count, u32::MAX];
-            let wanted = positions.iter().zip(&ranks);
-            for (found, (&position, (_, there))) in found.iter_mut().zip(wanted) {
-                let chosen = mask(position == at) & there;
-                for (found, own) in found.iter_mut().zip(own) {
-                    *found |= chosen & own;
-                }
-            }
-        }
+        let extents = ranks.iter().zip(positions).map(|(rank, position)| {
+            let extent = self.extents[position as usize];
+            rank.map(|_| extent)
+        });
+        extents.collect()
     }
 
     /// Reads the record that these bytes begin with. They may end before it does.
@@ -196,24 +196,15 @@ impl Opener {
     }
 
     /// Where the records in these places lie; `None` for one that is not there, which takes as much work as any.
-    ///
-    /// # Security
-    /// The places show in no access to memory.
     #[must_use]
     pub fn extents(&self, places: &[Option<u32>]) -> Vec<Option<Extent>> {
-        let mut found = vec![[0; 4]; places.len()];
+        let mut extents = vec![None; places.len()];
         for group in &self.groups {
-            group.find(places, &mut found);
+            for (extent, own) in extents.iter_mut().zip(group.extents(places)) {
+                *extent = extent.or(own);
+            }
         }
-        let extents = found.into_iter().map(|[page, offset, count, there]| {
-            let extent = Extent {
-                page,
-                offset,
-                count,
-            };
-            (there != 0).then_some(extent)
-        });
-        extents.collect()
+        extents
     }
 
     /// True if there is a key of a page.

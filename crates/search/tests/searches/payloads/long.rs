@@ -1,6 +1,7 @@
 //! Records of several pages: a search shows where they begin, and they are fetched whole by id.
 
 use super::*;
+use sordino_search::plan::Conditions;
 
 /// The words of a text.
 const WORDS: [&str; 16] = [
