@@ -3,7 +3,7 @@
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use sordino_search::{Attributes, Column};
+use sordino_search::{Attributes, Column, Edit, Id};
 
 use crate::errors;
 
@@ -18,6 +18,25 @@ pub(crate) fn of(py: Python<'_>, rows: usize, given: Given<'_>) -> PyResult<Attr
     });
     let columns: Vec<(String, Column)> = columns.collect::<PyResult<_>>()?;
     Attributes::new(rows, columns).map_err(|error| errors::search(py, &error))
+}
+
+/// An edit of these records, with their payloads if there are any, and their attributes.
+pub(crate) fn edit(
+    py: Python<'_>,
+    ids: Vec<Id>,
+    payloads: Option<Vec<Vec<u8>>>,
+    given: Option<Given<'_>>,
+) -> PyResult<(Edit, Attributes)> {
+    let mut edit = Edit::new(ids);
+    if let Some(payloads) = payloads {
+        let with = edit.with_payloads(payloads);
+        edit = with.map_err(|error| errors::search(py, &error))?;
+    }
+    let attributes = match given {
+        Some(given) => of(py, edit.len(), given)?,
+        None => Attributes::none(edit.len()),
+    };
+    Ok((edit, attributes))
 }
 
 fn column(kind: &str, values: &Bound<'_, PyAny>) -> PyResult<Column> {

@@ -1,11 +1,9 @@
 //! An index in a directory.
 
-use std::ffi::CString;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use numpy::PyReadonlyArray2;
-use pyo3::exceptions::PyUserWarning;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use sordino_search::OwnerPublicKey;
@@ -21,10 +19,7 @@ use crate::compute::{computing, random};
 use crate::errors;
 use crate::ids::{self, Given};
 use crate::keys::{self, OwnerKey, PublicKey, ReaderKey, ReaderPublicKey};
-use crate::vectors::{batch, check_directions, matrix, metric_name};
-
-/// Recall below which records that were added call for a warning.
-const FAR: f64 = 0.95;
+use crate::vectors::{batch, check_directions, matrix, metric_name, warn_of_far};
 
 /// An index in a directory, and the key that it is used with. Each call opens the directory anew, so it
 /// sees what others have changed, and locks it only while it changes something itself.
@@ -122,14 +117,7 @@ impl Index {
         let added = Stop::default().heeding(py, None, |told| {
             self.changed(|store| store.add_labelled(&mut rng, label, [Ok(batch)], told))
         })?;
-        if let Some(recall) = added.recall.filter(|recall| *recall < FAR) {
-            let text = format!(
-                "recall among these records is {recall:.3}: they lie far from those of which the index was built, and are stored \
-                 relative to these. To find them better build an index of all records again, from their vectors"
-            );
-            let text = CString::new(text).unwrap_or_default();
-            PyErr::warn(py, &py.get_type::<PyUserWarning>(), &text, 1)?;
-        }
+        warn_of_far(py, added.recall)?;
         Ok(added.version)
     }
 
@@ -143,28 +131,20 @@ impl Index {
         cleared: Vec<String>,
     ) -> PyResult<u64> {
         self.owner(py)?;
-        let wrong = |error| errors::search(py, &error);
         let ids = ids.of(py, self.manifest(py)?.ids)?;
-        let mut edit = Edit::new(ids);
-        if let Some(payloads) = payloads {
-            edit = edit.with_payloads(payloads).map_err(wrong)?;
-        }
-        let attributes = match attributes {
-            Some(given) => attributes::of(py, edit.len(), given)?,
-            None => Attributes::none(edit.len()),
-        };
+        let (edit, attributes) = attributes::edit(py, ids, payloads, attributes)?;
         let mut rng = random()?;
         let updated = computing(py, || {
             self.changed(|store| {
-                let all = match cleared.is_empty() {
+                let emptied = match cleared.is_empty() {
                     true => Attributes::none(edit.len()),
                     false => store.attributes()?.emptied(&cleared, edit.len()),
                 };
-                let edit = edit.with_attributes(all.overlaid(attributes)?)?;
+                let edit = edit.with_attributes(emptied.overlaid(attributes)?)?;
                 store.update(&mut rng, edit)
             })
         })?;
-        updated.map_err(wrong)
+        updated.map_err(|error| errors::search(py, &error))
     }
 
     /// Deletes records; the new version.

@@ -16,7 +16,6 @@ use crate::IdKind;
 use crate::bucket::Layout;
 use crate::code::Codec;
 use crate::digest::{Coded, Digest};
-use crate::look::SecondLook;
 use crate::metric::Metric;
 use crate::payload::Payloads;
 use crate::sketch::Sketch;
@@ -27,6 +26,7 @@ mod frame;
 mod kind;
 mod part;
 mod part_kind;
+mod payloads;
 mod readers;
 mod routed;
 mod sealed;
@@ -134,25 +134,6 @@ impl Manifest {
             mode,
             readers: None,
         }
-    }
-
-    /// All that records carry, oldest first: a record is in the last that has its place.
-    pub fn all_payloads(&self) -> impl DoubleEndedIterator<Item = &Payloads> {
-        self.payloads.iter().chain(&self.recent)
-    }
-
-    /// True if records carry payloads.
-    #[must_use]
-    pub fn has_payloads(&self) -> bool {
-        self.payloads
-            .as_ref()
-            .is_some_and(|payloads| payloads.form.payloads)
-    }
-
-    /// The second look of searches, if they have one.
-    #[must_use]
-    pub fn second_look(&self) -> Option<SecondLook> {
-        self.payloads.as_ref()?.form.look
     }
 
     /// True if there is no version before it.

@@ -94,13 +94,18 @@ impl Compression {
         };
         // A twentieth is not worth the time of readers.
         if saved < total.div_ceil(20) {
-            return Ok(Self {
-                dictionary: Vec::new(),
-                level: None,
-                short,
-            });
+            return Ok(Self::none());
         }
         Ok(best)
+    }
+
+    /// No compression.
+    pub(crate) fn none() -> Self {
+        Self {
+            dictionary: Vec::new(),
+            level: None,
+            short: 0,
+        }
     }
 
     /// The results of `make` for each item and the frame of its payload, if that is shorter than the payload. An item that `make`
@@ -117,7 +122,12 @@ impl Compression {
         let Some(level) = self.level else {
             return Ok(items.into_iter().map(|item| make(item, None)).collect());
         };
-        let new = || Compressor::with_dictionary(level, &self.dictionary);
+        let new = || -> std::io::Result<Compressor<'_>> {
+            let mut compressor = Compressor::with_dictionary(level, &self.dictionary)?;
+            // There is one dictionary: its number would be the same in every frame.
+            compressor.include_dictid(false)?;
+            Ok(compressor)
+        };
         let each = items.into_par_iter().map_init(new, |compressor, item| {
             let plain = payload(&item);
             let frame = match (compressor, plain.len() > self.short) {
@@ -212,7 +222,7 @@ mod tests {
                 assert!(plain.starts_with(&read));
                 // The part of the text over the part of its frame.
                 let part = (read.len() * frame.len()) as f64 / (page * plain.len()) as f64;
-                assert!(part > 0.4, "{page} of {}: {part}", frame.len());
+                assert!(part > 0.3, "{page} of {}: {part}", frame.len());
             }
         }
         // Where all are long, none has blocks that cost something.

@@ -7,7 +7,8 @@ use sordino_index::digest::{self, Coded};
 use sordino_index::look::SecondLook;
 use sordino_index::page_scan::PageScan;
 use sordino_index::payload::{
-    Carried, Fetch, LENGTH_LEN, MOST_PAGE_BYTES, MOST_PAYLOAD, PageForm, PageGroup, Payloads,
+    Carried, Fetch, LENGTH_LEN, MOST_PAGE_BYTES, MOST_PAYLOAD, PAGE_STEP, PageForm, PageGroup,
+    Payloads,
 };
 use sordino_lwe::ByteTable;
 use sordino_pir::{Database, Seed, simple};
@@ -50,8 +51,21 @@ pub(crate) struct Contents {
     pub(crate) look: Option<SecondLook>,
     /// Results of a search.
     pub(crate) k: usize,
-    pub(crate) conditions: Conditions,
+    pub(crate) laying: Laying,
 }
+
+/// Pages and their delivery.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Laying {
+    /// All records, compressed, in pages of the length and by the way for which a client waits the least.
+    All(Conditions),
+    /// Records of a change: clients download them. They are not compressed, and pages have one length. The length of few records
+    /// would tell how well they shrink, and so what a text that somebody chose has in common with the rest of its record.
+    Recent,
+}
+
+/// Bytes of a page of records that a change brings, unless an exact vector needs more.
+const RECENT_PAGE: usize = 1 << 10;
 
 /// Records under one content key, as they lie in pages.
 struct Encoded {
@@ -63,7 +77,7 @@ struct Encoded {
 }
 
 impl Encoded {
-    fn new(group: Group, payloads: bool) -> Result<Self, Error> {
+    fn new(group: Group, payloads: bool, laying: Laying) -> Result<Self, Error> {
         let Group {
             number,
             key,
@@ -74,7 +88,10 @@ impl Encoded {
         let mut dictionary = Vec::new();
         let records = if payloads {
             let plain: Vec<&[u8]> = carried.iter().map(|it| &it.payload[..]).collect();
-            let compression = Compression::new(&plain)?;
+            let compression = match laying {
+                Laying::All(_) => Compression::new(&plain)?,
+                Laying::Recent => Compression::none(),
+            };
             let records = compression.compress(carried, |it| &it.payload, record)?;
             dictionary = compression.dictionary;
             records
@@ -143,7 +160,7 @@ impl SegmentWriter<'_> {
             payloads,
             look,
             k,
-            conditions,
+            laying,
         } = contents;
         let mut all = groups.iter().flat_map(|group| &group.carried);
         let long = all.find(|it| it.payload.len() > MOST_PAYLOAD);
@@ -155,7 +172,7 @@ impl SegmentWriter<'_> {
             return Err(too_long(long.payload.len()));
         }
         let groups = groups.into_iter();
-        let groups = groups.map(|group| Encoded::new(group, payloads));
+        let groups = groups.map(|group| Encoded::new(group, payloads, laying));
         let groups: Vec<Encoded> = groups.collect::<Result<_, _>>()?;
         let mut form = PageForm {
             page_len: 0,
@@ -164,9 +181,17 @@ impl SegmentWriter<'_> {
         };
         let lens: Vec<Vec<usize>> = groups.iter().map(|group| group.lens().collect()).collect();
         let records = form.records(k);
-        let choice = best_pages(rng, &lens, records, (look, &conditions));
-        let longest = || lens.iter().flatten().copied().max().unwrap_or(0);
-        form.page_len = choice.ok_or_else(|| too_long(longest()))?.len;
+        form.page_len = match laying {
+            Laying::All(conditions) => {
+                let choice = best_pages(rng, &lens, records, (look, &conditions));
+                let longest = || lens.iter().flatten().copied().max().unwrap_or(0);
+                choice.ok_or_else(|| too_long(longest()))?.len
+            }
+            Laying::Recent => {
+                let room = (form.vector_len() + LENGTH_LEN).max(RECENT_PAGE);
+                u32_of(room).next_multiple_of(PAGE_STEP)
+            }
+        };
 
         let mut written = self.named(rng, &groups, own, form);
         let laid: Vec<LaidGroup> = groups
@@ -192,7 +217,10 @@ impl SegmentWriter<'_> {
         let content = sealed(&written, groups, laid);
         written.content = digest::of(&content);
         written.places = Coded::of(&places);
-        let (fetch, hint) = offered(rng, &written, &content, &conditions)?;
+        let (fetch, hint) = match laying {
+            Laying::All(conditions) => offered(rng, &written, &content, &conditions)?,
+            Laying::Recent => (Fetch::Download, None),
+        };
         written.fetch = fetch;
         Ok(WrittenPayloads {
             payloads: written,

@@ -41,6 +41,7 @@ mod policy;
 mod recent_payloads;
 mod records;
 mod reread;
+mod retraining;
 mod row_buffer;
 mod stored_part;
 mod stream;

@@ -30,6 +30,7 @@ mod local_pages;
 mod payload;
 mod pir_session;
 mod records;
+mod remote_pages;
 mod retrieval;
 mod stand_in;
 mod sums;

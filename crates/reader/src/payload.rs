@@ -7,7 +7,6 @@ use sordino_index::Error;
 use sordino_index::look;
 use sordino_index::manifest::Manifest;
 use sordino_index::payload::{Carried, Extent, PageForm};
-use sordino_index::wire::Message;
 use sordino_vault::contents::ContentKeys;
 use sordino_vault::frame::{Frame, FrameQuery};
 use sordino_vault::opener::Opener;
@@ -17,6 +16,7 @@ use sordino_vectors::u32_of;
 use crate::download::Download;
 use crate::local_pages::LocalPages;
 use crate::pir_session::Sessions;
+use crate::remote_pages::RemotePages;
 use crate::retrieval::Retrieval;
 use crate::round::Round;
 use crate::transport::Transport;
@@ -35,17 +35,7 @@ pub(crate) struct Client {
 /// The pages of all records that changes have not brought.
 enum Source {
     Here(LocalPages),
-    There(Remote),
-}
-
-/// Pages at the server.
-struct Remote {
-    opener: Opener,
-    /// Pages of a request.
-    fetched: usize,
-    /// Pages that the longest record touches.
-    longest: usize,
-    retrieval: Retrieval,
+    There(RemotePages),
 }
 
 impl Client {
@@ -63,7 +53,7 @@ impl Client {
             None => Source::Here(LocalPages::new(manifest, payloads, keys, download)?),
             Some(retrieval) => {
                 let places = download.take(&payloads.places.digest)?;
-                Source::There(Remote {
+                Source::There(RemotePages {
                     opener: Opener::new(manifest, payloads, keys, &places)?,
                     fetched: payloads.fetched as usize,
                     longest: payloads.longest as usize,
@@ -92,7 +82,8 @@ impl Client {
 
     /// True if a search may bring payloads that are shortened.
     pub(crate) fn shortens(&self) -> bool {
-        let short = |there: &Remote| there.fetched < self.records.saturating_mul(there.longest);
+        let short =
+            |there: &RemotePages| there.fetched < self.records.saturating_mul(there.longest);
         self.has_payloads() && matches!(&self.main, Source::There(there) if short(there))
     }
 
@@ -277,36 +268,6 @@ impl Client {
             if cut { Err(Wrong) } else { Ok(read) }
         });
         Ok(round.latch.checked(whole))
-    }
-}
-
-impl Remote {
-    /// The contents of the pages of one request.
-    fn pages<R: CryptoRng + ?Sized>(
-        &self,
-        round: &mut Round<'_, R, impl Transport>,
-        wanted: &[Option<u32>],
-    ) -> Result<Verdict<Vec<Vec<u8>>>, Error> {
-        let pages = self.opener.filled(wanted, || round.rng.next_u64());
-        let asked: Vec<usize> = pages.iter().map(|&page| page as usize).collect();
-        let sealed = self
-            .retrieval
-            .fetch(round, Message::FetchPayloads, &asked)?;
-        // All are opened, also where none was wanted: a message that follows does not tell by its time how many were.
-        let opened = sealed.and_then(|sealed: Vec<Vec<u8>>| {
-            let opened = pages.iter().zip(&sealed).map(|(&page, sealed)| {
-                let content = self.opener.open(page, sealed);
-                // A reader without a key of any page opens none.
-                match self.opener.has_key() {
-                    false => Ok(Vec::new()),
-                    true => content.ok_or(Wrong),
-                }
-            });
-            // All are opened before any error is looked at.
-            let opened: Vec<Verdict<_>> = opened.collect();
-            opened.into_iter().collect()
-        });
-        Ok(round.latch.checked(opened))
     }
 }
 

@@ -201,7 +201,8 @@ fn tables_are_refused_with_the_line_and_what_was_expected() {
         "id,vector,text\n1,\"[1,2]\",a\rb\n",
     )
     .unwrap();
-    let line = "index build @return.csv @return --payload-column text --key @owner.key";
+    let line =
+        "index build @return.csv @return --id-column id --payload-column text --key @owner.key";
     assert!(
         failed(&place.line(line), 1).contains("a carriage return in it stands in quotation marks")
     );

@@ -9,12 +9,10 @@ use sordino_vectors::id::{IdKind, MAX_TEXT};
 use crate::TAG_LEN;
 use crate::code::Codec;
 use crate::digest::{Coded, MIN_CODED};
-use crate::look::SecondLook;
-use crate::payload::{Fetch, MOST_DICTIONARY, MOST_PAGE_BYTES, MOST_RECENT, Payloads};
 use crate::sketch::Sketch;
 
 /// The longest code of one run of rows, and of their count.
-const RUN_LEN: u64 = 10;
+pub(super) const RUN_LEN: u64 = 10;
 
 /// The longest code of an id: of a number in a run of its own, of a text with its length, of a UUID.
 const fn id_len(kind: IdKind) -> u64 {
@@ -25,10 +23,6 @@ const fn id_len(kind: IdKind) -> u64 {
     }
 }
 
-/// The most bytes of a server's memory for pages that are scanned, and pages of a search.
-const MOST_SCAN: u64 = 1 << 36;
-const MOST_FETCHED: u64 = MAX_K as u64;
-
 /// The most bytes of all buckets, so that no sum of lengths overflows.
 const MOST_BYTES: u64 = 1 << 48;
 
@@ -36,7 +30,7 @@ const MOST_BYTES: u64 = 1 << 48;
 const ATTRIBUTES_LEN: u64 = 64 * (4 + 4096 + 1);
 const NAMES_LEN: u64 = 1 + 64 * (2 + 64);
 
-fn require(holds: bool, what: &str) -> Result<(), String> {
+pub(super) fn require(holds: bool, what: &str) -> Result<(), String> {
     holds.then_some(()).ok_or_else(|| what.to_owned())
 }
 
@@ -166,105 +160,6 @@ impl Manifest {
         let largest = most.next_power_of_two().max(MIN_CODED as u64) + 4 + TAG_LEN as u64;
         let possible = coded.len <= largest * MAX_KEYS as u64;
         require(possible, &format!("{what} of an impossible length"))
-    }
-
-    fn check_payloads(&self) -> Result<(), String> {
-        let forms = self
-            .payloads
-            .iter()
-            .map(|all| (all.form.payloads, all.form.look));
-        let first = forms.last();
-        let alike = |it: &Payloads| {
-            let form = (it.form.payloads, it.form.look);
-            it.fetch == Fetch::Download && Some(form) == first
-        };
-        require(
-            self.recent.len() <= MOST_RECENT && self.recent.iter().all(alike),
-            "payloads of changes that are too many, not downloaded, or of another form",
-        )?;
-        self.all_payloads().try_for_each(|it| self.check_pages(it))
-    }
-
-    fn check_pages(&self, payloads: &Payloads) -> Result<(), String> {
-        require(
-            (1..=self.version).contains(&payloads.version),
-            "payloads of a version outside 1 to the manifest's",
-        )?;
-        require(
-            (1..=self.n).contains(&payloads.records),
-            "payloads of more records than there are",
-        )?;
-        let form = payloads.form;
-        require(form.exists(), "pages of a length that none has")?;
-        self.check_look(form.look)?;
-        // A record has a byte at least, and its first one a number of 32 bits, in steps of 16 bytes at most.
-        let bytes = u64::from(payloads.pages) * u64::from(form.page_len);
-        require(
-            u64::from(payloads.records) <= bytes && bytes <= MOST_PAGE_BYTES,
-            "pages of fewer bytes than records, or of more than 2^36",
-        )?;
-        require(
-            (1..=payloads.pages).contains(&payloads.longest),
-            "a record of more pages than there are",
-        )?;
-        let records = form.records(self.k as usize);
-        let possible = records as u64..=MOST_FETCHED;
-        require(
-            possible.contains(&u64::from(payloads.fetched)),
-            "fewer pages of a search than records, or too many",
-        )?;
-        self.check_places(payloads)?;
-        let fetched = payloads.pir_params().is_ok();
-        let hintless = payloads.hintless_params().is_ok();
-        let scan = payloads.scan();
-        let memory = scan
-            .as_ref()
-            .map_or(0, |scan| scan.map_or(0, |scan| scan.memory()));
-        require(
-            memory <= MOST_SCAN,
-            "pages whose scan needs more than 2^36 bytes",
-        )?;
-        let scanned = payloads
-            .scan()
-            .and_then(|scan| scan.map(|scan| scan.hint_len()).transpose());
-        require(
-            fetched && hintless && scanned.is_ok(),
-            "payloads that cannot be fetched",
-        )
-    }
-
-    /// Refuses lists of another length than the numbers of records and pages allow.
-    fn check_places(&self, payloads: &Payloads) -> Result<(), String> {
-        let most = u64::from(payloads.records);
-        let places = (RUN_LEN * (most + 1))
-            .next_power_of_two()
-            .max(MIN_CODED as u64);
-        let (starts, _) = payloads.form.starts(payloads.records, payloads.pages);
-        // Each key has a list of its own, with a dictionary.
-        let keys = payloads.groups().len() as u64;
-        let each = (MOST_DICTIONARY + MIN_CODED + 64) as u64;
-        let all = places.saturating_add(starts.list_len() as u64);
-        let most = all.saturating_add(keys.saturating_mul(each));
-        require(
-            payloads.places.len <= most,
-            "payload places of an impossible length",
-        )
-    }
-
-    fn check_look(&self, look: Option<SecondLook>) -> Result<(), String> {
-        let Some(SecondLook { candidates, width }) = look else {
-            return Ok(());
-        };
-        require(
-            width == self.stored_dim(),
-            "exact vectors of another dimension",
-        )?;
-        require(
-            (self.k..=SecondLook::MOST).contains(&candidates),
-            "candidates outside k to 64",
-        )?;
-        let scored = !matches!(self.mode, Mode::Sealed(_) | Mode::Local(_));
-        require(scored, "a second look at what no server scored")
     }
 
     fn check_sketch(&self, sketch: Option<&Sketch>) -> Result<(), String> {

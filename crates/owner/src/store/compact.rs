@@ -7,10 +7,6 @@ use rand_core::CryptoRng;
 use sordino_index::manifest::{Checking, Mode, Routed, Sealed};
 use sordino_index::{Disk, Error};
 use sordino_vault::attributes::Attributes;
-use sordino_vault::directory::UNLABELLED;
-use sordino_vault::frame::Frame;
-use sordino_vectors::Vectors;
-use sordino_vectors::metric::length;
 
 use super::Store;
 use super::draft::Draft;
@@ -18,16 +14,12 @@ use super::payloads::{Carried, Rewrite};
 use super::records;
 use super::row_buffer::RowBuffer;
 use crate::build_context::Build;
-use crate::frame;
 use crate::plan::{SEGMENT, Wish};
 use crate::random::random;
 use crate::room;
-use crate::rows::{Mark, Rows};
+use crate::rows::Mark;
 use crate::segment::SegmentWriter;
 use crate::step::Step;
-
-/// Powers of two by which residuals have to be shorter in a new frame.
-const CLEARLY: f64 = 0.125;
 
 impl<D: Disk> Store<D> {
     /// Writes the records again in as few segments as they fit, without deleted and replaced ones, and
@@ -173,72 +165,6 @@ impl<D: Disk> Store<D> {
         Ok(version)
     }
 
-    /// Rows in the frame of a draft.
-    fn in_frame(&self, draft: &Draft, rows: Rows) -> Result<Rows, Error> {
-        match draft.framed.is_some() {
-            true => Ok(rows),
-            false => rows.reframed(&self.frame, &draft.frame),
-        }
-    }
-
-    /// A frame trained on the first records that all readers may read, if it is better for them than the one that there is.
-    fn retrained_on_first<R: CryptoRng + ?Sized>(
-        &self,
-        rng: &mut R,
-    ) -> Result<Option<Frame>, Error> {
-        let (mut first, mut n) = (Vec::new(), 0);
-        let segments = 0..self.records.sets.len();
-        for at in segments.filter(|&at| self.label_at(at) == UNLABELLED) {
-            let mut waiting = self.waiting();
-            self.read_live(at, &mut waiting)?;
-            if waiting.len() > 0 && n < frame::SAMPLE {
-                n += waiting.len();
-                first.push(waiting.take(usize::MAX)?);
-            }
-        }
-        let first: Vec<&Rows> = first.iter().collect();
-        self.retrained(rng, &first, frame::SAMPLE)
-    }
-
-    /// A frame trained on these rows, if their residuals are clearly shorter in it, or the one that there is for longer vectors, if some are too
-    /// long to be lifted in it. To stay in a frame keeps what is stored exactly.
-    fn retrained<R: CryptoRng + ?Sized>(
-        &self,
-        rng: &mut R,
-        rows: &[&Rows],
-        n: usize,
-    ) -> Result<Option<Frame>, Error> {
-        let old = &self.frame;
-        let of = |rows: &Rows, row: usize| old.whole(rows.marks[row].base, rows.vectors.row(row));
-        let all = rows.iter().copied();
-        let all = all.flat_map(|rows| (0..rows.ids.len()).map(move |row| (rows, row)));
-        // A frame is nearer to the vectors that it was trained on than to others.
-        let (teach, held) = frame::parted(all);
-        let step = teach.len().div_ceil(frame::SAMPLE).max(1);
-        let teach = teach.into_iter().step_by(step);
-        let teach = teach.flat_map(|(rows, row)| old.restored(&of(rows, row)));
-        let Ok(sample) = Vectors::new(old.dim(), teach.collect()) else {
-            return Ok(None);
-        };
-        let (rotation, hidden) = (self.manifest.rotation, self.access.is_some());
-        let new = frame::trained(old.metric(), rotation, &sample, n, random(rng), hidden)?;
-        let lengths = held.into_iter().map(|(rows, row)| {
-            let y = new.centred(&old.restored(&of(rows, row)));
-            let after = length(&new.residual(new.nearest_base(&y), &y));
-            (length(rows.vectors.row(row)), after)
-        });
-        if frame::gain(lengths) > CLEARLY {
-            return Ok(Some(new));
-        }
-        let lifted = matches!(self.manifest.mode, Mode::Routed(_) | Mode::Sealed(_));
-        if !lifted || rows.iter().all(|rows| rows.beyond(old).is_empty()) {
-            return Ok(None);
-        }
-        let lengths = rows.iter().flat_map(|rows| rows.lengths(old));
-        let longer = frame::rebound(old, lengths.collect());
-        Ok((longer.longest() > old.longest()).then_some(longer))
-    }
-
     /// What compaction writes again of what records carry: what is under older keys, or would keep what was replaced or deleted.
     fn unchanged(&self) -> Result<Rewrite, Error> {
         if self.carries_older() || self.is_overridden()? {
@@ -256,7 +182,7 @@ impl<D: Disk> Store<D> {
     }
 
     /// Adds the records of a segment that count to those that wait.
-    fn read_live(&self, at: usize, waiting: &mut RowBuffer) -> Result<(), Error> {
+    pub(super) fn read_live(&self, at: usize, waiting: &mut RowBuffer) -> Result<(), Error> {
         // Rows added to a routed index are stored at scales of another kind than its clusters.
         let scaled = at == 0 || !self.is_routed();
         let rows: Vec<u32> = self.records.rows(at).collect();
@@ -382,6 +308,7 @@ fn wish(mode: &Mode, k: usize, n: usize) -> Wish {
 mod tests {
     use super::*;
     use crate::Store;
+    use crate::frame;
     use crate::spec::Batch;
     use crate::spec::{Form, Spec};
     use rand::SeedableRng;
@@ -389,6 +316,7 @@ mod tests {
     use sordino_index::Id;
     use sordino_index::manifest::{Packing, PartKind};
     use sordino_vault::OwnerKeys;
+    use sordino_vectors::Vectors;
     use sordino_vectors::metric::Metric;
     use sordino_vectors::synthetic;
     use std::collections::BTreeMap;

@@ -19,7 +19,7 @@ use super::Store;
 use super::draft::Draft;
 use super::stored_part::StoredPart;
 use crate::build_context::Build;
-use crate::payload::{Contents, Group};
+use crate::payload::{Contents, Group, Laying};
 use crate::plan::Conditions;
 use crate::rows::Rows;
 
@@ -198,7 +198,8 @@ impl Draft {
         });
         let groups: Vec<Group> = groups.filter(|group| !group.carried.is_empty()).collect();
         drop(carried);
-        self.payloads = Some(self.write_groups(build, groups, payloads, conditions)?);
+        let laying = Laying::All(conditions);
+        self.payloads = Some(self.write_groups(build, groups, payloads, laying)?);
         self.recent.clear();
         Ok(())
     }
@@ -209,7 +210,7 @@ impl Draft {
         build: &mut Build<'_, D, R>,
         groups: Vec<Group>,
         payloads: bool,
-        conditions: Conditions,
+        laying: Laying,
     ) -> Result<Payloads, Error> {
         let contents = Contents {
             groups,
@@ -217,7 +218,7 @@ impl Draft {
             payloads,
             look: self.look,
             k: self.k,
-            conditions,
+            laying,
         };
         let written = build.writer.payloads(build.rng, contents)?;
         build.folder.put(&written.content)?;

@@ -17,8 +17,7 @@ use super::draft::Draft;
 use super::payloads::{Carried, Rewrite};
 use super::stored_part::StoredPart;
 use crate::build_context::Build;
-use crate::payload::Group;
-use crate::plan::Conditions;
+use crate::payload::{Group, Laying};
 
 /// Bytes of all parts that changes have brought that are not too many in any case.
 const FEW: u64 = 1 << 18;
@@ -34,6 +33,9 @@ const NEAR: u64 = 2;
 
 /// A part takes as many bytes as if its records had these: it has a list and whole pages.
 const LEAST: u64 = 1 << 12;
+
+/// Bytes of a record beside what it carries, about: its head, and its entries in the list.
+const RECORD: u64 = 8;
 
 /// The records that are written, by their places: their ids, if a change says something of them, and the places where they were.
 #[derive(Default)]
@@ -78,27 +80,25 @@ impl<D: Disk> Store<D> {
         if fresh.0.is_empty() && kept == recent.len() {
             return Ok(true);
         }
+        let there = draft.records.there();
         for part in recent[kept..].iter().rev() {
             let places = part.places().filter(|&place| place < shared);
-            for place in places.filter(|&place| draft.records.is_there(place)) {
+            for place in places.filter(|&place| there(place)) {
                 fresh.0.entry(place).or_insert((None, Some(place)));
             }
         }
         let written = self.gathered(&parts, changes, fresh)?;
         let bytes: u64 = recent[..kept].iter().map(StoredPart::bytes).sum();
-        let new: usize = written
-            .values()
-            .map(|it| it.exact.len() + it.payload.len())
-            .sum();
-        if bytes + new as u64 > most {
+        let new = written.values();
+        let new = new.map(|it| (it.exact.len() + it.payload.len()) as u64 + RECORD);
+        if bytes + new.sum::<u64>() > most {
             return Ok(false);
         }
         draft.recent.truncate(kept);
         if !written.is_empty() {
             let groups = draft.grouped(build, written);
-            let conditions = Conditions::default().prefer(FetchKind::Download);
             let payloads = manifest.has_payloads();
-            let part = draft.write_groups(build, groups, payloads, conditions)?;
+            let part = draft.write_groups(build, groups, payloads, Laying::Recent)?;
             draft.recent.push(part);
         }
         Ok(true)
@@ -121,13 +121,12 @@ impl<D: Disk> Store<D> {
     /// The records of a draft that are not where they were, and those that a change says something of.
     fn fresh(&self, draft: &Draft, changes: &Carried, shared: u64) -> Fresh {
         let mut fresh = Fresh::default();
-        for at in 0..draft.records.sets.len() {
-            if draft.records.first(at) < shared {
-                continue;
-            }
+        let ends = draft.records.ends();
+        let behind = ends.partition_point(|&end| end <= shared);
+        for at in behind..draft.records.sets.len() {
             let ids = &draft.records.sets[at];
             let rows = draft.records.rows(at).zip(draft.records.places_of(at));
-            for (row, place) in rows {
+            for (row, place) in rows.filter(|(_, place)| *place >= shared) {
                 let id = ids.id(row);
                 let before = self.records.place(&id);
                 fresh.0.insert(place, (Some(id), before));

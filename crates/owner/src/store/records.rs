@@ -136,8 +136,19 @@ impl Records {
     /// The number of places, from the first on, at which other records that were made of these have the same ones.
     pub(super) fn shared(&self, other: &Self) -> u64 {
         let both = self.sets.iter().zip(&other.sets);
-        let sets = both.take_while(|(own, other)| Arc::ptr_eq(own, other));
-        sets.map(|(ids, _)| ids.len() as u64).sum()
+        let same = both.take_while(|(own, other)| Arc::ptr_eq(own, other));
+        let (mut segments, mut places) = (0, 0);
+        for (ids, _) in same {
+            (segments, places) = (segments + 1, places + ids.len() as u64);
+        }
+        // Segments that were joined have the same records in the same places where their ids ascend from one to the next.
+        let ids = |records: &Self| {
+            let rest: Vec<Arc<Ids>> = records.sets[segments..].to_vec();
+            rest.into_iter()
+                .flat_map(|ids| ids.iter().collect::<Vec<Id>>())
+        };
+        let both = ids(self).zip(ids(other));
+        places + both.take_while(|(own, other)| own == other).count() as u64
     }
 
     /// The place after each segment's last row.
@@ -150,15 +161,17 @@ impl Records {
         ends.collect()
     }
 
-    /// True if there is a record that counts in this place.
-    pub(super) fn is_there(&self, place: u64) -> bool {
+    /// Says of a place whether there is a record that counts.
+    pub(super) fn there(&self) -> impl Fn(u64) -> bool {
         let ends = self.ends();
-        let at = ends.partition_point(|&end| end <= place);
-        let Some(&end) = ends.get(at) else {
-            return false;
-        };
-        let row = place + u64::from(self.stored[at]) - end;
-        !self.dead[at].contains(row)
+        move |place| {
+            let at = ends.partition_point(|&end| end <= place);
+            let Some(&end) = ends.get(at) else {
+                return false;
+            };
+            let row = place + u64::from(self.stored[at]) - end;
+            !self.dead[at].contains(row)
+        }
     }
 
     /// The place of a record that counts.

@@ -191,7 +191,9 @@ impl<'a, D: Disk> Check<'a, D> {
         };
         // Pages may be under a key of a reader that has none of their records.
         let readable = |place: u64| records.segment(place).is_some_and(|at| self.reads(at));
-        all.retain(|(place, _)| readable(*place));
+        // Pages keep what was deleted or replaced until a compaction.
+        let there = records.there();
+        all.retain(|(place, _)| readable(*place) && there(*place));
         let places = all.iter().map(|(place, _)| *place);
         if places.eq(records.places().iter()) {
             return Ok(all.into_iter().map(|(_, it)| it).collect());

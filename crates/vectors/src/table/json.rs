@@ -89,7 +89,7 @@ pub(super) fn column(column: &ArrayRef, name: &str, first: u64) -> Result<Column
 fn write(out: &mut String, values: &ArrayRef, at: usize) -> Result<(), &'static str> {
     if values.is_null(at) {
         out.push_str("null");
-    } else if let Some(list) = super::list(values, at) {
+    } else if let Some(list) = list(values, at) {
         out.push('[');
         for at in 0..list.len() {
             separate(out, at);
@@ -120,6 +120,15 @@ fn write(out: &mut String, values: &ArrayRef, at: usize) -> Result<(), &'static 
         true => Ok(()),
         false => Err("at most 1 MiB of JSON"),
     }
+}
+
+/// The list in a row, if the column is one of lists.
+fn list(values: &ArrayRef, at: usize) -> Option<ArrayRef> {
+    let is_list = matches!(
+        values.data_type(),
+        DataType::FixedSizeList(..) | DataType::List(_) | DataType::LargeList(_)
+    );
+    is_list.then(|| super::list(values, at)).flatten()
 }
 
 fn separate(out: &mut String, place: usize) {

@@ -1,9 +1,11 @@
 //! A server that answers what it is asked for payloads from pages that it has changed.
 
 use sordino_index::digest;
+use sordino_index::page_scan::PageScan;
 use sordino_index::wire::{INDEX, Message, file_head};
+use sordino_lwe::{ByteTable, Seed};
 use sordino_search::manifest::{Manifest, PartKind, SignedManifest};
-use sordino_search::payload::FetchKind;
+use sordino_search::payload::{Fetch, FetchKind};
 use sordino_search::{Index, KEYS_LEN, Server};
 use sordino_testkit::keys;
 
@@ -49,13 +51,36 @@ pub(crate) fn changed(index: &Index, change: impl FnOnce(&mut Vec<u8>, usize)) -
     let mut manifest: Manifest = (*signed).clone();
     let payloads = manifest.payloads.as_mut().unwrap();
     let of_pages = parts
-        .iter_mut()
+        .iter()
         .find(|(part, _)| part.kind == PartKind::Payloads);
-    let bytes = &mut of_pages.unwrap().1;
-    let mut pages = bytes.to_vec();
+    let mut pages = of_pages.unwrap().1.to_vec();
     change(&mut pages, payloads.form.sealed_len());
     payloads.content = digest::of(&pages);
-    *bytes = pages.into();
+    let scan = payloads.scan().unwrap();
+    if let (
+        Some(scan),
+        Fetch::Scan {
+            seed,
+            hint_seed,
+            hint,
+            ..
+        },
+    ) = (scan, &mut payloads.fetch)
+    {
+        // It answers by the hint of its own pages.
+        let (params, shape) = (PageScan::params(), scan.shape());
+        let table = ByteTable::from_slice(&params, shape, &Seed(*seed), &pages).unwrap();
+        let made = scan.downloaded(&table, *hint_seed).unwrap();
+        *hint = digest::of(&made);
+        let of_hint = parts
+            .iter_mut()
+            .find(|(part, _)| part.kind == PartKind::PayloadHint);
+        of_hint.unwrap().1 = made.into();
+    }
+    let of_pages = parts
+        .iter_mut()
+        .find(|(part, _)| part.kind == PartKind::Payloads);
+    of_pages.unwrap().1 = pages.into();
     let signed = SignedManifest::sign(manifest, &keys());
     let len = (signed.to_bytes().len() as u64).to_le_bytes();
     let mut file = [&file_head(INDEX)[..], &len, signed.to_bytes()].concat();

@@ -11,7 +11,7 @@ const WORDS: [&str; 16] = [
 
 /// A text that says whose it is: every 40th is long.
 fn text(id: usize) -> Vec<u8> {
-    let count = if id.is_multiple_of(40) { 1500 } else { 8 };
+    let count = if id.is_multiple_of(40) { 30_000 } else { 8 };
     let random = &mut rng(id as u64);
     let word = |_| WORDS[random.next_u32() as usize % WORDS.len()];
     let words: Vec<&str> = (0..count).map(word).collect();

@@ -119,11 +119,8 @@ fn candidates_are_ranked_exactly_and_an_observer_sees_the_same_for_every_query()
         let expected = (0..ids.len()).map(|id| Some(payload(id, LONGEST)));
         assert!(named.into_iter().eq(expected));
         let last = *transcripts[0].last().unwrap();
-        // A page of more bytes has whole records, so that several share a message.
-        let messages = match payloads.longest {
-            1 => 2,
-            longest => ids.len() * longest.div_ceil(payloads.fetched) as usize,
-        };
+        let pages = ids.len() * payloads.longest as usize;
+        let messages = pages.div_ceil(payloads.fetched as usize);
         assert_eq!(transport.take_exchanges(), vec![last; messages]);
     }
 }
