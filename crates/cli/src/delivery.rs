@@ -34,7 +34,7 @@ impl Fetched {
         };
         let parts = manifest.parts()?;
         let given = parts.iter().filter(|part| part.holder.is_given());
-        let own = given.filter(|part| payloads.has(&part.digest));
+        let own = given.filter(|part| manifest.all_payloads().any(|it| it.has(&part.digest)));
         Ok(Some(Self {
             way: payloads.fetch.kind().name(),
             pages: payloads.pages,

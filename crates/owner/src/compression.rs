@@ -7,7 +7,7 @@ use rayon::prelude::*;
 use sordino_index::Error;
 use sordino_index::payload::MOST_DICTIONARY;
 use zstd::bulk::Compressor;
-use zstd::stream::write::Encoder;
+use zstd::stream::raw::{CParameter, Encoder, InBuffer, Operation, OutBuffer};
 
 /// The first bytes of every frame, which are left out.
 const MAGIC_LEN: usize = 4;
@@ -122,24 +122,19 @@ impl Compression {
         let Some(level) = self.level else {
             return Ok(items.into_iter().map(|item| make(item, None)).collect());
         };
-        let new = || -> std::io::Result<Compressor<'_>> {
-            let mut compressor = Compressor::with_dictionary(level, &self.dictionary)?;
-            // There is one dictionary: its number would be the same in every frame.
-            compressor.include_dictid(false)?;
-            Ok(compressor)
-        };
-        let each = items.into_par_iter().map_init(new, |compressor, item| {
-            let plain = payload(&item);
-            let frame = match (compressor, plain.len() > self.short) {
-                (Ok(compressor), false) => compressor.compress(plain)?,
-                (Ok(_), true) => self.long(level, plain)?,
-                (Err(error), _) => return Err(std::io::Error::other(error.to_string())),
-            };
-            let shrunk = frame
-                .get(MAGIC_LEN..)
-                .filter(|frame| frame.len() < plain.len());
-            Ok(make(item, shrunk))
-        });
+        let each = items
+            .into_par_iter()
+            .map_init(Encoders::default, |encoders, item| {
+                let plain = payload(&item);
+                let frame = match plain.len() > self.short {
+                    false => self.encoder(level, &mut encoders.short)?.compress(plain)?,
+                    true => long(self.long_encoder(level, &mut encoders.long)?, plain)?,
+                };
+                let shrunk = frame
+                    .get(MAGIC_LEN..)
+                    .filter(|frame| frame.len() < plain.len());
+                Ok(make(item, shrunk))
+            });
         let each: std::io::Result<Vec<_>> = each.collect();
         // The encoder refuses nothing but to go on without memory.
         each.map_err(|_| Error::Memory {
@@ -148,21 +143,83 @@ impl Compression {
         })
     }
 
-    /// A frame of several blocks.
-    fn long(&self, level: i32, plain: &[u8]) -> std::io::Result<Vec<u8>> {
-        let mut encoder = Encoder::with_dictionary(Vec::new(), level, &self.dictionary)?;
-        encoder.include_dictid(false)?;
-        encoder.window_log(20)?;
-        let (mut len, longest) = BLOCKS;
-        let mut rest = plain;
-        while !rest.is_empty() {
-            let (piece, after) = rest.split_at(len.min(rest.len()));
-            std::io::Write::write_all(&mut encoder, piece)?;
-            std::io::Write::flush(&mut encoder)?;
-            rest = after;
-            len = longest.min(2 * len);
+    /// The encoder of short payloads, which is made once.
+    fn encoder<'a, 'b>(
+        &'a self,
+        level: i32,
+        made: &'b mut Option<Compressor<'a>>,
+    ) -> std::io::Result<&'b mut Compressor<'a>> {
+        Ok(match made {
+            Some(encoder) => encoder,
+            None => {
+                let mut encoder = Compressor::with_dictionary(level, &self.dictionary)?;
+                // There is one dictionary: its number would be the same in every frame.
+                encoder.include_dictid(false)?;
+                made.insert(encoder)
+            }
+        })
+    }
+
+    /// The encoder of long payloads, which is made once.
+    fn long_encoder<'a>(
+        &self,
+        level: i32,
+        made: &'a mut Option<Encoder<'static>>,
+    ) -> std::io::Result<&'a mut Encoder<'static>> {
+        Ok(match made {
+            Some(encoder) => encoder,
+            None => {
+                let mut encoder = Encoder::with_dictionary(level, &self.dictionary)?;
+                encoder.set_parameter(CParameter::DictIdFlag(false))?;
+                encoder.set_parameter(CParameter::ContentSizeFlag(false))?;
+                encoder.set_parameter(CParameter::WindowLog(20))?;
+                made.insert(encoder)
+            }
+        })
+    }
+}
+
+/// The encoders of a thread: making one takes longer than a frame.
+#[derive(Default)]
+struct Encoders<'a> {
+    short: Option<Compressor<'a>>,
+    long: Option<Encoder<'static>>,
+}
+
+/// A frame of several blocks.
+fn long(encoder: &mut Encoder<'_>, plain: &[u8]) -> std::io::Result<Vec<u8>> {
+    encoder.reinit()?;
+    encoder.set_pledged_src_size(Some(plain.len() as u64))?;
+    let (mut len, longest) = BLOCKS;
+    // A block that does not shrink has a head, and the frame some bytes before and after all.
+    let mut frame = vec![0; plain.len() + plain.len() / BLOCKS.0 * 8 + 128];
+    let mut out = OutBuffer::around(&mut frame);
+    let mut rest = plain;
+    while !rest.is_empty() {
+        let (piece, after) = rest.split_at(len.min(rest.len()));
+        let mut input = InBuffer::around(piece);
+        while input.pos() < piece.len() {
+            encoder.run(&mut input, &mut out)?;
         }
-        encoder.finish()
+        while encoder.flush(&mut out)? > 0 {
+            check_room(&out)?;
+        }
+        rest = after;
+        len = longest.min(2 * len);
+    }
+    while encoder.finish(&mut out, true)? > 0 {
+        check_room(&out)?;
+    }
+    let len = out.pos();
+    frame.truncate(len);
+    Ok(frame)
+}
+
+/// Refuses to go on where no byte is left.
+fn check_room(out: &OutBuffer<'_, Vec<u8>>) -> std::io::Result<()> {
+    match out.pos() < out.capacity() {
+        true => Ok(()),
+        false => Err(std::io::ErrorKind::WriteZero.into()),
     }
 }
 

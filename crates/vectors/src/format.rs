@@ -99,7 +99,7 @@ pub(crate) fn only_place<'a>(
 pub struct ColumnNames {
     /// The column of lists of numbers; if `None`, the only one that there is.
     pub vectors: Option<String>,
-    /// True if no vectors are read: then each row's is one coordinate, 0.
+    /// True if no vectors are read: then each row's is one coordinate, 0, and each record of lines of JSON has all values that are asked for.
     pub vectorless: bool,
     /// The column of ids; if `None`, vectors have none.
     pub ids: Option<String>,

@@ -65,6 +65,12 @@ pub(super) fn run(args: &Args, output: Output) -> Result<(), Error> {
     let records = input.records(input.layout(Some(store.manifest().ids))?, None)?;
     let unseen = records.unseen();
     let edit = Edit::of(records).map_err(&named)?;
+    if edit.is_empty() {
+        return Err(Error::Arguments(format!(
+            "{}: no records",
+            args.file.display()
+        )));
+    }
     unseen.say(&args.file, output);
     let (updated, before) = (edit.len(), store.recall());
     let mut rng = random()?;

@@ -70,7 +70,16 @@ fn updates_that_say_nothing_or_of_records_that_are_not_there_are_refused() {
     index(&place);
     fs::write(place.path("texts.csv"), "id,text\na,x\nd,y\n").unwrap();
     fs::write(place.path("twice.csv"), "id,text\na,x\na,y\n").unwrap();
+    fs::write(
+        place.path("some.jsonl"),
+        "{\"id\": \"a\", \"text\": null}\n{\"id\": \"b\", \"txt\": \"y\"}\n",
+    )
+    .unwrap();
     for (options, why) in [
+        (
+            "@some.jsonl --id-column id --payload-column text",
+            "line 2: no member text",
+        ),
         ("@texts.csv --payload-column text", "--id-column"),
         (
             "@texts.csv --id-column id",

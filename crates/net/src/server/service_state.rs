@@ -142,7 +142,11 @@ impl Served {
         let mut longest = longest.unwrap_or_else(PoisonError::into_inner);
         let all = self.all();
         let each = all.iter().map(|(_, hosted)| hosted.longest_call());
-        *longest = each.fold(if self.named { SHORT } else { 0 }, usize::max);
+        // Requests of older versions are read, too: their clients are told that there is a newer one.
+        *longest = each.fold(
+            (*longest).max(if self.named { SHORT } else { 0 }),
+            usize::max,
+        );
     }
 }
 

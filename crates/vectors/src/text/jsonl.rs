@@ -93,14 +93,18 @@ fn record(
         None => None,
     };
     let values = names.values.iter().map(|name| {
-        let value = member(name).filter(|raw| *raw != "null");
-        value.map(Box::from)
+        let value = member(name);
+        // Where values are all that is read, one that is missing is no value that is none.
+        if names.vectorless && value.is_none() {
+            return Err(missing(name));
+        }
+        Ok(value.filter(|raw| *raw != "null").map(Box::from))
     });
     Ok(Record {
         line,
         vector,
         id,
-        values: values.collect(),
+        values: values.collect::<Result<_, _>>()?,
     })
 }
 
