@@ -167,7 +167,7 @@ def test_over_a_network(tmp_path, key, vectors):
     index = sordino.build(tmp_path / "index", vectors, key=key)
     alice, mallory = sordino.client_keygen(), sordino.client_keygen()
     with sordino.serve(
-        index.path, listen="127.0.0.1:0", public_key=key.public(), clients=[alice.public()]
+        index.path, listen="127.0.0.1:0", public_key=key.public(), clients=[alice.public()], plaintext=True
     ) as server:
         with sordino.Client(server.url, key=key.reader(), client_key=alice) as client:
             result = client.search(vectors[:30], k=1)
