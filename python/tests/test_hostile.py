@@ -1,5 +1,7 @@
 """Wrong arguments of every kind: an exception with the numbers in it, and never a panic or an abort."""
 
+import asyncio
+import copy
 import gc
 import os
 import pickle
@@ -546,3 +548,39 @@ def test_a_cache_serves_the_second_client(tmp_path, key, vectors):
                 threading.Event().wait(0.1)
         with sordino.Client(server.url, key=key.reader(), cache=cache) as client:
             assert client.stats()["version"] == 2 and client.stats()["bytes_once"] < 2 * once[1]
+
+
+def test_handles_say_what_they_are_and_are_not_pickled(index, key):
+    client = sordino.Client(index, key=key)
+    assert re.fullmatch(r"<sordino.Client of index [0-9a-f]{32}, version 1, masked>", repr(client))
+    for handle, match in [(index, "sordino.open"), (client, "key's file")]:
+        for copying in [pickle.dumps, copy.deepcopy]:
+            with pytest.raises(sordino.KeyKindError, match=match):
+                copying(handle)
+    client.close()
+    assert repr(client) == "<sordino.Client, closed>"
+    for call in [lambda: client.search(np.ones(DIM)), lambda: client.payloads([1]), client.refresh, client.stats, client.pin]:
+        no_bug(call, sordino.ClosedError)
+
+
+def test_nothing_to_delete_is_no_change(tmp_path, key, vectors):
+    index = sordino.build(tmp_path / "index", vectors[:3], key=key)
+    assert index.delete([]) == index.info()["version"] == 1
+
+
+def test_hundreds_of_searches_of_one_loop(client, vectors):
+    async def search(n):
+        found = await asyncio.to_thread(client.search, vectors[n], 1)
+        return found.ids[0, 0]
+
+    async def all_of_them():
+        return await asyncio.gather(*(search(n) for n in range(300)))
+
+    assert asyncio.run(all_of_them()) == list(range(300))
+
+
+def test_a_table_is_told_which_columns_it_has(tmp_path, key):
+    pa = pytest.importorskip("pyarrow")
+    table = pa.table({"id": ["a"], "embedding": [[1.0, 2.0]]})
+    with pytest.raises(sordino.DtypeError, match="Table of the columns id, embedding; give the one"):
+        sordino.build(tmp_path / "index", table, key=key)

@@ -3,9 +3,11 @@
 import asyncio
 import copy
 import gc
+import multiprocessing
 import os
 import pickle
 import shutil
+import threading
 import uuid
 from datetime import date, datetime, timezone
 from enum import Enum
@@ -480,3 +482,23 @@ def test_langchains_indexing_keeps_it_up_to_date(tmp_path, key, cleanup):
     left = 3 if cleanup == "full" else 5
     assert reindex(changed, records, store, **how)["num_deleted"] == (3 if cleanup == "full" else 1)
     assert len(store.similarity_search("text", k=20)) == left
+
+
+def add_some(place, key_file, name):
+    store = SordinoVectorStore(EMBEDDING, place, key=key_file)
+    for n in range(3):
+        store.add_texts([f"text {name} {n}"], ids=[f"{name} {n}"])
+
+
+def test_processes_and_threads_that_add_at_once_wait_for_one_another(tmp_path, key):
+    key.save(tmp_path / "owner.key")
+    place = (str(tmp_path / "index"), str(tmp_path / "owner.key"))
+    processes = [multiprocessing.get_context("spawn").Process(target=add_some, args=(*place, name)) for name in "a"]
+    workers = [*processes, threading.Thread(target=add_some, args=(*place, "b"))]
+    for one in workers:
+        one.start()
+    for one in workers:
+        one.join()
+    assert [one.exitcode for one in processes] == [0]
+    store = SordinoVectorStore(EMBEDDING, place[0], key=key)
+    assert len(store.get_by_ids([f"{name} {n}" for name in "ab" for n in range(3)])) == 6

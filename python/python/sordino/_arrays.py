@@ -49,7 +49,16 @@ def numbers(rows: Any, what: str) -> np.ndarray:
     if isinstance(rows, np.ma.MaskedArray) and np.ma.is_masked(rows):
         raise InputError(f"{what}: {int(np.ma.getmaskarray(rows).sum())} numbers are masked: fill them in, or leave the rows out")
     if array.dtype.kind == "O":
-        array = _stacked(array, what)
+        names = getattr(rows, "column_names", getattr(rows, "columns", None))
+        try:
+            array = _stacked(array, what)
+        except DtypeError as error:
+            if names is None:
+                raise
+            raise DtypeError(
+                f"{error}: it is a {type(rows).__name__} of the columns {', '.join(map(str, names))[:200]}; give the one that has the vectors, "
+                "or those that are numbers"
+            ) from None
     elif array.dtype.kind == "V" and array.dtype.names is None and array.dtype.name.startswith(("bfloat", "float", "int", "uint")):
         # Numbers of ml_dtypes, which numpy has no kind for.
         array = array.astype(np.float32)
@@ -80,7 +89,7 @@ def _stacked(array: np.ndarray, what: str) -> np.ndarray:
         raise DtypeError(f"{what} of dtype object and shape {array.shape}: expected floating-point numbers or integers")
     if array.ndim == 1 and len(array) and all(map(_is_number, array)):
         return array.astype(np.float64)
-    made = []
+    made: list[np.ndarray] = []
     for at, row in enumerate(array):
         given = np.asarray(row)
         if given.dtype.kind == "O" and given.ndim == 1:

@@ -9,17 +9,32 @@ what the index is built of, so that its mode's buckets, clusters and packing are
 from __future__ import annotations
 
 import os
+import random
 import shutil
 import sys
 import tempfile
 import threading
+import time
 import warnings
 import weakref
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any, TypeVar, get_args
 
 from . import _arrays, _filters
 from ._client import Client
-from ._errors import Error, FormatError, IdsError, InputError, KeyKindError, NoIndexError, OtherIndexError, ZeroVectorError, of_file
+from ._errors import (
+    Error,
+    ExistsError,
+    FormatError,
+    IdsError,
+    InputError,
+    KeyKindError,
+    LockedError,
+    MalformedError,
+    NoIndexError,
+    OtherIndexError,
+    ZeroVectorError,
+    of_file,
+)
 from ._files import place as absolute
 from ._index import Index, Mode, build, whole_number
 from ._index import open as open_index
@@ -34,11 +49,19 @@ if TYPE_CHECKING:
 
     from ._filters import Tree
 
+T = TypeVar("T")
+
 # Results of a search, if nothing is said when the index is made.
 MOST = 20
 
 # Each change makes a segment. So many are made one of before there are too many, and before each search reads many.
 _SEGMENTS = 64
+
+# Seconds that a change waits for those of others.
+_PATIENCE = 30.0
+
+# Seconds that it waits for an index that is begun.
+_MOMENT = 2.0
 
 
 class Documents:
@@ -105,6 +128,8 @@ class Documents:
         }
         self._lock = threading.RLock()
         self._client: Client | None = None
+        # True if this object has changed the index since its client looked: many changes in a row need no client.
+        self._behind = False
         # The id of the index, once it is known.
         self._index: str | None = None
         # The owner's table of documents: ids, the types of attributes, and the version of the index that both are of.
@@ -144,6 +169,9 @@ class Documents:
                     client.close()
                     raise
                 self._client = client
+            elif self._behind:
+                self._client.refresh()
+            self._behind = False
             return self._client
 
     def most(self) -> int | None:
@@ -160,8 +188,9 @@ class Documents:
 
     def refresh(self) -> bool:
         """Follows the index to its newest version."""
-        client = self.client()
-        return client is not None and client.refresh()
+        with self._lock:
+            client = self.client()
+            return client is not None and client.refresh()
 
     def wanted(self, k: Any, what: str) -> int:
         """A number of results, 0 or more. A warning if the index gives fewer to any search."""
@@ -185,7 +214,8 @@ class Documents:
                 raise ZeroVectorError(f"document {id!r} has the zero vector for its embedding, which is near nothing")
         stored = [plain(id, documents[at], self._metadata(documents[at])) for id, at in last.items()]
         payloads = [pack(id, one, row if self._keep else None) for id, one, row in zip(last, stored, rows)]
-        with self._lock:
+
+        def work() -> None:
             index = self._opened()
             if index is None:
                 self._begin(last, rows, payloads, stored)
@@ -196,11 +226,13 @@ class Documents:
             self._now(index.add(rows, list(numbers.values()), payloads, attributes=self._columns(stored)))
             self._numbers.update(numbers)
             self._roomy(index)
-            self.refresh()
+
+        self._changing(work)
 
     def change(self, made: Callable[[str, Any], Any]) -> int:
         """Puts other documents in the place of those for which `made` gives one, with the vectors that they have. The number of them."""
-        with self._lock:
+
+        def work() -> int:
             index = self._opened()
             if index is None:
                 return 0
@@ -217,24 +249,28 @@ class Documents:
                 self._declare(index, stored)
                 self._now(index.update(numbers, payloads, attributes=self._columns(stored)))
                 self._roomy(index)
-                self.refresh()
             return len(numbers)
+
+        return self._changing(work)
 
     def delete(self, ids: Iterable[str] | None) -> int:
         """Deletes documents, or all of them; ids that are not there are passed over. The number that were."""
-        with self._lock:
+        listed = None if ids is None else names(ids)
+
+        def work() -> int:
             index = self._opened()
             if index is None:
                 return 0
             self._look(index)
-            wanted = list(self._numbers) if ids is None else names(ids)
+            wanted = list(self._numbers) if listed is None else listed
             known = {id: self._numbers[id] for id in wanted if id in self._numbers}
             if known:
                 self._now(index.delete(list(known.values())))
                 for id in known:
                     del self._numbers[id]
-                self.refresh()
             return len(known)
+
+        return self._changing(work)
 
     def ids(self) -> list[str]:
         """The ids of all documents, read by the owner."""
@@ -335,6 +371,20 @@ class Documents:
         self._meet(info)
         return index
 
+    def _changing(self, work: Callable[[], T]) -> T:
+        """Does what changes the index. While others change it, it is tried again."""
+        start = time.monotonic()
+        while True:
+            try:
+                with self._lock:
+                    return work()
+            except (LockedError, ExistsError, MalformedError) as error:
+                # Another store may have begun the index meanwhile, or be about to, in a folder that looks damaged until it has.
+                patience = _MOMENT if isinstance(error, MalformedError) else _PATIENCE
+                if time.monotonic() - start > patience or (isinstance(error, ExistsError) and not self._there()):
+                    raise
+            time.sleep(random.uniform(0.01, 0.1))
+
     def _there(self) -> bool:
         """False as long as there is no index. Raises `NoIndexError` if there was one."""
         if self._remote or os.path.exists(os.path.join(self._place, "CURRENT")):
@@ -408,10 +458,9 @@ class Documents:
         if version != self._version:
             payloads = index.payloads() or {}
             self._numbers = {parts(payload)[0]: int(number) for number, payload in payloads.items() if payload}
+            self._behind = True
             client = self.client()
-            if client is not None:
-                client.refresh()
-                self._kinds = _kinds(client)
+            self._kinds = {} if client is None else _kinds(client)
             self._version = version
 
     def _new_kinds(self, stored: list[Any]) -> dict[str, type]:
@@ -469,6 +518,7 @@ class Documents:
     def _now(self, version: int) -> None:
         """Notes the version that a change has made. If others changed the index meanwhile, its table is read again before the next."""
         self._version = version if version == self._version + 1 else 0
+        self._behind = True
 
 
 def _warn(text: str) -> None:

@@ -194,10 +194,10 @@ class SordinoVectorStore(VectorStore):
         found = self._search(embedding, fetched, filter, k)
         if not found:
             return []
-        kept = [one.vector for one in found if one.vector is not None]
-        if len(kept) < len(found):
-            kept = [np.array(row) for row in self._embedding.embed_documents([one.document[0] for one in found])]
-        chosen = maximal_marginal_relevance(np.array(embedding), list(kept), lambda_mult=lambda_mult, k=k)
+        vectors = [one.vector.tolist() for one in found if one.vector is not None]
+        if len(vectors) < len(found):
+            vectors = self._embedding.embed_documents([one.document[0] for one in found])
+        chosen = maximal_marginal_relevance(np.array(embedding), vectors, lambda_mult=lambda_mult, k=k)
         return [_document(found[at]) for at in chosen]
 
     @classmethod
