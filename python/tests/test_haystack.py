@@ -184,6 +184,9 @@ def test_dates_are_compared_as_haystack_does(tmp_path, key):
     retriever = SordinoEmbeddingRetriever(store)
     for operator, value, expected in [(">=", "2024-01-02", "123"), ("<", days[1], "0"), ("==", "2024-01-01T00:00:00+00:00", "0"), ("!=", "2024-01-04T00:00:00", "012"),
                                       ("in", ["2024-01-04T00:00:00", "2024-01-02"], "13")]:
+        if not ALLOWED and operator not in (">=", "<"):
+            # Releases before 3 compare texts in these.
+            continue
         filters = {"field": "meta.when", "operator": operator, "value": value}
         assert {document.id for document in store.filter_documents(filters)} == set(expected)
         assert {document.id for document in retriever.run(rows[0], filters=filters)["documents"]} == set(expected)

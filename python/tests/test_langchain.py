@@ -392,6 +392,16 @@ def test_without_ids_all_documents_are_deleted(filtered, tmp_path, key):
     assert asyncio.run(store.adelete()) and store.add_texts(["c"]) and len(store.similarity_search("a")) == 1
 
 
+def test_relevance_is_the_cosine_from_0_to_1(tmp_path, key):
+    texts = [f"text {n}" for n in range(20)]
+    store = SordinoVectorStore.from_texts(texts, EMBEDDING, index=tmp_path / "index", key=key)
+    scores = dict((found.page_content, score) for found, score in store.similarity_search_with_score("text 3", k=20))
+    relevances = dict((found.page_content, score) for found, score in store.similarity_search_with_relevance_scores("text 3", k=20))
+    assert min(scores.values()) < 0 and relevances == pytest.approx({text: max(0, min(1, score)) for text, score in scores.items()}, abs=1e-2)
+    retriever = store.as_retriever(search_type="similarity_score_threshold", search_kwargs={"score_threshold": 0.9, "k": 20})
+    assert [found.page_content for found in retriever.invoke("text 3")] == ["text 3"]
+
+
 def test_an_index_for_a_trial_goes_with_its_store():
     store = SordinoVectorStore.from_texts(["a", "b"], EMBEDDING, ids=["a", "b"])
     assert store.similarity_search("a", k=1)[0].id == "a"

@@ -40,6 +40,8 @@ def numbers(rows: Any, what: str) -> np.ndarray:
     if isinstance(rows, (list, tuple)) and rows and hasattr(rows[0], "detach"):
         rows = [_tensor(row, what) for row in rows]
     rows = _tensor(rows, what)
+    if hasattr(rows, "collect_schema") and hasattr(rows, "collect") and not hasattr(rows, "__array__"):
+        raise DtypeError(f"{what}: a {type(rows).__name__}, which is not read yet: give `.collect()` of it")
     try:
         array = np.asarray(rows)
     except ValueError as error:

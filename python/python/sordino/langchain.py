@@ -60,8 +60,8 @@ class SordinoVectorStore(VectorStore):
     - Ids are text of any form. Metadata is kept as JSON: dates and instants come back as texts of ISO 8601, members of an Enum as their
       values, numpy's numbers as Python's, tuples as lists, NaN as None.
     - Async methods run the others in threads; the computing there lets Python's other threads go on.
-    - Scores are cosines, and are not to be sent to the server. Relevance is (1 + cosine) / 2: texts that have nothing to do
-      with one another have about .5, and a `score_threshold` of .9 is a cosine of .8.
+    - Scores are cosines, and are not to be sent to the server. Relevance is the cosine, as of LangChain's own function for
+      cosine distances, and 0 where that is negative: a `score_threshold` is a cosine.
     """
 
     def __init__(
@@ -235,8 +235,8 @@ class SordinoVectorStore(VectorStore):
         self._documents.close()
 
     def _select_relevance_score_fn(self) -> Callable[[float], float]:
-        # The noise of scores may take a cosine past 1.
-        return lambda cosine: min(1.0, max(0.0, (1 + cosine) / 2))
+        # The base class's, of the cosine distance, within the bounds that it promises.
+        return lambda cosine: min(1.0, max(0.0, self._cosine_relevance_score_fn(1 - cosine)))
 
     def _search(
         self, vector: list[float], k: int, filter: Filter | None, enough: int | None = None
