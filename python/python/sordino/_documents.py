@@ -112,7 +112,7 @@ class Documents:
         self._dim = None if dim is None else whole_number(dim, "embedding_dim")
         self._keep = keep_vectors
         self._shown = place.path if isinstance(place, Index) else place
-        # What another one is made of, in this process or another.
+        # A copy is made of these, in this process or another.
         self._given: dict[str, Any] = {
             "place": self._place,
             "key": self._key if place is None else key,
@@ -136,6 +136,8 @@ class Documents:
         self._numbers: dict[str, int] = {}
         self._kinds: dict[str, type] = {}
         self._version = 0
+        # Declared attributes of which no document has had a value.
+        self._absent: set[str] = set()
 
     @property
     def key(self) -> OwnerKey | ReaderKey:
@@ -436,6 +438,7 @@ class Documents:
             )
         self._numbers = {}
         numbers = self._numbered(ids)
+        self._kinds = {}
         self._kinds = self._new_kinds(stored)
         columns = self._columns(stored) or {}
         none = np.random.default_rng().standard_normal((1, rows.shape[1]), dtype=np.float32)
@@ -451,6 +454,7 @@ class Documents:
         )
         info = index.info()
         self._numbers, self._version, self._index = numbers, info["version"], info["index"]
+        self._absent = set(self._declared) - set(self._kinds)
 
     def _look(self, index: Index) -> None:
         """Reads the table of documents if the index has another version than it is of."""
@@ -461,16 +465,19 @@ class Documents:
             self._behind = True
             client = self.client()
             self._kinds = {} if client is None else _kinds(client)
+            self._absent = set()
             self._version = version
 
-    def _new_kinds(self, stored: list[Any]) -> dict[str, type]:
-        """The types of declared attributes that no document has had so far, of the first values."""
+    def _new_kinds(self, stored: Iterable[Any]) -> dict[str, type]:
+        """The types of declared attributes that are not there so far, of the first values that these documents have."""
         kinds: dict[str, type] = {}
-        for name in self._declared:
-            values = (self._metadata(document).get(name) for document in stored)
-            kind = next((kind for kind in map(_filters.kind, values) if kind is not None), None)
-            if kind is not None and name not in self._kinds:
-                kinds[name] = kind
+        missing = set(self._declared) - set(self._kinds)
+        for document in stored if missing else ():
+            row = self._metadata(document)
+            for name in missing - set(kinds):
+                kind = _filters.kind(row.get(name))
+                if kind is not None:
+                    kinds[name] = kind
         return kinds
 
     def _columns(self, stored: list[Any]) -> dict[str, list[Any]] | None:
@@ -479,17 +486,23 @@ class Documents:
         return {name: [_filters.attribute(row.get(name), kind) for row in rows] for name, kind in self._kinds.items()} or None
 
     def _declare(self, index: Index, stored: list[Any]) -> None:
-        """Makes attributes that these documents are the first to have: for record 0, which says that they are, and for those that are there."""
+        """Makes attributes that were declared and are not there so far: for record 0, which says that they are, and for all documents."""
         kinds = self._new_kinds(stored)
+        if not kinds and set(self._declared) <= set(self._kinds) | self._absent:
+            return
+        payloads = {int(number): payload for number, payload in (index.payloads() or {}).items() if payload}
+        documents = {number: parts(payload)[1] for number, payload in payloads.items()}
+        kinds = self._new_kinds(documents.values()) | kinds
+        self._absent = set(self._declared) - set(self._kinds) - set(kinds)
         if not kinds:
             return
         columns: dict[str, list[Any]] = {name: [kind()] for name, kind in kinds.items()}
         numbers = [NONE]
-        for number, payload in (index.payloads() or {}).items():
-            row = self._metadata(parts(payload)[1]) if payload else {}
+        for number, document in documents.items():
+            row = self._metadata(document)
             values = {name: _filters.attribute(row.get(name), kind) for name, kind in kinds.items()}
             if any(value is not None for value in values.values()):
-                numbers.append(int(number))
+                numbers.append(number)
                 for name, value in values.items():
                     columns[name].append(value)
         self._now(index.update(numbers, attributes=columns))
