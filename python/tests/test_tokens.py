@@ -81,7 +81,7 @@ def test_listed_clients_need_no_token_and_shards_take_them(index, key, vectors, 
     bob = sordino.client_keygen()
     askers = {"clients": [bob.public()], "issuers": [issuer], "audience": AUDIENCE}
     public = key.public()
-    with served(index, key, shard=(1, 1)) as shard:
+    with served(index, key, shard=(1, 1), anyone=True) as shard:
         with sordino.gather([shard.url], listen="127.0.0.1:0", public_key=public, plaintext=True, **askers) as front:
             for how in ({"client_key": bob}, {"client_key": alice, "token": folder / "alice.token"}):
                 with sordino.Client(front.url, key=key.reader(), **how) as client:
