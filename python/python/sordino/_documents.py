@@ -54,7 +54,7 @@ T = TypeVar("T")
 # Results of a search, if nothing is said when the index is made.
 MOST = 20
 
-# Each change makes a segment. So many are made one of before there are too many, and before each search reads many.
+# Each change makes a segment. A store compacts its index at this number: an index may have 1,024, and a search reads all of them.
 _SEGMENTS = 64
 
 # Seconds that a change waits for those of others.
@@ -325,14 +325,14 @@ class Documents:
         return found
 
     def _nearest(self, client: Client, vector: ArrayLike, where: str | None) -> list[Found]:
-        """The nearest documents, as many as the index gives."""
+        """The nearest documents, of the number that the index gives."""
         k = client._native.k
         result = client.search(vector, k, where=where)
         if result.payloads is None:
             raise self._foreign()
         (scores,), (payloads,) = result.scores, result.payloads
         if client._native.shortens:
-            # A document that was cut short is none. All are fetched by id, always as many, so that the server does not see
+            # A document that was cut short is none. All are fetched by id, always the same number, so that the server does not see
             # whether one of them was.
             whole = client.payloads([max(int(number), 0) for number in result.ids[0]])
             payloads = [payload or b"" for payload in whole]

@@ -125,7 +125,7 @@ def serve(
     clients: the public keys of those who may ask.
     issuers, audience: those may ask too who show a token that one of these keys issued for this audience, the name by which
         tokens are for this server: as far as the token allows it. `sordino token issue` makes tokens.
-    anyone: True in the place of `clients` and `issuers`: whoever reaches the port may ask. Without a reader's key, what is answered is of
+    anyone: True in the place of `clients` and `issuers`: all who reach the port may ask. Without a reader's key, what is answered is of
         no use, but it is work.
     cert, cert_key: the certificate chain and its private key, in PEM (bytes) or paths of such files, for TLS 1.3.
     plaintext: True in the place of `cert`: listens without TLS, on this machine or behind a proxy that has it. Queries are encrypted all the
@@ -291,7 +291,7 @@ def _askers(
         raise InputError(
             "anyone=True, and clients or issuers: expected one of them"
             if listed
-            else "nobody may ask: expected clients=[...], issuers=[...], or anyone=True for whoever reaches the port"
+            else "nobody may ask: expected clients=[...], issuers=[...], or anyone=True for all who reach the port"
         )
     return {
         "clients": _keys(clients, "client", _sordino.ClientPublicKey),
