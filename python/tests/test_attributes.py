@@ -1,6 +1,7 @@
 """Attributes of records, and filters by them."""
 
 import collections
+import datetime
 import uuid
 
 import numpy as np
@@ -56,7 +57,7 @@ def test_filters_and_thresholds_in_all_modes(tmp_path, key, mode):
     index = sordino.build(tmp_path / mode, vectors, key=key, attributes={"n": np.arange(400)}, **choices)
     # These two modes score a part of the records, in which not so many may pass.
     enough = mode not in ("routed", "sealed")
-    with sordino.serve(index, listen="127.0.0.1:0", public_key=key.public()) as server:
+    with sordino.serve(index, listen="127.0.0.1:0", public_key=key.public(), plaintext=True, anyone=True) as server:
         for place in (index, server.url):
             with sordino.Client(place, key=key.reader()) as client:
                 found = client.search(vectors[:9], k=5, where="n >= 100 and n < 200")
@@ -230,3 +231,13 @@ def test_columns_may_be_any_mapping(tmp_path, key):
     index = sordino.build(tmp_path / "index", np.eye(2), key=key, attributes=collections.OrderedDict(a=(1, 2)), k=1)
     with sordino.Client(index, key=key.reader()) as client:
         assert client.attributes([1]) == [{"a": 2}]
+
+
+def test_tables_are_columns_by_name(tmp_path, key, vectors):
+    pa = pytest.importorskip("pyarrow")
+    index = sordino.build(tmp_path / "index", vectors[:3], key=key, attributes=pa.table({"year": [1, 2, None]}))
+    index.update([0], attributes=pa.table({"year": [3]}))
+    with sordino.Client(index, key=key) as client:
+        assert client.attributes([0, 1, 2]) == [{"year": 3}, {"year": 2}, {}]
+    with pytest.raises(sordino.DtypeError, match="isoformat"):
+        index.update([0], attributes={"when": [datetime.date(2024, 1, 1)]})

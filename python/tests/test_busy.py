@@ -17,7 +17,7 @@ def small(tmp_path_factory, key):
 
 
 def served(small, key, **limits):
-    return sordino.serve(small, listen="127.0.0.1:0", public_key=key.public(), **limits)
+    return sordino.serve(small, listen="127.0.0.1:0", public_key=key.public(), plaintext=True, anyone="clients" not in limits, **limits)
 
 
 def test_a_batch_goes_on_past_the_rate(small, key):

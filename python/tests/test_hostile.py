@@ -1,5 +1,7 @@
 """Wrong arguments of every kind: an exception with the numbers in it, and never a panic or an abort."""
 
+import asyncio
+import copy
 import gc
 import os
 import pickle
@@ -29,7 +31,7 @@ DTYPES = ["bool", "object", "complex64", "U3", "S3", "datetime64[s]", "V4"]
 
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_what_is_no_number_is_refused(tmp_path, client, key, dtype):
-    rows = np.zeros((3, DIM), dtype)
+    rows = np.full((3, DIM), "x", dtype) if dtype == "object" else np.zeros((3, DIM), dtype)
     for call in [
         lambda: client.search(rows),
         lambda: sordino.build(tmp_path / "index", rows, key=key),
@@ -281,12 +283,57 @@ def test_vectors_that_are_nearly_some_say_how(tmp_path, key, vectors):
     batch = sordino.Batch(vectors[:3])
     index = sordino.build(tmp_path / "index", vectors[:3], key=key)
     for rows, match in [
-        (Tensor(TypeError("Got unsupported ScalarType BFloat16")), "Tensor.*detach"), (Tensor(RuntimeError("requires grad")), "numpy"),
-        (column(vectors[:3]), "np.stack"), (column([[1.0], [1.0, 2.0]]), "different lengths"), (lambda: iter([vectors]), "call it"),
-        ([batch], "iter"), (batch, "iter"), ({0: [1.0]}, "dict"), (np.array([[1.0, None]], object), "missing"),
+        (Tensor(TypeError("no such kind")), "Tensor gives no array"), (column([[1.0, 2.0], None]), "row 1 is a missing value.*ids and payloads"), (lambda: iter([vectors]), "call it"),
+        ([batch], "iter"), (batch, "iter"), ({0: [1.0]}, "dict"), (np.array([[1.0, None]], object), "a missing value"), (column(["[1.0, 2.0]"] * 3), "row 0 is a str"),
     ]:
         for call in [lambda rows=rows: sordino.build(tmp_path / "i", rows, key=key), lambda rows=rows: index.add(rows)]:
             assert re.search(match, no_bug(call, sordino.DtypeError))
+
+
+class FakeTensor:
+    """What torch's tensors have that matters here: a device, gradients, and kinds that numpy lacks."""
+
+    def __init__(self, array, device="cpu", grad=False, bfloat=False):
+        self.array, self.device, self.grad, self.bfloat = array, device, grad, bfloat
+
+    def detach(self):
+        return FakeTensor(self.array, self.device, False, self.bfloat)
+
+    def float(self):
+        return FakeTensor(self.array, self.device, self.grad)
+
+    def numpy(self):
+        if self.device != "cpu" or self.bfloat:
+            raise TypeError("Got unsupported ScalarType BFloat16")
+        if self.grad:
+            raise RuntimeError("Can't call numpy() on Tensor that requires grad.")
+        return self.array
+
+    def __array__(self, dtype=None, copy=None):
+        return self.numpy()
+
+    def __len__(self):
+        return len(self.array)
+
+
+def test_tensors_and_columns_of_arrays_are_vectors(tmp_path, key, vectors):
+    some = vectors[:3]
+    column = np.empty(3, object)
+    column[:] = list(some)
+    forms = [FakeTensor(some, grad=True), FakeTensor(some, bfloat=True), [FakeTensor(row, grad=True) for row in some], column, column.tolist(), some.astype(object)]
+    pa = pytest.importorskip("pyarrow")
+    forms += [pa.array(some.tolist()), pa.array(some.tolist(), pa.list_(pa.float32(), some.shape[1])), pa.chunked_array([pa.array(some.tolist())])]
+    for at, rows in enumerate(forms):
+        index = sordino.build(tmp_path / str(at), rows, key=key)
+        with sordino.Client(index, key=key) as client:
+            assert client.search(rows, k=1).ids[:, 0].tolist() == [0, 1, 2]
+        assert index.add(rows) == 2
+    with pytest.raises(sordino.DtypeError, match=r"cuda:0.*\.cpu\(\)"):
+        sordino.build(tmp_path / "cuda", FakeTensor(some, "cuda:0"), key=key)
+    with pytest.raises(sordino.ShapeError, match="row 1 has 2 numbers, and row 0 has 1"):
+        ragged = np.empty(2, object)
+        ragged[:] = [[1.0], [1.0, 2.0]]
+        sordino.build(tmp_path / "ragged", ragged, key=key)
 
 
 def test_values_in_a_filter_stay_values(tmp_path, key, vectors):
@@ -334,7 +381,7 @@ def test_damaged_key_files(tmp_path, key, kind):
 
 
 def test_nothing_secret_or_live_is_pickled(index, key, client):
-    with sordino.serve(index, listen="127.0.0.1:0", public_key=key.public()) as server:
+    with sordino.serve(index, listen="127.0.0.1:0", public_key=key.public(), plaintext=True, anyone=True) as server:
         for thing in [key, key.reader(), sordino.client_keygen(), client, index, server]:
             no_bug(lambda thing=thing: pickle.dumps(thing), TypeError)
 
@@ -342,7 +389,7 @@ def test_nothing_secret_or_live_is_pickled(index, key, client):
 def test_clients_outlive_what_they_were_made_of(tmp_path, vectors):
     key = sordino.keygen()
     index = sordino.build(tmp_path / "index", vectors[:50], key=key, payloads=["x"] * 50)
-    server = sordino.serve(index, listen="127.0.0.1:0", public_key=key.public())
+    server = sordino.serve(index, listen="127.0.0.1:0", public_key=key.public(), plaintext=True, anyone=True)
     clients = [sordino.Client(index, key=key), sordino.Client(server.url, key=key.reader())]
     del index, key
     gc.collect()
@@ -395,7 +442,7 @@ def test_after_a_fork_a_search_says_what_to_do(tmp_path, key, vectors):
     code = """
 import os, sys, numpy as np, sordino
 key = sordino.OwnerKey.load(sys.argv[2])
-server = sordino.serve(sys.argv[1], listen="127.0.0.1:0", public_key=key.public())
+server = sordino.serve(sys.argv[1], listen="127.0.0.1:0", public_key=key.public(), plaintext=True, anyone=True)
 clients = [sordino.Client(sys.argv[1], key=key), sordino.Client(server.url, key=key)]
 query = np.ones(24)
 for client in clients:
@@ -473,7 +520,7 @@ except KeyboardInterrupt:
 def test_a_cache_serves_the_second_client(tmp_path, key, vectors):
     index = sordino.build(tmp_path / "index", vectors, key=key, payloads=["x"] * N)
     cache = tmp_path / "new" / "cache"
-    with sordino.serve(index, listen="127.0.0.1:0", public_key=key.public()) as server:
+    with sordino.serve(index, listen="127.0.0.1:0", public_key=key.public(), plaintext=True, anyone=True) as server:
         once, wire = [], []
         for _ in range(2):
             with sordino.Client(server.url, key=key.reader(), cache=cache) as client:
@@ -501,3 +548,39 @@ def test_a_cache_serves_the_second_client(tmp_path, key, vectors):
                 threading.Event().wait(0.1)
         with sordino.Client(server.url, key=key.reader(), cache=cache) as client:
             assert client.stats()["version"] == 2 and client.stats()["bytes_once"] < 2 * once[1]
+
+
+def test_handles_say_what_they_are_and_are_not_pickled(index, key):
+    client = sordino.Client(index, key=key)
+    assert re.fullmatch(r"<sordino.Client of index [0-9a-f]{32}, version 1, masked>", repr(client))
+    for handle, match in [(index, "sordino.open"), (client, "key's file")]:
+        for copying in [pickle.dumps, copy.deepcopy]:
+            with pytest.raises(sordino.KeyKindError, match=match):
+                copying(handle)
+    client.close()
+    assert repr(client) == "<sordino.Client, closed>"
+    for call in [lambda: client.search(np.ones(DIM)), lambda: client.payloads([1]), client.refresh, client.stats, client.pin]:
+        no_bug(call, sordino.ClosedError)
+
+
+def test_nothing_to_delete_is_no_change(tmp_path, key, vectors):
+    index = sordino.build(tmp_path / "index", vectors[:3], key=key)
+    assert index.delete([]) == index.info()["version"] == 1
+
+
+def test_hundreds_of_searches_of_one_loop(client, vectors):
+    async def search(n):
+        found = await asyncio.to_thread(client.search, vectors[n], 1)
+        return found.ids[0, 0]
+
+    async def all_of_them():
+        return await asyncio.gather(*(search(n) for n in range(300)))
+
+    assert asyncio.run(all_of_them()) == list(range(300))
+
+
+def test_a_table_is_told_which_columns_it_has(tmp_path, key):
+    pa = pytest.importorskip("pyarrow")
+    table = pa.table({"id": ["a"], "embedding": [[1.0, 2.0]]})
+    with pytest.raises(sordino.DtypeError, match="Table of the columns id, embedding; give the one"):
+        sordino.build(tmp_path / "index", table, key=key)

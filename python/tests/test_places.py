@@ -21,7 +21,7 @@ def test_an_index_stays_where_it_was_made(elsewhere, key):
     built = sordino.build("index", np.eye(4), key=key, k=1)
     opened = sordino.open("index", key=key)
     client = sordino.Client("index", key=key)
-    server = sordino.serve("index", listen="127.0.0.1:0", public_key=key.public())
+    server = sordino.serve("index", listen="127.0.0.1:0", public_key=key.public(), plaintext=True, anyone=True)
     remote = sordino.Client(server.url, key=key.reader(), cache="cache")
     os.chdir(elsewhere)
     assert built.path == opened.path == str(elsewhere.parent / "index")
@@ -38,7 +38,7 @@ def test_a_place_that_is_no_path_is_an_error_of_this_package(tmp_path, index, ke
         "open": lambda path: sordino.open(path, key=key),
         "build": lambda path: sordino.build(path, vectors, key=key),
         "client": lambda path: sordino.Client(path, key=key),
-        "serve": lambda path: sordino.serve(path, public_key=key.public()),
+        "serve": lambda path: sordino.serve(path, public_key=key.public(), plaintext=True, anyone=True),
         "save": key.save,
         "load": sordino.OwnerKey.load,
         "client key": sordino.ClientPublicKey.load,
@@ -69,8 +69,8 @@ def test_errors_of_files_name_them(tmp_path, index, key, vectors):
 
 def test_a_server_that_nothing_refers_to_says_that_it_stops(index, key):
     with pytest.warns(RuntimeWarning, match="bind it to a name"):
-        sordino.serve(index, listen="127.0.0.1:0", public_key=key.public())
-    server = sordino.serve(index, listen="127.0.0.1:0", public_key=key.public())
+        sordino.serve(index, listen="127.0.0.1:0", public_key=key.public(), plaintext=True, anyone=True)
+    server = sordino.serve(index, listen="127.0.0.1:0", public_key=key.public(), plaintext=True, anyone=True)
     import threading
 
     waiting = threading.Thread(target=server.wait)

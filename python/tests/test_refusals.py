@@ -34,7 +34,7 @@ BAD_VECTORS = {
     "text": (np.array([["a", "b"]]), sordino.DtypeError, "<U1"),
     "complex": (np.ones((3, 3), complex), sordino.DtypeError, "complex128"),
     "truth": (np.ones((3, 3), bool), sordino.DtypeError, "bool"),
-    "objects": (np.array([[None, 1]], dtype=object), sordino.DtypeError, "object"),
+    "objects": (np.array([[None, 1]], dtype=object), sordino.DtypeError, "row 0 has a missing value"),
     "ragged": ([[1.0, 2.0], [1.0]], sordino.InputError, "vectors"),
     "NaN": (with_nan(5, 7, (2, 4)), sordino.NotFiniteError, "row 2, column 4"),
     "NaN far down": (with_nan(70_000, 32, (65_432, 1)), sordino.NotFiniteError, "row 65432, column 1"),
@@ -194,13 +194,13 @@ def test_keys_of_another_kind_or_owner(tmp_path, index, key, vectors):
         with pytest.raises(sordino.KeyKindError, match="expected an OwnerKey or a ReaderKey"):
             sordino.Client(index, key=wrong)
     with pytest.raises(sordino.KeyKindError, match="a server needs no secret"):
-        sordino.serve(index, listen="127.0.0.1:0", public_key=key)
+        sordino.serve(index, listen="127.0.0.1:0", public_key=key, plaintext=True, anyone=True)
     with pytest.raises(sordino.SignatureError):
         sordino.open(index.path, key=other)
     with pytest.raises(sordino.SignatureError):
         sordino.Client(index, key=other.reader())
     with pytest.raises(sordino.SignatureError):
-        sordino.serve(index, listen="127.0.0.1:0", public_key=other.public())
+        sordino.serve(index, listen="127.0.0.1:0", public_key=other.public(), plaintext=True, anyone=True)
     reading = sordino.open(index.path, key=key.reader())
     assert len(reading) == N
     with pytest.raises(sordino.KeyKindError, match="a change needs the owner's key"):
@@ -274,13 +274,13 @@ def test_places_that_cannot_be_listened_on(index, key):
     with socket.create_server(("127.0.0.1", 0)) as taken:
         address = f"127.0.0.1:{taken.getsockname()[1]}"
         with pytest.raises(sordino.ListenError, match=address):
-            sordino.serve(index, listen=address, public_key=key.public())
+            sordino.serve(index, listen=address, public_key=key.public(), plaintext=True, anyone=True)
     with pytest.raises(sordino.AddressError, match="nowhere"):
-        sordino.serve(index, listen="nowhere", public_key=key.public())
+        sordino.serve(index, listen="nowhere", public_key=key.public(), plaintext=True, anyone=True)
     with pytest.raises(sordino.CertificateError):
-        sordino.serve(index, listen="127.0.0.1:0", public_key=key.public(), cert=b"x", cert_key=b"y")
+        sordino.serve(index, listen="127.0.0.1:0", public_key=key.public(), cert=b"x", cert_key=b"y", anyone=True)
     with pytest.raises(sordino.InputError, match="both or neither"):
-        sordino.serve(index, listen="127.0.0.1:0", public_key=key.public(), cert=b"x")
+        sordino.serve(index, listen="127.0.0.1:0", public_key=key.public(), cert=b"x", anyone=True)
 
 
 def test_a_closed_client_says_so(index, key, vectors):
@@ -351,3 +351,15 @@ def test_other_threads_go_on_while_an_index_is_built(tmp_path, key):
         time.sleep(0)
     thread.join()
     assert counted > 1000
+
+
+def test_who_may_ask_and_tls_are_said_or_given_up(index, key):
+    public, alice = key.public(), sordino.client_keygen().public()
+    for how, match in [
+        ({}, "nobody may ask"), ({"anyone": True}, "plaintext=True"), ({"plaintext": True}, "nobody may ask"), ({"plaintext": 1, "anyone": True}, "plaintext = 1"),
+        ({"plaintext": True, "anyone": True, "clients": [alice]}, "expected one of them"), ({"plaintext": True, "cert": b"x", "cert_key": b"y", "anyone": True}, "expected one of them"),
+        ({"plaintext": True, "anyone": "yes"}, "anyone = 'yes'"),
+    ]:
+        for call in [lambda how=how: sordino.serve(index, public_key=public, listen="127.0.0.1:0", **how), lambda how=how: sordino.gather(["http://127.0.0.1:9"], public_key=public, **how)]:
+            with pytest.raises(sordino.InputError, match=match):
+                call()

@@ -100,17 +100,17 @@ def test_records_come_in_any_form(tmp_path, key, vectors):
 def test_updates_leave_vectors_and_what_they_do_not_name(tmp_path, key, vectors):
     years = {"year": list(range(50)), "tag": ["a"] * 50}
     texts = [f"text {at}" for at in range(50)]
-    index = sordino.build(tmp_path / "i", vectors[:50], key, mode="local", k=3, payloads=texts, attributes=years)
-    client = sordino.connect(index.path, key.reader())
+    index = sordino.build(tmp_path / "i", vectors[:50], key=key, mode="local", k=3, payloads=texts, attributes=years)
+    client = sordino.Client(index.path, key=key.reader())
     assert index.update([7, 9], ["seven", b"nine"]) == 2
     assert index.update(7, attributes={"year": [2024]}) == 3
     assert index.update([9], attributes={"tag": [None], "other": [None]}) == 4
     assert index.payloads()[7] == b"seven" and index.payloads()[8] == b"text 8"
     client.refresh()
-    found = client.search(vectors[7], where="year == 2024 and tag == 'a'")
+    found = client.search(vectors[7], where="year = 2024 and tag = 'a'", k=1)
     assert found.ids[0].tolist() == [7] and found.payloads[0] == [b"seven"]
-    assert 9 not in client.search(vectors[9], where="tag == 'a'").ids[0]
-    assert client.search(vectors[9], where="year == 9").payloads[0] == [b"nine"]
+    assert 9 not in client.search(vectors[9], where="tag = 'a'").ids[0]
+    assert client.search(vectors[9], where="year = 9", k=1).payloads[0] == [b"nine"]
     for wrong, error in [(([99], ["x"]), sordino.UnknownIdError), (([1, 1], ["x", "y"]), sordino.IdsError), (([1], ["x", "y"]), sordino.PayloadError)]:
         with pytest.raises(error):
             index.update(*wrong)
@@ -167,7 +167,7 @@ def test_over_a_network(tmp_path, key, vectors):
     index = sordino.build(tmp_path / "index", vectors, key=key)
     alice, mallory = sordino.client_keygen(), sordino.client_keygen()
     with sordino.serve(
-        index.path, listen="127.0.0.1:0", public_key=key.public(), clients=[alice.public()]
+        index.path, listen="127.0.0.1:0", public_key=key.public(), clients=[alice.public()], plaintext=True
     ) as server:
         with sordino.Client(server.url, key=key.reader(), client_key=alice) as client:
             result = client.search(vectors[:30], k=1)

@@ -18,11 +18,11 @@ def shards(index, key):
     """Two servers of each of two shards, and the server over them."""
     public = key.public()
     servers = [
-        [sordino.serve(index, public_key=public, shard=(number, 2), listen="127.0.0.1:0") for _ in range(2)]
+        [sordino.serve(index, public_key=public, shard=(number, 2), listen="127.0.0.1:0", plaintext=True, anyone=True) for _ in range(2)]
         for number in (1, 2)
     ]
     urls = [[server.url for server in some] for some in servers]
-    front = sordino.gather(urls, public_key=public, listen="127.0.0.1:0", hedge=True)
+    front = sordino.gather(urls, public_key=public, listen="127.0.0.1:0", hedge=True, plaintext=True, anyone=True)
     yield servers, front
     for server in [front, *servers[0], *servers[1]]:
         server.stop()
@@ -42,7 +42,7 @@ def test_shards_answer_like_one_server_also_when_one_of_two_is_gone(shards, inde
         servers[0][1].stop()
         with pytest.raises(sordino.RefusedError, match="a part of the index"):
             over.search(vectors[0])
-        with sordino.serve(index, public_key=key.public(), shard=(1, 2), listen="127.0.0.1:0") as another:
+        with sordino.serve(index, public_key=key.public(), shard=(1, 2), listen="127.0.0.1:0", plaintext=True, anyone=True) as another:
             front.reach(1, another.url)
             assert over.search(vectors[7]).ids[0, 0] == 7
             front.reach(1, [])
@@ -54,9 +54,9 @@ def test_a_version_is_served_when_all_have_it(tmp_path, vectors, key):
     index = sordino.build(tmp_path / "index", vectors[:200], key=key)
     public = key.public()
     with (
-        sordino.serve(index, public_key=public, shard=(1, 2), listen="127.0.0.1:0") as first,
-        sordino.serve(index, public_key=public, shard=(2, 2), listen="127.0.0.1:0") as second,
-        sordino.gather([first.url, second.url], public_key=public, listen="127.0.0.1:0", wait=5) as front,
+        sordino.serve(index, public_key=public, shard=(1, 2), listen="127.0.0.1:0", plaintext=True, anyone=True) as first,
+        sordino.serve(index, public_key=public, shard=(2, 2), listen="127.0.0.1:0", plaintext=True, anyone=True) as second,
+        sordino.gather([first.url, second.url], public_key=public, listen="127.0.0.1:0", wait=5, plaintext=True, anyone=True) as front,
         sordino.Client(front.url, key=key.reader()) as client,
     ):
         assert (first.version, front.version, front.behind) == (1, 1, 0)
@@ -77,7 +77,7 @@ def test_what_cannot_be_joined_is_refused(shards, index, key):
             what()
 
     def gather(urls, **more):
-        return lambda: sordino.gather(urls, public_key=more.pop("public_key", public), listen="127.0.0.1:0", **more)
+        return lambda: sordino.gather(urls, public_key=more.pop("public_key", public), listen="127.0.0.1:0", plaintext=True, anyone=True, **more)
 
     refused(sordino.InputError, "expected shard 1/2", gather([second.url, first.url]))
     refused(sordino.InputError, "0 shards", gather([]))
@@ -89,7 +89,7 @@ def test_what_cannot_be_joined_is_refused(shards, index, key):
     refused(sordino.InputError, "shard 3: expected 1 to 2", lambda: shards[1].reach(3, first.url))
     refused(sordino.AddressError, "nowhere", lambda: shards[1].reach(1, "nowhere"))
     for shard in [(0, 2), (3, 2), (1, 1025), 2, (1,), "12x"]:
-        refused(sordino.InputError, "shard", lambda shard=shard: sordino.serve(index, public_key=public, shard=shard))
+        refused(sordino.InputError, "shard", lambda shard=shard: sordino.serve(index, public_key=public, shard=shard, plaintext=True, anyone=True))
 
 
 def test_the_dashboard_names_metrics_that_there_are(shards):

@@ -13,7 +13,7 @@ import sordino
 @pytest.fixture(scope="module")
 def served(tmp_path_factory, key, vectors):
     index = sordino.build(tmp_path_factory.mktemp("slow") / "index", vectors, key=key)
-    with sordino.serve(index, listen="127.0.0.1:0", public_key=key.public()) as server:
+    with sordino.serve(index, listen="127.0.0.1:0", public_key=key.public(), plaintext=True, anyone=True) as server:
         yield Proxy(server.url)
 
 

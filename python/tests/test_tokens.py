@@ -40,7 +40,7 @@ def issuer(folder):
 
 
 def served(index, key, **askers):
-    return sordino.serve(index, listen="127.0.0.1:0", public_key=key.public(), **askers)
+    return sordino.serve(index, listen="127.0.0.1:0", public_key=key.public(), plaintext=True, **askers)
 
 
 def test_the_holder_of_a_token_is_let_in(index, key, vectors, folder, issuer, alice):
@@ -81,8 +81,8 @@ def test_listed_clients_need_no_token_and_shards_take_them(index, key, vectors, 
     bob = sordino.client_keygen()
     askers = {"clients": [bob.public()], "issuers": [issuer], "audience": AUDIENCE}
     public = key.public()
-    with served(index, key, shard=(1, 1)) as shard:
-        with sordino.gather([shard.url], listen="127.0.0.1:0", public_key=public, **askers) as front:
+    with served(index, key, shard=(1, 1), anyone=True) as shard:
+        with sordino.gather([shard.url], listen="127.0.0.1:0", public_key=public, plaintext=True, **askers) as front:
             for how in ({"client_key": bob}, {"client_key": alice, "token": folder / "alice.token"}):
                 with sordino.Client(front.url, key=key.reader(), **how) as client:
                     assert client.search(vectors[7], k=1).ids[0, 0] == 7

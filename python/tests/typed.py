@@ -28,7 +28,7 @@ def search(index: sordino.Index, key: sordino.OwnerKey, vectors: np.ndarray) -> 
 
 def serve(index: sordino.Index, issuer: sordino.IssuerPublicKey, alice: sordino.ClientPublicKey) -> str:
     public = sordino.PublicKey.load("owner.pub")
-    with sordino.serve(index, public_key=public, clients=[alice], issuers=[issuer], audience="a") as server:
+    with sordino.serve(index, public_key=public, clients=[alice], issuers=[issuer], audience="a", plaintext=True) as server:
         assert_type(server.url, str)
         return server.url
 

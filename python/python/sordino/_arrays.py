@@ -37,32 +37,89 @@ def numbers(rows: Any, what: str) -> np.ndarray:
     import numpy as np
 
     ordered(rows, what, DtypeError)
+    if isinstance(rows, (list, tuple)) and rows and hasattr(rows[0], "detach"):
+        rows = [_tensor(row, what) for row in rows]
+    rows = _tensor(rows, what)
+    if hasattr(rows, "collect_schema") and hasattr(rows, "collect") and not hasattr(rows, "__array__"):
+        raise DtypeError(f"{what}: a {type(rows).__name__}, which is not read yet: give `.collect()` of it")
     try:
         array = np.asarray(rows)
     except ValueError as error:
         raise ShapeError(f"{what}: {error}") from None
     except (TypeError, RuntimeError) as error:
-        # Tensors on a graphics card, with gradients, or of a kind that numpy lacks.
-        raise DtypeError(
-            f"{what}: a {type(rows).__name__} gives no array ({error}): of a tensor give `.float().detach().cpu().numpy()`"
-        ) from None
+        raise DtypeError(f"{what}: a {type(rows).__name__} gives no array ({error})") from None
     if isinstance(rows, np.ma.MaskedArray) and np.ma.is_masked(rows):
         raise InputError(f"{what}: {int(np.ma.getmaskarray(rows).sum())} numbers are masked: fill them in, or leave the rows out")
+    if array.dtype.kind == "O":
+        names = getattr(rows, "column_names", getattr(rows, "columns", None))
+        try:
+            array = _stacked(array, what)
+        except DtypeError as error:
+            if names is None:
+                raise
+            raise DtypeError(
+                f"{error}: it is a {type(rows).__name__} of the columns {', '.join(map(str, names))[:200]}; give the one that has the vectors, "
+                "or those that are numbers"
+            ) from None
+    elif array.dtype.kind == "V" and array.dtype.names is None and array.dtype.name.startswith(("bfloat", "float", "int", "uint")):
+        # Numbers of ml_dtypes, which numpy has no kind for.
+        array = array.astype(np.float32)
     if array.dtype.kind not in "fiu":
-        raise DtypeError(f"{what} of dtype {array.dtype}{_hint(array)}: expected floating-point numbers or integers")
+        raise DtypeError(f"{what} of dtype {array.dtype}: expected floating-point numbers or integers")
     return array
 
 
-def _hint(array: np.ndarray) -> str:
-    """Advice for an array of objects, or of numbers that numpy has from another package."""
-    if array.dtype.kind == "V":
-        return ", whose numbers numpy does not know (`.astype(np.float32)` makes those of ml_dtypes floats)"
-    if array.dtype.kind != "O":
-        return ""
-    lengths = {len(row) for row in array.flat if hasattr(row, "__len__")}
-    if array.ndim == 1 and len(lengths) == 1:
-        return " (a column of arrays: `np.stack(column)` makes a matrix of it)"
-    return " (rows of different lengths)" if len(lengths) > 1 else " (objects, or missing values, in the place of numbers)"
+def _tensor(rows: Any, what: str) -> Any:
+    """A tensor of torch as numpy takes it; all else as it is."""
+    if not (hasattr(rows, "detach") and hasattr(rows, "device")):
+        return rows
+    if str(rows.device).partition(":")[0] != "cpu":
+        raise DtypeError(f"{what}: a tensor on {rows.device}, expected one in main memory: give `.cpu()` of it")
+    rows = rows.detach()
+    try:
+        return rows.numpy()
+    except TypeError:
+        # bfloat16 is no kind of numpy's; 32 bits hold all of it.
+        return rows.float().numpy()
+
+
+def _stacked(array: np.ndarray, what: str) -> np.ndarray:
+    """The rows of a column of arrays, and the numbers of an array of objects."""
+    import numpy as np
+
+    if array.ndim not in (1, 2):
+        raise DtypeError(f"{what} of dtype object and shape {array.shape}: expected floating-point numbers or integers")
+    if array.ndim == 1 and len(array) and all(map(_is_number, array)):
+        return array.astype(np.float64)
+    made: list[np.ndarray] = []
+    for at, row in enumerate(array):
+        given = np.asarray(row)
+        if given.dtype.kind == "O" and given.ndim == 1:
+            wrong = [one for one in given if not _is_number(one)]
+            if wrong:
+                raise DtypeError(f"{what}: row {at} has {_found(wrong[0])} in the place of a number")
+            given = given.astype(np.float64)
+        if given.ndim != 1 or given.dtype.kind not in "fiu":
+            raise DtypeError(
+                f"{what}: row {at} is {_found(row)}, expected numbers: leave rows without a vector out, with their ids and payloads"
+            )
+        if made and len(given) != len(made[0]):
+            raise ShapeError(f"{what}: row {at} has {len(given)} numbers, and row 0 has {len(made[0])}: expected rows of one length")
+        made.append(given)
+    return np.stack(made) if made else array
+
+
+def _is_number(value: Any) -> bool:
+    """True for a real number of Python or numpy; a truth value is none."""
+    import numpy as np
+
+    return isinstance(value, (int, float, np.number)) and not isinstance(value, (bool, np.complexfloating))
+
+
+def _found(value: Any) -> str:
+    """What is in the place of a number, or of a row of them."""
+    missing = value is None or type(value).__name__ in ("NAType", "NaTType") or (isinstance(value, float) and value != value)
+    return "a missing value" if missing else f"a {type(value).__name__}"
 
 
 def ordered(values: Any, what: str, error: type[InputError]) -> None:

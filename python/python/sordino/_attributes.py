@@ -18,10 +18,8 @@ _INT = range(-(2**63), 2**63)
 
 def columns(given: Any, count: int | None = None) -> Columns:
     """The columns of a mapping or a data frame, of a value for each of `count` records. A column without any value has no type, and is left out."""
-    if not hasattr(given, "items"):
-        raise AttributesError(f"attributes: one {type(given).__name__}, expected a dict of columns by name, or a data frame of pandas")
     found = []
-    for name, values in given.items():
+    for name, values in table(given).items():
         if not isinstance(name, str):
             raise AttributesError(f"attribute {name!r} is named by a {type(name).__name__}: expected a str")
         if not is_unicode(name):
@@ -33,6 +31,19 @@ def columns(given: Any, count: int | None = None) -> Columns:
         if kind is not None:
             found.append((name, kind, typed))
     return found
+
+
+def table(given: Any) -> Any:
+    """The columns by name of a mapping, or of a data frame of pandas, polars or Arrow."""
+    if hasattr(given, "get_columns"):
+        return {column.name: column for column in given.get_columns()}
+    if hasattr(given, "to_pydict"):
+        return given.to_pydict()
+    if not hasattr(given, "items"):
+        raise AttributesError(
+            f"attributes: one {type(given).__name__}, expected a dict of columns by name, or a data frame of pandas, polars or Arrow"
+        )
+    return given
 
 
 def part(given: Columns, start: int, stop: int) -> Columns:
@@ -87,7 +98,8 @@ def _typed(name: str, values: list[Any]) -> tuple[str | None, list[Any]]:
             continue
         word = words.get(type(value))
         if word is None:
-            raise DtypeError(f"attribute {name}: value {at} is a {type(value).__name__}, expected int, float, bool or str")
+            hint = ": `.isoformat()` makes a text of it that is sorted by time" if hasattr(value, "isoformat") else ""
+            raise DtypeError(f"attribute {name}: value {at} is a {type(value).__name__}, expected int, float, bool or str{hint}")
         if word == "int" and value not in _INT:
             raise AttributesError(f"attribute {name}: value {at} is {value}, expected -2**63 to 2**63 - 1")
         if word == "text" and not is_unicode(value):

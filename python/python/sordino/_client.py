@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, SupportsIndex
 
 from . import _arrays, _sordino
-from ._errors import FilterError, InputError, KError, KeyKindError, NoIndexError, of_file
+from ._errors import ClosedError, FilterError, InputError, KError, KeyKindError, NoIndexError, of_file
 from ._files import content, pem, place
 from ._index import Index, real_number, whole_number
 
@@ -146,7 +146,7 @@ class Client:
             raise
 
     def search(
-        self, queries: ArrayLike, k: int | None = None, *, where: str | None = None, threshold: float | None = None
+        self, queries: ArrayLike, k: SupportsIndex | None = None, *, where: str | None = None, threshold: float | None = None
     ) -> Result:
         """Finds the `k` nearest records of each query.
 
@@ -211,6 +211,16 @@ class Client:
     def close(self) -> None:
         """Lets go of the connection, or of the index in memory."""
         self._native.close()
+
+    def __repr__(self) -> str:
+        try:
+            facts = self._native.stats()
+        except ClosedError:
+            return "<sordino.Client, closed>"
+        return f"<sordino.Client of index {facts['index']}, version {facts['version']}, {facts['mode']}>"
+
+    def __reduce__(self) -> str:
+        raise KeyKindError("a Client holds a key and a connection, and is not copied or pickled: make another of its address and the key's file")
 
     def __enter__(self) -> Self:
         return self

@@ -2,27 +2,34 @@
 
 A record's number is made of the document's id by a hash, so a reader finds a document by its id without a
 table: one of three numbers, whose payload names the id. An index cannot be empty, so record 0 is always
-there, with an empty payload, and is left out of results. The first documents are what the index is built of, so
-that its mode's buckets, clusters and packing are made for them.
+there, with an empty payload, and is left out of results. Its attributes name those that documents have. The first documents are
+what the index is built of, so that its mode's buckets, clusters and packing are made for them.
 """
 
 from __future__ import annotations
 
-import json
 import os
+import random
+import shutil
+import sys
+import tempfile
 import threading
+import time
 import warnings
-from typing import TYPE_CHECKING, Any, get_args
-from uuid import UUID
+import weakref
+from typing import TYPE_CHECKING, Any, TypeVar, get_args
 
-from . import _arrays
+from . import _arrays, _filters
 from ._client import Client
 from ._errors import (
     Error,
+    ExistsError,
     FormatError,
     IdsError,
     InputError,
     KeyKindError,
+    LockedError,
+    MalformedError,
     NoIndexError,
     OtherIndexError,
     ZeroVectorError,
@@ -31,30 +38,39 @@ from ._errors import (
 from ._files import place as absolute
 from ._index import Index, Mode, build, whole_number
 from ._index import open as open_index
-from ._sordino import OwnerKey, ReaderKey
-from .blake3 import hash_each
+from ._packing import NONE, Found, names, pack, parts, places, plain, unpack
+from ._sordino import ClientKey, OwnerKey, ReaderKey, keygen
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     import numpy as np
     from numpy.typing import ArrayLike
 
-    from ._sordino import ClientKey
+    from ._filters import Tree
 
-# Record 0, of no document.
-_NONE = 0
-_PLACES = 3
+T = TypeVar("T")
 
 # Results of a search, if nothing is said when the index is made.
 MOST = 20
+
+# Each change makes a segment. A store compacts its index at this number: an index may have 1,024, and a search reads all of them.
+_SEGMENTS = 64
+
+# Seconds that a change waits for those of others.
+_PATIENCE = 30.0
+
+# Seconds that it waits for an index that is begun.
+_MOMENT = 2.0
 
 
 class Documents:
     """Documents by id: JSON objects in payloads, found by vectors.
 
     With an owner's key `place` is a directory, which need not be there yet; with a reader's it may be a
-    server's address too, and nothing can be changed.
+    server's address too, and nothing can be changed. Without a place it is a folder that goes with this object.
+
+    metadata: gives the names and values of a document of which `attributes` are made, and by which filters decide.
 
     It stays with the index that it first meets or makes: if that is removed, or another is put in its place, each call
     is an error, and nothing is written.
@@ -62,37 +78,83 @@ class Documents:
 
     def __init__(
         self,
-        place: Index | str | os.PathLike[str],
-        key: OwnerKey | ReaderKey,
+        place: Index | str | os.PathLike[str] | None,
+        key: OwnerKey | ReaderKey | str | os.PathLike[str] | None,
         *,
-        most: int | None,
-        mode: Mode | None,
+        metadata: Callable[[Any], Mapping[str, Any]],
+        most: int | None = None,
+        mode: Mode | None = None,
         dim: int | None = None,
-        client_key: ClientKey | None,
-        token: bytes | str | os.PathLike[str] | None,
-        roots: bytes | str | os.PathLike[str] | None,
+        attributes: Iterable[str] | None = None,
+        keep_vectors: bool = False,
+        client_key: ClientKey | str | os.PathLike[str] | None = None,
+        token: bytes | str | os.PathLike[str] | None = None,
+        roots: bytes | str | os.PathLike[str] | None = None,
     ) -> None:
-        if not isinstance(key, (OwnerKey, ReaderKey)):
-            raise KeyKindError(f"{type(key).__name__}; expected an OwnerKey or a ReaderKey")
         if most is not None and not 1 <= whole_number(most, "max_results") < 1024:
             raise InputError(f"max_results = {most}: expected 1 to 1023")
         if mode is not None and mode not in get_args(Mode):
             raise InputError(f"mode = {mode!r}: expected one of {', '.join(get_args(Mode))}")
-        self._key = key
-        self._remote = isinstance(place, str) and "://" in place
-        given = place.path if isinstance(place, Index) else place
-        self._place = str(given) if self._remote else absolute(given, "index", "an index's directory or the address of a server")
-        self._how: dict[str, Any] = {"client_key": client_key, "token": token, "roots": roots} if self._remote else {}
+        if not isinstance(keep_vectors, bool):
+            raise InputError(f"keep_vectors = {keep_vectors!r}: expected True or False")
+        self._metadata = metadata
+        self._declared = _declared(attributes)
+        self._key = _loaded(key, place)
+        self._place, self._remote = _placed(place)
+        if place is None:
+            weakref.finalize(self, shutil.rmtree, self._place, ignore_errors=True)
+        self._how: dict[str, Any] = {}
+        if self._remote:
+            loaded = ClientKey.load(client_key) if isinstance(client_key, (str, os.PathLike)) else client_key
+            self._how = {"client_key": loaded, "token": token, "roots": roots}
         self._most = most
         self._mode = mode
         self._dim = None if dim is None else whole_number(dim, "embedding_dim")
+        self._keep = keep_vectors
+        self._shown = place.path if isinstance(place, Index) else place
+        # A copy is made of these, in this process or another.
+        self._given: dict[str, Any] = {
+            "place": self._place,
+            "key": self._key if place is None else key,
+            "metadata": metadata,
+            "most": most,
+            "mode": mode,
+            "dim": dim,
+            "attributes": self._declared or None,
+            "keep_vectors": keep_vectors,
+            "client_key": client_key,
+            "token": token,
+            "roots": roots,
+        }
         self._lock = threading.RLock()
         self._client: Client | None = None
+        # True if this object has changed the index since its client looked: many changes in a row need no client.
+        self._behind = False
         # The id of the index, once it is known.
         self._index: str | None = None
-        # The owner's table of documents: ids, and the version of the index that it is of.
+        # The owner's table of documents: ids, the types of attributes, and the version of the index that both are of.
         self._numbers: dict[str, int] = {}
+        self._kinds: dict[str, type] = {}
         self._version = 0
+        # Declared attributes of which no document has had a value.
+        self._absent: set[str] = set()
+
+    @property
+    def key(self) -> OwnerKey | ReaderKey:
+        """The key that is used."""
+        return self._key
+
+    def settings(self, named: Mapping[str, str]) -> dict[str, Any]:
+        """The settings that were given, by the names that a framework has for some, with the paths of keys. Raises `InputError` if a key was given itself."""
+        settings = {}
+        for name, own in named.items():
+            value = self._shown if own == "place" else self._given[own]
+            if isinstance(value, os.PathLike):
+                value = os.fspath(value)
+            if not (value is None or isinstance(value, (str, int, list))):
+                raise InputError(f"{name} is a {type(value).__name__}, which is not written into a file: give its path")
+            settings[name] = value
+        return settings
 
     def client(self) -> Client | None:
         """A client of the index, or None as long as there is none."""
@@ -109,6 +171,9 @@ class Documents:
                     client.close()
                     raise
                 self._client = client
+            elif self._behind:
+                self._client.refresh()
+            self._behind = False
             return self._client
 
     def most(self) -> int | None:
@@ -125,17 +190,16 @@ class Documents:
 
     def refresh(self) -> bool:
         """Follows the index to its newest version."""
-        client = self.client()
-        return client is not None and client.refresh()
+        with self._lock:
+            client = self.client()
+            return client is not None and client.refresh()
 
     def wanted(self, k: Any, what: str) -> int:
         """A number of results, 0 or more. A warning if the index gives fewer to any search."""
         number = whole_number(k, what)
         most = self.most()
         if most is not None and number > most:
-            warnings.warn(
-                f"{what} = {number}: this index gives at most {most} (max_results, fixed when it is made)", stacklevel=4
-            )
+            _warn(f"{what} = {number}: this index gives at most {most} (max_results, fixed when it is made)")
         return number
 
     def add(self, ids: Sequence[str], vectors: ArrayLike, documents: Sequence[Any]) -> None:
@@ -150,33 +214,65 @@ class Documents:
         for id, row in zip(last, rows):
             if not row.any():
                 raise ZeroVectorError(f"document {id!r} has the zero vector for its embedding, which is near nothing")
-        payloads = [_pack(id, documents[at]) for id, at in last.items()]
-        with self._lock:
+        stored = [plain(id, documents[at], self._metadata(documents[at])) for id, at in last.items()]
+        payloads = [pack(id, one, row if self._keep else None) for id, one, row in zip(last, stored, rows)]
+
+        def work() -> None:
             index = self._opened()
             if index is None:
-                self._begin(last, rows, payloads)
+                self._begin(last, rows, payloads, stored)
                 return
             self._look(index)
             numbers = self._numbered(last)
-            self._version = index.add(rows, list(numbers.values()), payloads)
+            self._declare(index, stored)
+            self._now(index.add(rows, list(numbers.values()), payloads, attributes=self._columns(stored)))
             self._numbers.update(numbers)
             self._roomy(index)
-            self.refresh()
 
-    def delete(self, ids: Iterable[str]) -> int:
-        """Deletes documents; ids that are not there are passed over. The number that were."""
-        with self._lock:
+        self._changing(work)
+
+    def change(self, made: Callable[[str, Any], Any]) -> int:
+        """Puts other documents in the place of those for which `made` gives one, with the vectors that they have. The number of them."""
+
+        def work() -> int:
             index = self._opened()
             if index is None:
                 return 0
             self._look(index)
-            known = {id: self._numbers[id] for id in _names(ids) if id in self._numbers}
+            numbers, payloads, stored = [], [], []
+            for number, payload in (index.payloads() or {}).items():
+                id, document, vector = parts(payload) if payload else ("", None, None)
+                other = made(id, document) if payload else None
+                if other is not None:
+                    numbers.append(int(number))
+                    stored.append(plain(id, other, self._metadata(other)))
+                    payloads.append(pack(id, stored[-1], vector))
+            if numbers:
+                self._declare(index, stored)
+                self._now(index.update(numbers, payloads, attributes=self._columns(stored)))
+                self._roomy(index)
+            return len(numbers)
+
+        return self._changing(work)
+
+    def delete(self, ids: Iterable[str] | None) -> int:
+        """Deletes documents, or all of them; ids that are not there are passed over. The number that were."""
+        listed = None if ids is None else names(ids)
+
+        def work() -> int:
+            index = self._opened()
+            if index is None:
+                return 0
+            self._look(index)
+            wanted = list(self._numbers) if listed is None else listed
+            known = {id: self._numbers[id] for id in wanted if id in self._numbers}
             if known:
-                self._version = index.delete(list(known.values()))
+                self._now(index.delete(list(known.values())))
                 for id in known:
                     del self._numbers[id]
-                self.refresh()
             return len(known)
+
+        return self._changing(work)
 
     def ids(self) -> list[str]:
         """The ids of all documents, read by the owner."""
@@ -187,47 +283,61 @@ class Documents:
             self._look(index)
             return list(self._numbers)
 
-    def matching(self, matches: Callable[[Any], bool]) -> list[tuple[str, Any]]:
-        """All documents that match, with their ids, read by the owner."""
+    def matching(self, matches: Callable[[Any], bool]) -> list[Found]:
+        """All documents that match, read by the owner."""
         with self._lock:
             index = self._opened()
             payloads = None if index is None else index.payloads()
-        found = [_unpack(payload) for payload in (payloads or {}).values() if payload]
-        return [(id, document) for id, document in found if matches(document)]
+        found = (unpack(payload) for payload in (payloads or {}).values() if payload)
+        return [one for one in found if matches(one.document)]
 
-    def get(self, ids: Sequence[str]) -> list[tuple[str, Any]]:
+    def get(self, ids: Sequence[str]) -> list[Found]:
         """The documents with these ids that are there, in the order of ids, by a private fetch."""
-        ids = _names(ids)
+        ids = names(ids)
         client = self.client()
         if client is None or not ids:
             return []
-        places = [place for id in ids for place in _places(id)]
-        payloads = client.payloads(places)
-        found: dict[str, Any] = {}
-        for payload in payloads:
-            if payload:
-                id, document = _unpack(payload)
-                found[id] = document
-        return [(id, found[id]) for id in ids if id in found]
+        payloads = client.payloads([place for id in ids for place in places(id)])
+        found = {one.id: one for one in (unpack(payload) for payload in payloads if payload)}
+        return [found[id] for id in ids if id in found]
 
-    def search(self, vector: ArrayLike) -> list[tuple[str, Any, float]]:
-        """The nearest documents with their ids and scores, as many as the index gives."""
+    def search(
+        self, vector: ArrayLike, k: int, tree: Tree, passes: Callable[[Found], bool], enough: int | None = None
+    ) -> list[Found]:
+        """The `k` nearest documents that pass, best first.
+
+        What attributes decide of the filter, its tree, is decided before documents are ranked; `passes` is asked of each that was found. A warning
+        if documents that might pass were not found, and fewer than `k` or `enough` were.
+        """
         client = self.client()
         if client is None:
             return []
+        where, whole = _filters.where(tree, _kinds(client))
+        most = int(client._native.k) - 1
+        nearest = self._nearest(client, vector, where)
+        found = [one for one in nearest if passes(one)][:k]
+        least = k if enough is None else enough
+        if not whole and len(found) < min(least, most) and len(nearest) == most:
+            _warn(
+                f"{len(found)} documents, and not {least}: the filter was asked of the {most} nearest alone. Names of metadata in the store's "
+                "`attributes` are filtered by before that; an index that is made with more `max_results` finds more"
+            )
+        return found
+
+    def _nearest(self, client: Client, vector: ArrayLike, where: str | None) -> list[Found]:
+        """The nearest documents, of the number that the index gives."""
         k = client._native.k
-        result = client.search(vector, k)
+        result = client.search(vector, k, where=where)
         if result.payloads is None:
             raise self._foreign()
         (scores,), (payloads,) = result.scores, result.payloads
         if client._native.shortens:
-            # A document that was cut short is none. All are fetched by id, always as many, so that the server does not see
+            # A document that was cut short is none. All are fetched by id, always the same number, so that the server does not see
             # whether one of them was.
             whole = client.payloads([max(int(number), 0) for number in result.ids[0]])
             payloads = [payload or b"" for payload in whole]
-        found = [(*_unpack(payload), float(score)) for payload, score in zip(payloads, scores) if payload]
         # Record 0 may have been among them, or not.
-        return found[: k - 1]
+        return [unpack(payload, float(score)) for payload, score in zip(payloads, scores) if payload][: k - 1]
 
     def close(self) -> None:
         """Lets go of the index or the connection."""
@@ -236,8 +346,20 @@ class Documents:
                 self._client.close()
                 self._client = None
 
-    def __reduce__(self) -> str:
-        raise KeyKindError("a store holds a key and an open index, and is not copied or pickled: make another of its settings")
+    def __deepcopy__(self, memo: dict[int, Any]) -> Documents:
+        return Documents(**self._given)
+
+    def __copy__(self) -> Documents:
+        return Documents(**self._given)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        for name in ("key", "client_key"):
+            if not (self._given[name] is None or isinstance(self._given[name], (str, os.PathLike))):
+                raise KeyKindError(
+                    f"a store that was given a {type(self._given[name]).__name__} is not pickled, since that is secret: "
+                    f"make it with {name}=, the path of the key's file"
+                )
+        return _again, (self._given,)
 
     def _opened(self) -> Index | None:
         """The owner's index, or None as long as there is none."""
@@ -250,6 +372,20 @@ class Documents:
             raise self._foreign()
         self._meet(info)
         return index
+
+    def _changing(self, work: Callable[[], T]) -> T:
+        """Does what changes the index. While others change it, it is tried again."""
+        start = time.monotonic()
+        while True:
+            try:
+                with self._lock:
+                    return work()
+            except (LockedError, ExistsError, MalformedError) as error:
+                # Another store may have begun the index meanwhile, or be about to, in a folder that looks damaged until it has.
+                patience = _MOMENT if isinstance(error, MalformedError) else _PATIENCE
+                if time.monotonic() - start > patience or (isinstance(error, ExistsError) and not self._there()):
+                    raise
+            time.sleep(random.uniform(0.01, 0.1))
 
     def _there(self) -> bool:
         """False as long as there is no index. Raises `NoIndexError` if there was one."""
@@ -288,7 +424,7 @@ class Documents:
     def _foreign(self) -> FormatError:
         return FormatError(f"the index at {self._place} holds no documents of such a store: it was made by other means")
 
-    def _begin(self, ids: Iterable[str], rows: np.ndarray, payloads: list[bytes]) -> None:
+    def _begin(self, ids: Iterable[str], rows: np.ndarray, payloads: list[bytes], stored: list[Any]) -> None:
         """Makes the owner's index of its first documents and record 0."""
         import numpy as np
 
@@ -302,26 +438,75 @@ class Documents:
             )
         self._numbers = {}
         numbers = self._numbered(ids)
+        self._kinds = {}
+        self._kinds = self._new_kinds(stored)
+        columns = self._columns(stored) or {}
         none = np.random.default_rng().standard_normal((1, rows.shape[1]), dtype=np.float32)
         index = build(
             self._place,
             np.concatenate([none, rows]),
             key=self._owner(),
-            ids=[_NONE, *numbers.values()],
+            ids=[NONE, *numbers.values()],
             payloads=[b"", *payloads],
+            attributes={name: [self._kinds[name](), *values] for name, values in columns.items()} or None,
             k=k,
             mode=self._mode or "masked",
         )
         info = index.info()
         self._numbers, self._version, self._index = numbers, info["version"], info["index"]
+        self._absent = set(self._declared) - set(self._kinds)
 
     def _look(self, index: Index) -> None:
         """Reads the table of documents if the index has another version than it is of."""
         version = index.info()["version"]
         if version != self._version:
             payloads = index.payloads() or {}
-            self._numbers = {_unpack(payload)[0]: int(number) for number, payload in payloads.items() if payload}
+            self._numbers = {parts(payload)[0]: int(number) for number, payload in payloads.items() if payload}
+            self._behind = True
+            client = self.client()
+            self._kinds = {} if client is None else _kinds(client)
+            self._absent = set()
             self._version = version
+
+    def _new_kinds(self, stored: Iterable[Any]) -> dict[str, type]:
+        """The types of declared attributes that are not there so far, of the first values that these documents have."""
+        kinds: dict[str, type] = {}
+        missing = set(self._declared) - set(self._kinds)
+        for document in stored if missing else ():
+            row = self._metadata(document)
+            for name in missing - set(kinds):
+                kind = _filters.kind(row.get(name))
+                if kind is not None:
+                    kinds[name] = kind
+        return kinds
+
+    def _columns(self, stored: list[Any]) -> dict[str, list[Any]] | None:
+        """The attributes of documents."""
+        rows = [self._metadata(document) for document in stored]
+        return {name: [_filters.attribute(row.get(name), kind) for row in rows] for name, kind in self._kinds.items()} or None
+
+    def _declare(self, index: Index, stored: list[Any]) -> None:
+        """Makes attributes that were declared and are not there so far: for record 0, which says that they are, and for all documents."""
+        kinds = self._new_kinds(stored)
+        if not kinds and set(self._declared) <= set(self._kinds) | self._absent:
+            return
+        payloads = {int(number): payload for number, payload in (index.payloads() or {}).items() if payload}
+        documents = {number: parts(payload)[1] for number, payload in payloads.items()}
+        kinds = self._new_kinds(documents.values()) | kinds
+        self._absent = set(self._declared) - set(self._kinds) - set(kinds)
+        if not kinds:
+            return
+        columns: dict[str, list[Any]] = {name: [kind()] for name, kind in kinds.items()}
+        numbers = [NONE]
+        for number, document in documents.items():
+            row = self._metadata(document)
+            values = {name: _filters.attribute(row.get(name), kind) for name, kind in kinds.items()}
+            if any(value is not None for value in values.values()):
+                numbers.append(number)
+                for name, value in values.items():
+                    columns[name].append(value)
+        self._now(index.update(numbers, attributes=columns))
+        self._kinds |= kinds
 
     def _numbered(self, ids: Iterable[str]) -> dict[str, int]:
         """A number for each id: that which it has, or a free one of its own."""
@@ -330,7 +515,7 @@ class Documents:
         for id in ids:
             number = self._numbers.get(id)
             if number is None:
-                free = [place for place in _places(id) if place not in taken]
+                free = [place for place in places(id) if place not in taken]
                 if not free:
                     raise IdsError(f"no record number is free for document {id!r}: give it another id")
                 number = free[0]
@@ -339,87 +524,67 @@ class Documents:
         return numbers
 
     def _roomy(self, index: Index) -> None:
-        """Compacts an index that is about to have as many segments as it may."""
-        if index.info()["segments"] >= 48:
-            self._version = index.compact()
+        """Compacts an index of many segments."""
+        if index.info()["segments"] >= _SEGMENTS:
+            self._now(index.compact())
+
+    def _now(self, version: int) -> None:
+        """Notes the version that a change has made. If others changed the index meanwhile, its table is read again before the next."""
+        self._version = version if version == self._version + 1 else 0
+        self._behind = True
 
 
-def _places(id: str) -> list[int]:
-    """The numbers that a document of this id may have."""
-    # An id that is no Unicode text has no document.
-    (digest,) = hash_each([id.encode(errors="replace")], context="sordino 2026 document ids")
-    places = [int.from_bytes(digest[4 * at : 4 * at + 4], "little") for at in range(_PLACES)]
-    return [place if place != _NONE else 1 for place in places]
+def _warn(text: str) -> None:
+    """Warns the first caller outside this package."""
+    depth, frame = 2, sys._getframe(1)
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("sordino."):
+        depth, frame = depth + 1, frame.f_back
+    warnings.warn(text, stacklevel=depth)
 
 
-def name_of(id: Any, at: int) -> str:
-    """A document's id as it is stored: UUIDs and whole numbers as text. Raises `InputError` for what has several texts, or none."""
-    if isinstance(id, bool) or not (isinstance(id, (str, UUID)) or hasattr(id, "__index__")):
-        raise InputError(f"id {at} is a {type(id).__name__}: expected a str, a whole number or a uuid.UUID")
-    return str(id)
+def _again(given: dict[str, Any]) -> Documents:
+    return Documents(**given)
 
 
-def known(kwargs: dict[str, Any], what: str) -> None:
-    """Refuses arguments that would be passed over: a filter under another name, for instance."""
-    if kwargs:
-        raise InputError(f"{what}: no argument is named {', '.join(map(repr, kwargs))} here")
+def _kinds(client: Client) -> dict[str, type]:
+    """The types of attributes, which record 0 has all of."""
+    (row,) = client.attributes([NONE])
+    return {name: type(value) for name, value in (row or {}).items()}
 
 
-def listed(values: Any, what: str) -> list[Any]:
-    """Values that go with others in their order, as a list."""
-    if isinstance(values, (str, bytes)) or not hasattr(values, "__iter__"):
-        raise InputError(f"{what}: one {type(values).__name__}, expected a list of them")
-    _arrays.ordered(values, what, InputError)
-    return values.tolist() if hasattr(values, "tolist") else list(values)
+def _declared(attributes: Iterable[str] | None) -> list[str]:
+    """Names of attributes, each once."""
+    if isinstance(attributes, str) or not (attributes is None or hasattr(attributes, "__iter__")):
+        raise InputError(f"attributes = {attributes!r}: expected a list of names of metadata")
+    found = list(dict.fromkeys(attributes or ()))
+    for name in found:
+        if not isinstance(name, str) or not name or "`" in name or not _arrays.is_unicode(name):
+            raise InputError(f"attributes: {name!r}, expected the name of metadata, without a backquote")
+    return found
 
 
-def _names(ids: Iterable[Any]) -> list[str]:
-    """Ids of documents as they are stored."""
-    if isinstance(ids, (str, bytes)) or not hasattr(ids, "__iter__"):
-        raise InputError(f"ids: one {type(ids).__name__}, expected a list of them")
-    return [name_of(id, at) for at, id in enumerate(ids)]
+def _placed(place: Index | str | os.PathLike[str] | None) -> tuple[str, bool]:
+    """The absolute path of the index, or a server's address and True."""
+    if place is None:
+        return tempfile.mkdtemp(prefix="sordino-"), False
+    if isinstance(place, str) and "://" in place:
+        return place, True
+    given = place.path if isinstance(place, Index) else place
+    return absolute(given, "index", "an index's directory or the address of a server"), False
 
 
-def _pack(id: str, document: Any) -> bytes:
-    try:
-        # A value that came back as another would be wrong without an error.
-        parts = document if isinstance(document, list) else [document]
-        wrong = next((wrong for part in parts if (wrong := _no_json(part, "")) is not None), None)
-        if wrong is None:
-            return json.dumps([id, document], separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode()
-    except UnicodeEncodeError:
-        wrong = "a text in it has half of a surrogate pair"
-    except RecursionError:
-        wrong = "it is nested too deep"
-    except (TypeError, ValueError) as error:
-        wrong = str(error)
-    raise InputError(f"document {id!r} cannot be stored as JSON: {wrong}")
-
-
-def _no_json(value: Any, where: str) -> str | None:
-    """The first part of a document that JSON does not have, in words; None if there is none."""
-    if value is None or isinstance(value, (str, int)):
-        return None
-    if isinstance(value, float):
-        return None if abs(value) < float("inf") else f"{where or 'it'} is {value}, and JSON has finite numbers alone"
-    if isinstance(value, dict):
-        for name, inner in value.items():
-            if not isinstance(name, str):
-                return f"{where or 'it'} has the name {name!r}, a {type(name).__name__}: expected a str"
-            if (wrong := _no_json(inner, f"{where}[{name!r}]")) is not None:
-                return wrong
-        return None
-    if isinstance(value, list):
-        wrongs = (_no_json(inner, f"{where}[{at}]") for at, inner in enumerate(value))
-        return next((wrong for wrong in wrongs if wrong is not None), None)
-    return f"{where or 'it'} is a {type(value).__name__}, expected str, int, float, bool, None, or a list or dict of them"
-
-
-def _unpack(payload: bytes) -> tuple[str, Any]:
-    try:
-        id, document = json.loads(payload)
-    except (ValueError, TypeError, RecursionError):
-        id = document = None
-    if not isinstance(id, str):
-        raise FormatError(f"a payload of {len(payload)} bytes is no document: the index was made by other means")
-    return id, document
+def _loaded(key: Any, place: Any) -> OwnerKey | ReaderKey:
+    """The key, or that of a file; one of its own for an index that is gone with the program."""
+    if key is None and place is None:
+        return keygen()
+    if isinstance(key, (str, os.PathLike)):
+        try:
+            return OwnerKey.load(key)
+        except KeyKindError:
+            return ReaderKey.load(key)
+    if not isinstance(key, (OwnerKey, ReaderKey)):
+        raise KeyKindError(
+            f"key is a {type(key).__name__}; expected an OwnerKey or a ReaderKey, or the path of its file: key = sordino.keygen(); "
+            'key.save("owner.key") makes one'
+        )
+    return key

@@ -1,16 +1,26 @@
-"""Conditions on the metadata of documents, in the form that LangChain's stores have."""
+"""Conditions on the metadata of documents: in the form that LangChain's stores have, and as conditions on attributes.
+
+A framework's filter becomes a tree, of which `where` takes all that attributes can decide. What is left is decided by metadata, once documents
+are found, and by the framework's own rules.
+"""
 
 from __future__ import annotations
 
 import operator
+import re
+from datetime import date, datetime
 from typing import TYPE_CHECKING, Any
 
+from . import _payloads
+from ._client import quoted
 from ._errors import FilterError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     Test = Callable[[Mapping[str, Any]], bool]
+    # ("and", trees), ("or", trees), ("not", tree), or a name, a word of `_TESTS` and a value. None where attributes say nothing.
+    Tree = tuple[Any, ...] | None
 
 _ORDERED: dict[str, Callable[[Any, Any], bool]] = {
     "$gt": operator.gt,
@@ -20,8 +30,97 @@ _ORDERED: dict[str, Callable[[Any, Any], bool]] = {
 }
 _TESTS = ("$eq", "$ne", *_ORDERED, "$in", "$nin")
 
+# In the language of attributes.
+_SIGNS = {"$eq": "=", "$ne": "!=", "$gt": ">", "$gte": ">=", "$lt": "<", "$lte": "<=", "$in": "in", "$nin": "not in"}
+
+# Numbers below it are the same as attributes, which are of 64 bits with a point.
+_EXACT = 2**53
+
+# Bytes of a text that an attribute holds, and of one that can be compared with those, of which long ones are the beginning.
+TEXT = 4096
+_COMPARED = 4000
+
 # In the place of a value that a document does not have.
 _ABSENT: Any = object()
+
+
+def kind(value: Any) -> type | None:
+    """The type of the attribute that stands for a value of metadata: float or str; None for a value of which there is none."""
+    if isinstance(value, str):
+        return str
+    return float if isinstance(value, (bool, int, float)) else None
+
+
+def attribute(value: Any, kind: type) -> float | str | None:
+    """A value of metadata as an attribute of this type, None where it is of another."""
+    if kind is str:
+        if not isinstance(value, str):
+            return None
+        return value.encode()[:TEXT].decode(errors="ignore")
+    if not isinstance(value, (bool, int, float)):
+        return None
+    try:
+        return float(value)
+    except OverflowError:
+        return 1.7e308 if value > 0 else -1.7e308
+
+
+def where(tree: Tree, kinds: Mapping[str, type]) -> tuple[str | None, bool]:
+    """A condition on attributes of these types that all documents meet which pass the filter; and whether it says all that the filter does."""
+    if tree is None:
+        return None, False
+    if tree[0] in ("and", "or"):
+        parts = [where(part, kinds) for part in tree[1]]
+        texts = [text for text, _ in parts if text is not None]
+        if not texts or (tree[0] == "or" and len(texts) < len(parts)):
+            return None, not parts
+        return f"({f' {tree[0]} '.join(texts)})", all(whole for _, whole in parts)
+    text = _whole(tree, kinds)
+    return text, text is not None
+
+
+def _whole(tree: Tree, kinds: Mapping[str, type]) -> str | None:
+    """A condition that just the documents meet which pass, true or false of each; None where attributes do not decide."""
+    if tree is None:
+        return None
+    if tree[0] in ("and", "or"):
+        texts = [_whole(part, kinds) for part in tree[1]]
+        some = [text for text in texts if text is not None]
+        return f"({f' {tree[0]} '.join(some)})" if some and len(some) == len(texts) else None
+    if tree[0] == "not":
+        inner = _whole(tree[1], kinds)
+        return None if inner is None else f"(not {inner})"
+    name, word, value = tree
+    values = value if word in ("$in", "$nin") else [value]
+    if not isinstance(values, list) or not values or not all(_compared(one, kinds.get(name)) for one in values):
+        return None
+    held = [quoted(float(one) if isinstance(one, bool) else one) for one in values]
+    right = f"({', '.join(held)})" if word in ("$in", "$nin") else held[0]
+    # A test of a value that is not there is unknown, which `not` leaves as it is.
+    rest = f"or `{name}` is null" if word in ("$ne", "$nin") else f"and `{name}` is not null"
+    return f"(`{name}` {_SIGNS[word]} {right} {rest})"
+
+
+def _compared(value: Any, kind: type | None) -> bool:
+    """True of a value that attributes of this type are compared with as metadata is."""
+    if kind is str:
+        return isinstance(value, str) and len(value.encode(errors="replace")) <= _COMPARED
+    return kind is float and isinstance(value, (bool, int, float)) and abs(value) < _EXACT
+
+
+def tree(given: Any) -> Tree:
+    """The tree of a filter in LangChain's form, which `condition` has taken."""
+    return ("and", [_tree(name, wanted) for name, wanted in given.items()])
+
+
+def _tree(name: str, wanted: Any) -> Tree:
+    if name in ("$and", "$or"):
+        return (name[1:], [tree(part) for part in wanted])
+    if name == "$not":
+        return ("not", tree(wanted))
+    if not _has_words(wanted):
+        return (name, "$eq", _value(wanted))
+    return ("and", [None if word in _ORDERED and isinstance(value, date) else (name, word, _value(value)) for word, value in wanted.items()])
 
 
 def condition(given: Any) -> Test:
@@ -45,7 +144,7 @@ def _named(name: Any, wanted: Any) -> Test:
         if not isinstance(wanted, list) or not wanted:
             raise FilterError(f"filter: {name} of a {type(wanted).__name__}, expected a list of one filter or more")
         parts = [condition(part) for part in wanted]
-        joined = all if name == "$and" else any
+        joined: Callable[[Iterable[bool]], bool] = all if name == "$and" else any
         return lambda metadata: joined(part(metadata) for part in parts)
     if name == "$not":
         inner = condition(wanted)
@@ -54,10 +153,22 @@ def _named(name: Any, wanted: Any) -> Test:
         raise FilterError(f"filter: {name}, expected a name, $and, $or or $not")
     if isinstance(wanted, (list, tuple, set, frozenset)):
         raise FilterError(f'filter {name}: a {type(wanted).__name__}, expected {{"$in": [...]}} for one of several, {{"$eq": [...]}} for a list')
-    if not (isinstance(wanted, dict) and any(str(key).startswith("$") for key in wanted)):
+    if not _has_words(wanted):
         return _test(name, "$eq", wanted)
     tests = [_test(name, word, value) for word, value in wanted.items()]
     return lambda metadata: all(test(metadata) for test in tests)
+
+
+def _has_words(wanted: Any) -> bool:
+    return isinstance(wanted, dict) and any(str(key).startswith("$") for key in wanted)
+
+
+def _value(wanted: Any) -> Any:
+    """A value as it is stored."""
+    try:
+        return _payloads.plain(list(wanted) if isinstance(wanted, (set, frozenset)) else wanted)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise FilterError(f"filter: a value {error}") from None
 
 
 def _test(name: str, word: Any, wanted: Any) -> Test:
@@ -66,20 +177,44 @@ def _test(name: str, word: Any, wanted: Any) -> Test:
     if word in ("$in", "$nin"):
         if not isinstance(wanted, (list, tuple, set, frozenset)):
             raise FilterError(f"filter {name}: {word} of a {type(wanted).__name__}, expected a list of values")
-        several = list(wanted)
+        several = _value(wanted)
         return lambda metadata: (metadata.get(name, _ABSENT) in several) is (word == "$in")
+    stored = _value(wanted)
     if word in ("$eq", "$ne"):
-        return lambda metadata: (metadata.get(name, _ABSENT) == wanted) is (word == "$eq")
+        return lambda metadata: (metadata.get(name, _ABSENT) == stored) is (word == "$eq")
     compare = _ORDERED[word]
-    if isinstance(wanted, bool) or not isinstance(wanted, (int, float, str)):
-        raise FilterError(f"filter {name}: {word} of a {type(wanted).__name__}, expected a number or a str")
+    if isinstance(wanted, date):
+        return _dated(name, word, wanted)
+    if isinstance(stored, bool) or not isinstance(stored, (int, float, str)):
+        raise FilterError(f"filter {name}: {word} of a {type(wanted).__name__}, expected a number, a str or a date")
 
     def check(metadata: Mapping[str, Any]) -> bool:
         value = metadata.get(name)
         if value is None:
             return False
-        if isinstance(value, str) != isinstance(wanted, str) or not isinstance(value, (int, float, str)):
+        if isinstance(value, str) != isinstance(stored, str) or not isinstance(value, (int, float, str)):
             raise FilterError(f"filter {name}: {word} of a {type(wanted).__name__}, and a document has a {type(value).__name__} there")
-        return compare(value, wanted)
+        return compare(value, stored)
 
     return check
+
+
+def _dated(name: str, word: str, wanted: date) -> Test:
+    """A test of a date or an instant, which is stored as text of ISO 8601."""
+    compare, instant = _ORDERED[word], _instant(wanted.isoformat())
+
+    def check(metadata: Mapping[str, Any]) -> bool:
+        value = metadata.get(name)
+        if value is None:
+            return False
+        try:
+            return compare(_instant(value), instant)
+        except (TypeError, ValueError):
+            raise FilterError(f"filter {name}: {word} of {wanted.isoformat()}, and a document has {value!r} there, which is no such date") from None
+
+    return check
+
+
+def _instant(text: str) -> datetime:
+    """An instant by ISO 8601, to the microsecond."""
+    return datetime.fromisoformat(re.sub(r"(\.\d{6})\d+", r"\1", text).replace("Z", "+00:00"))

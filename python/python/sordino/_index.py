@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     Vectors = ArrayLike | str | os.PathLike[str] | Iterator[ArrayLike] | Iterator[_records.Batch]
     Payloads = Iterable[Any]
-    Ids = ArrayLike | list[str] | list[UUID]
+    Ids = ArrayLike | list[str] | list[UUID] | UUID
 
     class Attributes(Protocol):
         """A dict or a data frame: columns by name."""
@@ -157,7 +157,9 @@ class Index:
         Raises `UnknownIdError` for an id that is not there, `NothingLeftError` if none would be left,
         `IdsError`, `LockedError`, `KeyKindError`, `FileError`. Nothing is changed then.
         """
-        return self._native.delete(_arrays.ids(_arrays.several(ids)))
+        wanted = _arrays.ids(_arrays.several(ids))
+        # Nothing to delete is no change.
+        return self._native.delete(wanted) if len(wanted) else int(self.info()["version"])
 
     def compact(self) -> int:
         """Writes the records anew in as few segments as they fit, under new keys. Returns the version.
@@ -196,6 +198,9 @@ class Index:
 
     def __repr__(self) -> str:
         return f"<sordino.Index {self.path!r}>"
+
+    def __reduce__(self) -> str:
+        raise KeyKindError("an Index holds a key, and is not copied or pickled: sordino.open(path, key=OwnerKey.load(file)) opens it once more")
 
 
 def build(

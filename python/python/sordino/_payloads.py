@@ -7,6 +7,7 @@ import json
 import math
 from datetime import date, datetime, time, timedelta, timezone
 from decimal import Decimal
+from enum import Enum
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
@@ -61,10 +62,10 @@ def _payload(at: int, value: Any) -> bytes:
     if isinstance(value, (bytes, bytearray, memoryview)):
         return bytes(value)
     try:
-        plain = _plain(value, 0)
-        if plain is None:
+        plain_value = plain(value)
+        if plain_value is None:
             return b""
-        return json.dumps(plain, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode()
+        return json.dumps(plain_value, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode()
     except UnicodeEncodeError:
         raise PayloadError(f"payload {at} has a text that is no Unicode: it has half of a surrogate pair") from None
     except OverflowError:
@@ -73,8 +74,15 @@ def _payload(at: int, value: Any) -> bytes:
         raise PayloadError(f"payload {at} {error}") from None
 
 
+def plain(value: Any) -> Any:
+    """A value of the types that JSON has; None for one that is missing. Raises `TypeError`, `ValueError`, `OverflowError`."""
+    return _plain(value, 0)
+
+
 def _plain(value: Any, depth: int) -> Any:
-    """A value of the types that JSON has; None for one that is missing. Raises `TypeError`, `ValueError`."""
+    """`plain` of a value that is so deep in lists and dicts."""
+    if isinstance(value, Enum):
+        return _plain(value.value, depth)
     if value is None or isinstance(value, (str, bool)):
         return value
     if type(value).__name__ in ("NAType", "NaTType"):

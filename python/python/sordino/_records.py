@@ -184,14 +184,15 @@ def edited(
 ) -> tuple[Any, list[bytes] | None, _attributes.Columns | None, list[str]]:
     """What is to become other of records that are there, as the native half takes it, and attributes that only lose values."""
     own = _arrays.ids(_arrays.several(ids))
-    payloads = _column(payloads)
-    carried = None if payloads is None else _arrays.payloads(payloads)
+    payloads = _payloads.column(payloads)
+    carried = None if payloads is None else _payloads.encoded(payloads)
     if carried is not None and len(carried) != len(own):
         raise PayloadError(f"{len(carried)} payloads for {len(own)} ids")
     columns = None if attributes is None else _attributes.columns(attributes, len(own))
     # A column without any value has no type: the index knows it.
     known = {name for name, _, _ in columns or ()}
-    return own, carried, columns, [name for name in attributes or () if name not in known]
+    given = [] if attributes is None else list(_attributes.table(attributes))
+    return own, carried, columns, [name for name in given if name not in known]
 
 
 def _check_stream(vectors: Any) -> None:

@@ -103,8 +103,10 @@ def serve(
     clients: Iterable[ClientPublicKey] | None = None,
     issuers: Iterable[IssuerPublicKey] | None = None,
     audience: str | None = None,
+    anyone: bool = False,
     cert: bytes | str | os.PathLike[str] | None = None,
     cert_key: bytes | str | os.PathLike[str] | None = None,
+    plaintext: bool = False,
     metrics: str | None = None,
     batch: int | None = None,
     rate: float | None = None,
@@ -120,12 +122,14 @@ def serve(
     public_key: the owner's: an index that the owner did not sign is not served.
     shard: the share of the index that is held, (2, 8) for the second of eight; the directory is the same for all. Its
         replies are parts, which `gather` joins.
-    clients: the public keys of those who may ask; without it, and without `issuers`, anyone who reaches the port may.
+    clients: the public keys of those who may ask.
     issuers, audience: those may ask too who show a token that one of these keys issued for this audience, the name by which
         tokens are for this server: as far as the token allows it. `sordino token issue` makes tokens.
-    cert, cert_key: the certificate chain and its private key, in PEM (bytes) or paths of such files, for
-        TLS 1.3. Without them queries are encrypted all the same, but the network sees who asks, and can
-        change replies.
+    anyone: True in the place of `clients` and `issuers`: all who reach the port may ask. Without a reader's key, what is answered is of
+        no use, but it is work.
+    cert, cert_key: the certificate chain and its private key, in PEM (bytes) or paths of such files, for TLS 1.3.
+    plaintext: True in the place of `cert`: listens without TLS, on this machine or behind a proxy that has it. Queries are encrypted all the
+        same, but the network sees who asks, and can change replies.
     metrics: another "HOST:PORT" for metrics.
     batch: queries that one pass over the index answers (16).
     rate: requests a second that are answered in all (1000). A search has one request or several.
@@ -141,9 +145,8 @@ def serve(
     """
     settings = _settings(
         listen,
-        _askers(clients, issuers, audience),
-        cert,
-        cert_key,
+        _askers(clients, issuers, audience, anyone),
+        (cert, cert_key, plaintext),
         metrics,
         {
             "batch": batch,
@@ -167,8 +170,10 @@ def gather(
     clients: Iterable[ClientPublicKey] | None = None,
     issuers: Iterable[IssuerPublicKey] | None = None,
     audience: str | None = None,
+    anyone: bool = False,
     cert: bytes | str | os.PathLike[str] | None = None,
     cert_key: bytes | str | os.PathLike[str] | None = None,
+    plaintext: bool = False,
     shard_roots: bytes | str | os.PathLike[str] | None = None,
     metrics: str | None = None,
     rate: float | None = None,
@@ -194,9 +199,8 @@ def gather(
     """
     settings = _settings(
         listen,
-        _askers(clients, issuers, audience),
-        cert,
-        cert_key,
+        _askers(clients, issuers, audience, anyone),
+        (cert, cert_key, plaintext),
         metrics,
         {"max_connections": max_connections, "max_connections_per_address": max_connections_per_address},
         {"rate": rate, "rate_per_key": rate_per_key, "rate_per_address": rate_per_address},
@@ -213,14 +217,20 @@ def gather(
 def _settings(
     listen: str,
     askers: dict[str, Any],
-    cert: bytes | str | os.PathLike[str] | None,
-    cert_key: bytes | str | os.PathLike[str] | None,
+    protection: tuple[Any, Any, bool],
     metrics: str | None,
     counts: dict[str, int | None],
     rates: dict[str, float | None],
 ) -> dict[str, Any]:
+    cert, cert_key, plaintext = protection
     if (cert is None) != (cert_key is None):
         raise InputError("cert and cert_key: expected both or neither")
+    if (cert is None) is not _flag(plaintext, "plaintext"):
+        raise InputError(
+            "no cert, and no plaintext=True: expected cert and cert_key for TLS, or plaintext=True to listen without it, on this machine or behind a proxy"
+            if cert is None
+            else "plaintext=True, and a cert: expected one of them"
+        )
     for name, value in [("listen", listen), ("metrics", metrics)]:
         if not (isinstance(value, str) or (value is None and name == "metrics")):
             raise InputError(f"{name} = {value!r}: expected a text, \"HOST:PORT\"")
@@ -265,7 +275,10 @@ def _check_public(public_key: PublicKey) -> None:
 
 
 def _askers(
-    clients: Iterable[ClientPublicKey] | None, issuers: Iterable[IssuerPublicKey] | None, audience: str | None
+    clients: Iterable[ClientPublicKey] | None,
+    issuers: Iterable[IssuerPublicKey] | None,
+    audience: str | None,
+    anyone: bool,
 ) -> dict[str, Any]:
     """Who may ask."""
     if (issuers is None) != (audience is None):
@@ -273,11 +286,24 @@ def _askers(
     text = isinstance(audience, str) and _arrays.is_unicode(audience)
     if audience is not None and not (text and 1 <= len(audience.encode()) <= 255):
         raise InputError(f"audience = {audience!r}: expected a text of 1 to 255 bytes")
+    listed = not (clients is None and issuers is None)
+    if listed is _flag(anyone, "anyone"):
+        raise InputError(
+            "anyone=True, and clients or issuers: expected one of them"
+            if listed
+            else "nobody may ask: expected clients=[...], issuers=[...], or anyone=True for all who reach the port"
+        )
     return {
         "clients": _keys(clients, "client", _sordino.ClientPublicKey),
         "issuers": _keys(issuers, "issuer", _sordino.IssuerPublicKey),
         "audience": audience,
     }
+
+
+def _flag(value: Any, name: str) -> bool:
+    if not isinstance(value, bool):
+        raise InputError(f"{name} = {value!r}: expected True or False")
+    return value
 
 
 def _keys(keys: Iterable[Any] | None, what: str, kind: type) -> list[Any] | None:

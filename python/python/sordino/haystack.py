@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
 import os
 from typing import TYPE_CHECKING, Any
 
@@ -13,13 +15,15 @@ from haystack.errors import FilterError
 from haystack.utils.filters import document_matches_filter
 
 from ._documents import Documents
-from ._errors import DimensionError, InputError, KeyKindError
-from ._sordino import ClientKey, OwnerKey, ReaderKey
+from ._errors import DimensionError, FormatError, InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
+    from ._filters import Tree
     from ._index import Index, Mode
+    from ._packing import Found
+    from ._sordino import ClientKey, OwnerKey, ReaderKey
 
 __all__ = ["SordinoDocumentStore", "SordinoEmbeddingRetriever"]
 
@@ -39,15 +43,21 @@ class SordinoDocumentStore:
         said, and must be what it was made with; so must `mode` and `embedding_dim`.
     mode: the index's mode ("masked"), as for `sordino.build`. Sealed mode's buckets and routed mode's clusters are made of
         the documents of the first `write_documents`, which should be many.
+    attributes: names of `meta` that are filtered by before documents are ranked: numbers, truth values and texts of up to 4,000 bytes.
+        Clients download them sealed. A name that is said later is made an attribute of all documents, at the next `write_documents`.
     client_key, token, roots: for a server's address, as for `sordino.Client`; the key or the path of its file, and the paths
         of the others.
 
     What privacy changes:
 
-    - `filter_documents` and `count_documents` read everything with the owner's key; over a network there is
-      no such call. A retriever's filters run here, on the `max_results` nearest.
+    - `filter_documents`, and what counts, updates or deletes by filters, read everything with the owner's key; over a network there is
+      no such call. A retriever's filters run here: what they say of `attributes` is decided before documents are ranked, all else on
+      the `max_results` nearest, and a warning says if fewer than `top_k` are left of these.
     - Embeddings do not come back. Documents without one, or with zeros, are kept and no search finds them.
     - The default policy for ids that are there is to fail.
+    - `meta` is kept as JSON: dates and instants come back as texts of ISO 8601, which Haystack's filters compare as dates.
+
+    Methods that end in `_async` run the others in threads; the computing there lets Python's other threads go on.
     """
 
     def __init__(
@@ -58,43 +68,29 @@ class SordinoDocumentStore:
         embedding_dim: int | None = None,
         max_results: int | None = None,
         mode: Mode | None = None,
+        attributes: Iterable[str] | None = None,
         client_key: ClientKey | str | os.PathLike[str] | None = None,
         token: str | os.PathLike[str] | None = None,
         roots: str | os.PathLike[str] | None = None,
     ) -> None:
-        self._settings = {
-            "index": index,
-            "key": key,
-            "embedding_dim": embedding_dim,
-            "max_results": max_results,
-            "mode": mode,
-            "client_key": client_key,
-            "token": token,
-            "roots": roots,
-        }
+        if index is None:
+            raise InputError("index: expected an index's directory or the address of a server")
         self._documents = Documents(
             index,
-            _loaded(key),
+            key,
+            metadata=_meta,
             most=max_results,
             mode=mode,
             dim=embedding_dim,
-            client_key=ClientKey.load(client_key) if isinstance(client_key, (str, os.PathLike)) else client_key,
+            attributes=attributes,
+            client_key=client_key,
             token=token,
             roots=roots,
         )
 
     def to_dict(self) -> dict[str, Any]:
         """The store's settings, with the paths of keys. Raises `InputError` if a key was given itself."""
-        settings = {}
-        for name, value in self._settings.items():
-            if isinstance(value, os.PathLike):
-                value = os.fspath(value)
-            if value is not None and not isinstance(value, (str, int)):
-                raise InputError(
-                    f"{name} is a {type(value).__name__}, which is not written into a pipeline's file: give its path"
-                )
-            settings[name] = value
-        return default_to_dict(self, **settings)
+        return default_to_dict(self, **self._documents.settings(_SETTINGS))
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> SordinoDocumentStore:
@@ -107,9 +103,20 @@ class SordinoDocumentStore:
 
     def filter_documents(self, filters: dict[str, Any] | None = None) -> list[Document]:
         """The documents that match, without embeddings, in no particular order. Needs the owner's key."""
-        passes = _passing(filters)
-        found = (_document(stored) for _, stored in self._documents.matching(lambda stored: True))
-        return [document for document in found if passes(document)]
+        return [_document(one) for one in self._matching(filters)]
+
+    def count_documents_by_filter(self, filters: dict[str, Any]) -> int:
+        """The number of documents that match. Needs the owner's key."""
+        return len(self._matching(filters))
+
+    def count_unique_metadata_by_filter(self, filters: dict[str, Any], metadata_fields: list[str]) -> dict[str, int]:
+        """The number of different values that the documents that match have of each of some names of `meta`. Needs the owner's key."""
+        metas = [_meta(one.document) for one in self._matching(filters)]
+        counts = {}
+        for field in metadata_fields:
+            name = field.removeprefix("meta.")
+            counts[name] = len({json.dumps(meta[name], sort_keys=True) for meta in metas if meta.get(name) is not None})
+        return counts
 
     def write_documents(
         self, documents: list[Document], policy: DuplicatePolicy = DuplicatePolicy.NONE
@@ -140,6 +147,67 @@ class SordinoDocumentStore:
         """Deletes documents; ids that are not there are passed over."""
         self._documents.delete(document_ids)
 
+    def delete_all_documents(self) -> None:
+        """Deletes all documents; the index stays."""
+        self._documents.delete(None)
+
+    def delete_by_filter(self, filters: dict[str, Any]) -> int:
+        """Deletes the documents that match; the number of them. A filter without a condition, which all match, is an `InputError`."""
+        if not filters:
+            raise InputError("filters: no condition, which all documents meet; delete_all_documents() deletes them")
+        return self._documents.delete([one.id for one in self._matching(filters)])
+
+    def update_by_filter(self, filters: dict[str, Any], meta: dict[str, Any]) -> int:
+        """Gives the documents that match these values in their `meta`, and keeps its others; the number of documents."""
+        if not isinstance(meta, dict):
+            raise InputError(f"meta: a {type(meta).__name__}, expected a dict")
+        passes = _passing(filters)
+
+        def changed(id: str, stored: Any) -> Any:
+            if not passes(_document_of(stored)):
+                return None
+            return [{**stored[0], "meta": {**_meta(stored), **meta}}, stored[1]]
+
+        return self._documents.change(changed)
+
+    async def count_documents_async(self) -> int:
+        """`count_documents`, in a thread."""
+        return await asyncio.to_thread(self.count_documents)
+
+    async def filter_documents_async(self, filters: dict[str, Any] | None = None) -> list[Document]:
+        """`filter_documents`, in a thread."""
+        return await asyncio.to_thread(self.filter_documents, filters)
+
+    async def count_documents_by_filter_async(self, filters: dict[str, Any]) -> int:
+        """`count_documents_by_filter`, in a thread."""
+        return await asyncio.to_thread(self.count_documents_by_filter, filters)
+
+    async def count_unique_metadata_by_filter_async(self, filters: dict[str, Any], metadata_fields: list[str]) -> dict[str, int]:
+        """`count_unique_metadata_by_filter`, in a thread."""
+        return await asyncio.to_thread(self.count_unique_metadata_by_filter, filters, metadata_fields)
+
+    async def write_documents_async(
+        self, documents: list[Document], policy: DuplicatePolicy = DuplicatePolicy.NONE
+    ) -> int:
+        """`write_documents`, in a thread."""
+        return await asyncio.to_thread(self.write_documents, documents, policy)
+
+    async def delete_documents_async(self, document_ids: list[str]) -> None:
+        """`delete_documents`, in a thread."""
+        await asyncio.to_thread(self.delete_documents, document_ids)
+
+    async def delete_all_documents_async(self) -> None:
+        """`delete_all_documents`, in a thread."""
+        await asyncio.to_thread(self.delete_all_documents)
+
+    async def delete_by_filter_async(self, filters: dict[str, Any]) -> int:
+        """`delete_by_filter`, in a thread."""
+        return await asyncio.to_thread(self.delete_by_filter, filters)
+
+    async def update_by_filter_async(self, filters: dict[str, Any], meta: dict[str, Any]) -> int:
+        """`update_by_filter`, in a thread."""
+        return await asyncio.to_thread(self.update_by_filter, filters, meta)
+
     def refresh(self) -> bool:
         """Follows the index to its newest version, if others change it. True if there was one."""
         return self._documents.refresh()
@@ -167,13 +235,20 @@ class SordinoDocumentStore:
             vector = np.random.default_rng().standard_normal(dim, dtype=np.float32)
         return vector, [stored, found]
 
+    def _matching(self, filters: dict[str, Any] | None) -> list[Found]:
+        """The documents that match, read by the owner."""
+        passes = _passing(filters)
+        return self._documents.matching(lambda stored: passes(_document_of(stored)))
+
     def _search(
         self, embedding: list[float], filters: dict[str, Any] | None, top_k: int
     ) -> list[Document]:
         passes = _passing(filters)
-        found = self._documents.search(embedding)
-        documents = [_document(stored, score) for _, stored, score in found if stored[1]]
-        return [document for document in documents if passes(document)][:top_k]
+        # Those without an embedding are not found, whatever vector stands for it.
+        found = self._documents.search(
+            embedding, top_k, _tree(filters), lambda one: _checked(one.document)[1] and passes(_document_of(one.document))
+        )
+        return [_document(one) for one in found]
 
 
 @component
@@ -181,8 +256,8 @@ class SordinoEmbeddingRetriever:
     """Finds the documents of a `SordinoDocumentStore` that are nearest to an embedding.
 
     The embedding is encrypted here, and the server learns nothing of it; scores are cosines, and are not to
-    be sent to the server. Filters run here, on the store's `max_results` nearest: fewer than `top_k` may be
-    left.
+    be sent to the server. Filters run here: what they say of the store's `attributes` is decided before documents are ranked, all else
+    on the `max_results` nearest, of which fewer than `top_k` may be left.
     """
 
     def __init__(
@@ -234,14 +309,16 @@ class SordinoEmbeddingRetriever:
         most = self.document_store._documents.wanted(self.top_k if top_k is None else _number(top_k), "top_k")
         return {"documents": self.document_store._search(query_embedding, chosen, most)}
 
-
-def _loaded(key: OwnerKey | ReaderKey | str | os.PathLike[str]) -> OwnerKey | ReaderKey:
-    if not isinstance(key, (str, os.PathLike)):
-        return key
-    try:
-        return OwnerKey.load(key)
-    except KeyKindError:
-        return ReaderKey.load(key)
+    @component.output_types(documents=list[Document])
+    async def run_async(
+        self,
+        query_embedding: list[float],
+        filters: dict[str, Any] | None = None,
+        top_k: int | None = None,
+    ) -> dict[str, list[Document]]:
+        """`run`, in a thread."""
+        found: dict[str, list[Document]] = await asyncio.to_thread(self.run, query_embedding, filters, top_k)
+        return found
 
 
 def _number(top_k: int) -> int:
@@ -250,8 +327,64 @@ def _number(top_k: int) -> int:
     return top_k
 
 
-def _document(stored: list[Any], score: float | None = None) -> Document:
-    return Document.from_dict({**stored[0], "score": score})
+# The settings that `to_dict` gives, by their names in `Documents`.
+_SETTINGS = {
+    "index": "place",
+    "key": "key",
+    "embedding_dim": "dim",
+    "max_results": "most",
+    "mode": "mode",
+    "attributes": "attributes",
+    "client_key": "client_key",
+    "token": "token",
+    "roots": "roots",
+}
+
+# Comparisons that attributes may decide.
+_WORDS = {"==": "$eq", "!=": "$ne", ">": "$gt", ">=": "$gte", "<": "$lt", "<=": "$lte", "in": "$in", "not in": "$nin"}
+
+
+def _checked(stored: Any) -> tuple[dict[str, Any], bool]:
+    """What is stored of a document, and whether a search finds it."""
+    if not (isinstance(stored, list) and len(stored) == 2 and isinstance(stored[0], dict)):
+        raise FormatError("the index holds no documents of Haystack's store: it was made by other means")
+    return stored[0], bool(stored[1])
+
+
+def _meta(stored: Any) -> dict[str, Any]:
+    return _checked(stored)[0].get("meta") or {}
+
+
+def _document(found: Found) -> Document:
+    return _document_of(found.document, found.score)
+
+
+def _document_of(stored: Any, score: float | None = None) -> Document:
+    return Document.from_dict({**_checked(stored)[0], "score": score})
+
+
+def _tree(filters: dict[str, Any] | None) -> Tree:
+    """What attributes may decide of filters, which `_passing` has taken."""
+    if not filters:
+        return ("and", [])
+    if "field" not in filters:
+        conditions, operator = filters.get("conditions"), filters.get("operator")
+        if not isinstance(conditions, list) or not all(isinstance(one, dict) for one in conditions):
+            return None
+        trees = [_tree(one) for one in conditions]
+        # `NOT` is true unless all are.
+        return {"AND": ("and", trees), "OR": ("or", trees), "NOT": ("not", ("and", trees))}.get(str(operator))
+    name, word, value = str(filters["field"]), _WORDS.get(str(filters.get("operator"))), filters.get("value")
+    values = value if isinstance(value, list) else [value]
+    root, _, inner = name.partition(".")
+    if word is None or root != "meta" or "." in inner or any(isinstance(one, str) and _dated(word, one) for one in values):
+        return None
+    return (inner, word, value)
+
+
+def _dated(word: str, text: str) -> bool:
+    """True of a text that Haystack compares as a date, and not letter by letter."""
+    return word not in ("$eq", "$ne", "$in", "$nin") or text[:4].isdigit() and text[4:5] == "-"
 
 
 def _passing(filters: dict[str, Any] | None) -> Callable[[Document], bool]:

@@ -10,10 +10,11 @@ from langchain_core.documents import Document
 from langchain_core.vectorstores import VectorStore
 from langchain_core.vectorstores.utils import maximal_marginal_relevance
 
-from ._documents import Documents, known, listed, name_of
-from ._errors import InputError
-from ._filters import condition
+from ._documents import Documents
+from ._errors import FormatError, InputError
+from ._filters import condition, tree
 from ._index import whole_number
+from ._packing import Found, known, listed, name_of
 
 if TYPE_CHECKING:
     import os
@@ -33,44 +34,62 @@ class SordinoVectorStore(VectorStore):
     """Documents in an index whose server learns neither the queries nor, in masked mode, the documents.
 
     embedding: makes vectors of texts, here: a query is never sent in the clear.
-    index: the directory of an index, made by the first `add_texts`; or the address of a server.
-    key: the owner's key to change documents; a reader's to search them.
+    index: the directory of an index, made by the first `add_texts`; or the address of a server. Without it an index for a trial is
+        made, in a folder that goes with the store.
+    key: the owner's key to change documents, a reader's to search them: the key, or the path of its file. A store is pickled with the
+        path alone, since keys are secret. An index for a trial needs none.
     max_results: the most that a search returns (20), fixed when the index is made. Every search fetches as many
         documents, whatever it asks for, so that the server does not learn `k`. To an index that is there it need not be said,
         and must be what it was made with; so must `mode`.
     mode: the index's mode ("masked"), as for `sordino.build`. Sealed mode's buckets and routed mode's clusters are made of
         the documents of the first `add_texts`, which should be many.
-    client_key, token, roots: for a server's address, as for `sordino.Client`.
+    attributes: names of metadata that are filtered by before documents are ranked: numbers, truth values and texts of up to 4,000 bytes. Clients
+        download them sealed. A name that is said later is made an attribute of all documents, at the next `add_texts`.
+    keep_vectors: stores each document's vector with it, so that `max_marginal_relevance_search` embeds no text again. Every search then fetches
+        `max_results` vectors more.
+    client_key, token, roots: for a server's address, as for `sordino.Client`; the key, or the path of its file.
 
     What privacy changes:
 
-    - A `filter` (a dict of metadata, or a function of a document) runs here, on the `max_results` nearest: fewer than `k` may
-      be left. A value of the dict must be equal; `{"year": {"$gte": 2020}}` compares, with `$eq`, `$ne`, `$gt`, `$gte`, `$lt`,
-      `$lte`, `$in`, `$nin`; `$and`, `$or` and `$not` join. A document without the name passes `$ne` and `$nin` alone.
+    - A `filter` (a dict of metadata, or a function of a document) runs here. What it says of `attributes` is decided before documents are ranked,
+      all else on the `max_results` nearest: a warning says if fewer than `k` are left of these. A value of the dict must be equal;
+      `{"year": {"$gte": 2020}}` compares, with `$eq`, `$ne`, `$gt`, `$gte`, `$lt`, `$lte`, `$in`, `$nin`; `$and`, `$or` and `$not` join. A
+      document without the name passes `$ne` and `$nin` alone. `$gt` and its like take a date or a datetime, too.
     - `get_by_ids` is a private fetch: the server sees that documents were fetched and about how many.
-    - `max_marginal_relevance_search` embeds the texts of the candidates again, since vectors do not come
-      back.
-    - Ids are text of any form; metadata must be JSON: what would come back as something else is refused.
+    - `max_marginal_relevance_search` embeds the texts of the candidates again, unless vectors are kept.
+    - Ids are text of any form. Metadata is kept as JSON: dates and instants come back as texts of ISO 8601, members of an Enum as their
+      values, numpy's numbers as Python's, tuples as lists, NaN as None.
     - Async methods run the others in threads; the computing there lets Python's other threads go on.
-    - Scores are cosines, and are not to be sent to the server. Relevance is (1 + cosine) / 2: texts that have nothing to do
-      with one another have about .5, and a `score_threshold` of .9 is a cosine of .8.
+    - Scores are cosines, and are not to be sent to the server. Relevance is the cosine, as of LangChain's own function for
+      cosine distances, and 0 where that is negative: a `score_threshold` is a cosine.
     """
 
     def __init__(
         self,
         embedding: Embeddings,
-        index: Index | str | os.PathLike[str],
+        index: Index | str | os.PathLike[str] | None = None,
         *,
-        key: OwnerKey | ReaderKey,
+        key: OwnerKey | ReaderKey | str | os.PathLike[str] | None = None,
         max_results: int | None = None,
         mode: Mode | None = None,
-        client_key: ClientKey | None = None,
+        attributes: Iterable[str] | None = None,
+        keep_vectors: bool = False,
+        client_key: ClientKey | str | os.PathLike[str] | None = None,
         token: bytes | str | os.PathLike[str] | None = None,
         roots: bytes | str | os.PathLike[str] | None = None,
     ) -> None:
         self._embedding = embedding
         self._documents = Documents(
-            index, key, most=max_results, mode=mode, client_key=client_key, token=token, roots=roots
+            index,
+            key,
+            metadata=_metadata,
+            most=max_results,
+            mode=mode,
+            attributes=attributes,
+            keep_vectors=keep_vectors,
+            client_key=client_key,
+            token=token,
+            roots=roots,
         )
 
     @property
@@ -111,16 +130,14 @@ class SordinoVectorStore(VectorStore):
         return names
 
     def delete(self, ids: list[str] | None = None, **kwargs: Any) -> bool | None:
-        """Deletes documents; ids that are not there are passed over. Without ids, where some stores delete everything, it raises `InputError`."""
+        """Deletes documents, without ids all of them; ids that are not there are passed over."""
         known(kwargs, "delete")
-        if ids is None:
-            raise InputError("ids: expected the documents to delete; all of them go with their index's directory")
         self._documents.delete(ids)
         return True
 
     def get_by_ids(self, ids: Sequence[str], /) -> list[Document]:
         """The documents with these ids that are there, by a private fetch."""
-        return [_document(id, stored) for id, stored in self._documents.get(ids)]
+        return [_document(found) for found in self._documents.get(ids)]
 
     def similarity_search(
         self, query: str, k: int = 4, filter: Filter | None = None, **kwargs: Any
@@ -135,7 +152,8 @@ class SordinoVectorStore(VectorStore):
         """The `k` documents nearest to a text, with cosines."""
         known(kwargs, "similarity_search_with_score")
         k = self._documents.wanted(k, "k")
-        return self._search(self._embedding.embed_query(query), k, filter)
+        found = self._search(self._embedding.embed_query(query), k, filter)
+        return [(_document(one), one.score or 0.0) for one in found]
 
     def similarity_search_by_vector(
         self, embedding: list[float], k: int = 4, filter: Filter | None = None, **kwargs: Any
@@ -143,7 +161,7 @@ class SordinoVectorStore(VectorStore):
         """The `k` documents nearest to a vector."""
         known(kwargs, "similarity_search_by_vector")
         k = self._documents.wanted(k, "k")
-        return [document for document, _ in self._search(embedding, k, filter)]
+        return [_document(found) for found in self._search(embedding, k, filter)]
 
     def max_marginal_relevance_search(
         self,
@@ -170,13 +188,17 @@ class SordinoVectorStore(VectorStore):
     ) -> list[Document]:
         """The same for a vector."""
         known(kwargs, "max_marginal_relevance_search_by_vector")
-        k, fetched = self._documents.wanted(k, "k"), whole_number(fetch_k, "fetch_k")
-        found = [document for document, _ in self._search(embedding, fetched, filter)]
+        k = self._documents.wanted(k, "k")
+        # Nobody asked for the number that is there if nothing is said.
+        fetched = whole_number(fetch_k, "fetch_k") if fetch_k == 20 else self._documents.wanted(fetch_k, "fetch_k")
+        found = self._search(embedding, fetched, filter, k)
         if not found:
             return []
-        vectors = self._embedding.embed_documents([document.page_content for document in found])
+        vectors = [one.vector.tolist() for one in found if one.vector is not None]
+        if len(vectors) < len(found):
+            vectors = self._embedding.embed_documents([one.document[0] for one in found])
         chosen = maximal_marginal_relevance(np.array(embedding), vectors, lambda_mult=lambda_mult, k=k)
-        return [found[at] for at in chosen]
+        return [_document(found[at]) for at in chosen]
 
     @classmethod
     def from_texts(
@@ -187,21 +209,14 @@ class SordinoVectorStore(VectorStore):
         *,
         ids: list[str] | None = None,
         index: Index | str | os.PathLike[str] | None = None,
-        key: OwnerKey | None = None,
+        key: OwnerKey | str | os.PathLike[str] | None = None,
         **kwargs: Any,
     ) -> SordinoVectorStore:
         """A store with these texts.
 
-        index: its directory.
+        index: its directory; without it, as for the class, an index for a trial.
         key: the owner's key, without which nobody can read the documents again: `sordino.keygen()` makes one, and its `save` keeps it.
         """
-        if index is None:
-            raise InputError('index: expected the directory of the new index, for instance from_texts(texts, embedding, index="my.index", key=key)')
-        if key is None:
-            raise InputError(
-                'key: expected the owner\'s key, without which nobody can read these documents again: key = sordino.keygen(); '
-                'key.save("owner.key"), and the next time sordino.OwnerKey.load("owner.key")'
-            )
         store = cls(embedding, index, key=key, **kwargs)
         store.add_texts(texts, metadatas, ids=ids)
         return store
@@ -209,7 +224,7 @@ class SordinoVectorStore(VectorStore):
     @property
     def key(self) -> OwnerKey | ReaderKey:
         """The key that the store is used with."""
-        return self._documents._key
+        return self._documents.key
 
     def refresh(self) -> bool:
         """Follows the index to its newest version, if others change it. True if there was one."""
@@ -220,29 +235,28 @@ class SordinoVectorStore(VectorStore):
         self._documents.close()
 
     def _select_relevance_score_fn(self) -> Callable[[float], float]:
-        # The noise of scores may take a cosine past 1.
-        return lambda cosine: min(1.0, max(0.0, (1 + cosine) / 2))
+        # The base class's, of the cosine distance, within the bounds that it promises.
+        return lambda cosine: min(1.0, max(0.0, self._cosine_relevance_score_fn(1 - cosine)))
 
     def _search(
-        self, vector: list[float], k: int, filter: Filter | None
-    ) -> list[tuple[Document, float]]:
-        passes = _passing(filter)
-        documents = [(_document(id, stored), score) for id, stored, score in self._documents.search(vector)]
-        return [pair for pair in documents if passes(pair[0])][:k]
+        self, vector: list[float], k: int, filter: Filter | None, enough: int | None = None
+    ) -> list[Found]:
+        """The nearest that pass a filter."""
+        if callable(filter):
+            function = filter
+            return self._documents.search(vector, k, None, lambda found: bool(function(_document(found))), enough)
+        given = {} if filter is None else filter
+        test = condition(given)
+        return self._documents.search(vector, k, tree(given), lambda found: test(_metadata(found.document)), enough)
 
 
-def _document(id: str, stored: list[Any]) -> Document:
-    text, metadata = stored
-    # Stores of before kept None for a document without.
-    metadata = {} if metadata is None else metadata
-    return Document(id=id, page_content=text, metadata=metadata)
+def _metadata(stored: Any) -> dict[str, Any]:
+    """The metadata of what is stored of a document. Stores of before kept None for a document without."""
+    if not (isinstance(stored, list) and len(stored) == 2 and isinstance(stored[0], str)):
+        raise FormatError("the index holds no documents of LangChain's store: it was made by other means")
+    return stored[1] or {}
 
 
-def _passing(filter: Filter | None) -> Callable[[Document], bool]:
-    """A function that says of a document if it passes."""
-    if filter is None:
-        return lambda document: True
-    if callable(filter):
-        return filter
-    test = condition(filter)
-    return lambda document: test(document.metadata)
+def _document(found: Found) -> Document:
+    metadata = _metadata(found.document)
+    return Document(id=found.id, page_content=found.document[0], metadata=metadata)

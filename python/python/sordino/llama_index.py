@@ -5,9 +5,13 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any
 
-from llama_index.core.bridge.pydantic import PrivateAttr
+from llama_index.core.bridge.pydantic import BaseModel, PrivateAttr
+from llama_index.core.indices.query.embedding_utils import get_top_k_mmr_embeddings
 from llama_index.core.vector_stores.types import (
     BasePydanticVectorStore,
+    FilterCondition,
+    FilterOperator,
+    MetadataFilters,
     VectorStoreQueryMode,
     VectorStoreQueryResult,
 )
@@ -17,17 +21,20 @@ from llama_index.core.vector_stores.utils import (
     node_to_metadata_dict,
 )
 
-from ._documents import Documents, known
-from ._errors import FilterError, InputError, KeyKindError, ModeError
+from . import _payloads
+from ._documents import Documents
+from ._errors import FilterError, FormatError, InputError, ModeError
+from ._packing import Found, known
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from llama_index.core.schema import BaseNode
-    from llama_index.core.vector_stores.types import MetadataFilters, VectorStoreQuery
+    from llama_index.core.vector_stores.types import VectorStoreQuery
 
     from ._client import Client
+    from ._filters import Tree
     from ._index import Index, Mode
     from ._sordino import ClientKey, OwnerKey, ReaderKey
 
@@ -38,23 +45,28 @@ class SordinoVectorStore(BasePydanticVectorStore):
     """Nodes in an index whose server learns neither the queries nor, in masked mode, the nodes.
 
     index: the directory of an index, made by the first `add`; or the address of a server.
-    key: the owner's key to change nodes; a reader's to search them.
+    key: the owner's key to change nodes, a reader's to search them: the key, or the path of its file. A store is pickled, and
+        written by `to_dict`, with the path alone, since keys are secret.
     max_results: the most that a query returns (20), fixed when the index is made. Every query fetches as many
         nodes, whatever it asks for, so that the server does not learn `similarity_top_k`. To an index that is there it need not
         be said, and must be what it was made with; so must `mode`.
     mode: the index's mode ("masked"), as for `sordino.build`. Sealed mode's buckets and routed mode's clusters are made of
         the nodes of the first `add`, which should be many.
-    client_key, token, roots: for a server's address, as for `sordino.Client`.
+    attributes: names of metadata that are filtered by before nodes are ranked: numbers, truth values and texts of up to 4,000 bytes.
+        Clients download them sealed. `"ref_doc_id"` is for `doc_ids`. A name that is said later is made an attribute of all nodes, at the next `add`.
+    keep_vectors: stores each node's vector with it, for the query mode "mmr". Every query then fetches `max_results` vectors more.
+    client_key, token, roots: for a server's address, as for `sordino.Client`; the key, or the path of its file.
 
     What privacy changes:
 
-    - Filters, `node_ids` and `doc_ids` of a query run here, on the `max_results` nearest: fewer than
-      `similarity_top_k` may be left. An empty list of either allows no node. LlamaIndex's own retrievers, whose queries have a
-      text, send `node_ids=[]` where they were given none: with a text it stands for every node, so where a list decides who may
-      read what, use `doc_ids` or filters.
+    - Filters, `node_ids` and `doc_ids` of a query run here. What they say of `attributes` is decided before nodes are ranked, all else on
+      the `max_results` nearest: a warning says if fewer than `similarity_top_k` are left of these. An empty list of either allows no
+      node. LlamaIndex's own retrievers, whose queries have a text, send `node_ids=[]` where they were given none: with a text it stands for
+      every node, so where a list decides who may read what, use `doc_ids` or filters.
     - `get_nodes` by ids is a private fetch: the server sees that nodes were fetched and about how many.
       By filters alone it needs the owner's key, as `delete` does, which reads all nodes.
-    - Vectors do not come back: nodes have no embedding, and query modes that need them are refused.
+    - Nodes have no embedding. Query modes that need vectors are refused, "mmr" unless they are kept.
+    - Metadata is kept as JSON: dates and instants come back as texts of ISO 8601, members of an Enum as their values.
 
     Async methods run the others in threads; the computing there lets Python's other threads go on.
     """
@@ -66,17 +78,35 @@ class SordinoVectorStore(BasePydanticVectorStore):
         self,
         index: Index | str | os.PathLike[str],
         *,
-        key: OwnerKey | ReaderKey,
+        key: OwnerKey | ReaderKey | str | os.PathLike[str],
         max_results: int | None = None,
         mode: Mode | None = None,
-        client_key: ClientKey | None = None,
+        attributes: Iterable[str] | None = None,
+        keep_vectors: bool = False,
+        client_key: ClientKey | str | os.PathLike[str] | None = None,
         token: bytes | str | os.PathLike[str] | None = None,
         roots: bytes | str | os.PathLike[str] | None = None,
     ) -> None:
+        if index is None:
+            raise InputError("index: expected an index's directory or the address of a server")
         super().__init__(stores_text=True)
         self._documents = Documents(
-            index, key, most=max_results, mode=mode, client_key=client_key, token=token, roots=roots
+            index,
+            key,
+            metadata=_metadata,
+            most=max_results,
+            mode=mode,
+            attributes=attributes,
+            keep_vectors=keep_vectors,
+            client_key=client_key,
+            token=token,
+            roots=roots,
         )
+
+    def to_dict(self, **kwargs: Any) -> dict[str, Any]:
+        """The store's settings, with the paths of keys, as `from_dict` takes them. Raises `InputError` if a key was given itself."""
+        known(kwargs, "to_dict")
+        return self._documents.settings(_SETTINGS) | {"class_name": self.class_name()}
 
     @classmethod
     def class_name(cls) -> str:
@@ -102,7 +132,7 @@ class SordinoVectorStore(BasePydanticVectorStore):
         """Deletes the nodes of a document."""
         known(delete_kwargs, "delete")
         found = self._documents.matching(lambda stored: stored.get("ref_doc_id") == ref_doc_id)
-        self._documents.delete([id for id, _ in found])
+        self._documents.delete([one.id for one in found])
 
     def delete_nodes(
         self,
@@ -121,11 +151,11 @@ class SordinoVectorStore(BasePydanticVectorStore):
             raise InputError("filters: no condition, which all nodes meet; clear() deletes them")
         wanted = None if node_ids is None else set(node_ids)
         found = self._documents.matching(_passing(filters))
-        self._documents.delete([id for id, _ in found if wanted is None or id in wanted])
+        self._documents.delete([one.id for one in found if wanted is None or one.id in wanted])
 
     def clear(self) -> None:
         """Deletes all nodes."""
-        self._documents.delete([id for id, _ in self._documents.matching(lambda stored: True)])
+        self._documents.delete(None)
 
     def get_nodes(
         self, node_ids: list[str] | None = None, filters: MetadataFilters | None = None
@@ -135,32 +165,44 @@ class SordinoVectorStore(BasePydanticVectorStore):
         if node_ids is None:
             found = self._documents.matching(passes)
         else:
-            found = [pair for pair in self._documents.get(node_ids) if passes(pair[1])]
-        return [metadata_dict_to_node(stored) for _, stored in found]
+            found = [one for one in self._documents.get(node_ids) if passes(one.document)]
+        return [metadata_dict_to_node(_metadata(one.document)) for one in found]
 
     def query(self, query: VectorStoreQuery, **kwargs: Any) -> VectorStoreQueryResult:
         """The nodes nearest to the query's embedding, with cosines."""
         known(kwargs, "query")
-        if query.mode != VectorStoreQueryMode.DEFAULT:
-            raise ModeError(f"query mode {query.mode.value!r}: expected 'default', since vectors do not come back")
+        if query.mode not in (VectorStoreQueryMode.DEFAULT, VectorStoreQueryMode.MMR):
+            raise ModeError(f"query mode {query.mode.value!r}: expected 'default', or 'mmr' of a store with keep_vectors=True")
         if query.query_embedding is None:
             raise InputError("a query without an embedding: it is made at the client")
         most = self._documents.wanted(query.similarity_top_k, "similarity_top_k")
-        passes, node_ids, doc_ids = _passing(query.filters), query.node_ids, query.doc_ids
+        node_ids, doc_ids = query.node_ids, query.doc_ids
         if not node_ids and query.query_str is not None:
             # LlamaIndex's retriever sends an empty list for every store that keeps texts.
             node_ids = None
-        found = [
-            (id, stored, score)
-            for id, stored, score in self._documents.search(query.query_embedding)
-            if passes(stored)
-            and (node_ids is None or id in node_ids)
-            and (doc_ids is None or stored.get("ref_doc_id") in doc_ids)
-        ][:most]
+        passing = _passing(query.filters)
+
+        def passes(one: Found) -> bool:
+            return (
+                passing(one.document)
+                and (node_ids is None or one.id in node_ids)
+                and (doc_ids is None or _metadata(one.document).get("ref_doc_id") in doc_ids)
+            )
+
+        trees = [_tree(query.filters)]
+        if node_ids is not None:
+            trees.append(None)
+        if doc_ids is not None:
+            trees.append(("ref_doc_id", "$in", list(doc_ids)))
+        diverse = query.mode == VectorStoreQueryMode.MMR
+        first = max(self._documents.most() or most, most) if diverse else most
+        found = self._documents.search(query.query_embedding, first, ("and", trees), passes, most)
+        if diverse:
+            found = _diverse(found, query, most)
         return VectorStoreQueryResult(
-            nodes=[metadata_dict_to_node(stored) for _, stored, _ in found],
-            similarities=[score for _, _, score in found],
-            ids=[id for id, _, _ in found],
+            nodes=[metadata_dict_to_node(_metadata(one.document)) for one in found],
+            similarities=[one.score or 0.0 for one in found],
+            ids=[one.id for one in found],
         )
 
     async def async_add(self, nodes: Sequence[BaseNode], **kwargs: Any) -> list[str]:
@@ -202,9 +244,9 @@ class SordinoVectorStore(BasePydanticVectorStore):
         """Lets go of the index or the connection."""
         self._documents.close()
 
-    def __getstate__(self) -> dict[str, Any]:
-        # LlamaIndex would leave out what cannot be pickled, and the copy would be no store.
-        raise KeyKindError("a store holds a key and an open index, and is not copied or pickled: make another of its settings")
+    def __getstate__(self) -> dict[Any, Any]:
+        # LlamaIndex's own would leave out what cannot be pickled, and the copy would be no store.
+        return BaseModel.__getstate__(self)
 
 
 def _embedding(node: BaseNode) -> list[float]:
@@ -215,26 +257,114 @@ def _embedding(node: BaseNode) -> list[float]:
 
 def _stored(node: BaseNode) -> dict[str, Any]:
     try:
-        return node_to_metadata_dict(node, remove_text=False)
-    except (TypeError, ValueError, RecursionError) as error:
-        raise InputError(f"node {node.node_id!r} cannot be stored as JSON: {error}") from None
+        plain = node.model_copy(update={"metadata": _payloads.plain(node.metadata)})
+        return node_to_metadata_dict(plain, remove_text=False)
+    except (TypeError, ValueError, OverflowError, RecursionError) as error:
+        raise InputError(f"node {node.node_id!r} cannot be stored as JSON: its metadata {error}") from None
+
+
+def _metadata(stored: Any) -> dict[str, Any]:
+    """The metadata of what is stored of a node."""
+    if not (isinstance(stored, dict) and "_node_content" in stored):
+        raise FormatError("the index holds no nodes of LlamaIndex's store: it was made by other means")
+    return stored
+
+
+def _diverse(found: list[Found], query: VectorStoreQuery, most: int) -> list[Found]:
+    """Those that are near the query and far from one another."""
+    vectors = [one.vector.tolist() for one in found if one.vector is not None]
+    if len(vectors) < len(found):
+        raise ModeError("query mode 'mmr': some nodes were added without keep_vectors=True, and vectors do not come back; add them once more")
+    if not found:
+        return []
+    threshold = 0.5 if query.mmr_threshold is None else query.mmr_threshold
+    _, chosen = get_top_k_mmr_embeddings(
+        query.query_embedding or [], vectors, similarity_top_k=most, embedding_ids=list(range(len(found))), mmr_threshold=threshold
+    )
+    return [found[at] for at in chosen]
 
 
 def _passing(filters: MetadataFilters | None) -> Callable[[Any], bool]:
-    """A function that says of stored metadata if it passes."""
-    if filters is None:
+    """A function that says of stored metadata if it passes. Filters within filters are joined as these say."""
+    if filters is None or not filters.filters:
         return lambda stored: True
+    condition = filters.condition or FilterCondition.AND
+    if condition not in _JOINED:
+        raise NotImplementedError(f"filters: the condition {condition!r}, expected one of {', '.join(one.value for one in _JOINED)}")
+    parts = [_passing(one) if isinstance(one, MetadataFilters) else _leaf(one) for one in filters.filters]
+    joined = _JOINED[condition]
+    return lambda stored: joined(part(stored) for part in parts)
+
+
+def _leaf(one: Any) -> Callable[[Any], bool]:
+    """A function that says of stored metadata if it passes one filter, as LlamaIndex's own store does."""
     held: dict[str, Any] = {}
+    if one.operator not in _OPERATORS:
+        raise NotImplementedError(f"filters: the operator {one.operator!r} on {one.key!r}, which this store does not have")
     try:
-        passes = build_metadata_filter_fn(lambda id: held[id], filters)
+        passes = build_metadata_filter_fn(lambda id: held[id], MetadataFilters(filters=[one]))
     except (TypeError, ValueError) as error:
         raise FilterError(f"filters: {error}") from None
 
     def check(stored: Any) -> bool:
-        held["it"] = stored
+        held["it"] = _metadata(stored)
         try:
             return passes("it")
         except (TypeError, ValueError) as error:
-            raise FilterError(f"filters: {error}") from None
+            raise FilterError(f"filters: {one.key} {one.operator.value} {one.value!r}: {error}") from None
 
     return check
+
+
+def _tree(filters: MetadataFilters | None) -> Tree:
+    """What attributes may decide of filters."""
+    if filters is None or not filters.filters:
+        return ("and", [])
+    trees = [_tree(one) if isinstance(one, MetadataFilters) else _tree_of(one) for one in filters.filters]
+    condition = filters.condition or FilterCondition.AND
+    if condition == FilterCondition.NOT:
+        return ("not", ("or", trees))
+    return ("and" if condition == FilterCondition.AND else "or", trees)
+
+
+def _tree_of(one: Any) -> Tree:
+    word = _OPERATORS.get(one.operator)
+    return None if word is None else (one.key, word, one.value)
+
+
+# The settings that `to_dict` gives, by their names in `Documents`.
+_SETTINGS = {
+    "index": "place",
+    "key": "key",
+    "max_results": "most",
+    "mode": "mode",
+    "attributes": "attributes",
+    "keep_vectors": "keep_vectors",
+    "client_key": "client_key",
+    "token": "token",
+    "roots": "roots",
+}
+
+_JOINED: dict[Any, Callable[[Iterable[bool]], bool]] = {
+    FilterCondition.AND: all,
+    FilterCondition.OR: any,
+    FilterCondition.NOT: lambda some: not any(some),
+}
+
+# Operators that this store has, and their words in conditions on attributes if these may decide them.
+_OPERATORS = {
+    FilterOperator.EQ: "$eq",
+    FilterOperator.NE: "$ne",
+    FilterOperator.GT: "$gt",
+    FilterOperator.GTE: "$gte",
+    FilterOperator.LT: "$lt",
+    FilterOperator.LTE: "$lte",
+    FilterOperator.IN: "$in",
+    FilterOperator.NIN: "$nin",
+    FilterOperator.ANY: None,
+    FilterOperator.ALL: None,
+    FilterOperator.CONTAINS: None,
+    FilterOperator.TEXT_MATCH: None,
+    FilterOperator.TEXT_MATCH_INSENSITIVE: None,
+    FilterOperator.IS_EMPTY: None,
+}

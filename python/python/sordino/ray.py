@@ -129,6 +129,8 @@ class Shard:
             public_key=sordino.PublicKey.load(options.public_key),
             shard=(number, options.shards),
             listen=f"[{host}]:0" if ":" in host else f"{host}:0",
+            anyone=True,
+            plaintext=True,
         )
 
     def url(self) -> str:
@@ -322,8 +324,10 @@ def _gather(options: Options, urls: list[list[str]]) -> sordino.Server:
                 listen=options.listen,
                 public_key=sordino.PublicKey.load(options.public_key),
                 clients=clients,
+                anyone=clients is None,
                 cert=options.cert,
                 cert_key=options.cert_key,
+                plaintext=options.cert is None,
                 metrics=options.metrics,
                 rate=options.rate,
                 rate_per_address=options.rate_per_address,
