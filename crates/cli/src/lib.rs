@@ -19,6 +19,7 @@ pub mod transparency; // logs of versions
 
 mod atomic_file;
 mod cache;
+mod certificate; // of a server that runs
 mod checks;
 mod delivery; // terms by which the way to payloads is chosen
 mod door;
@@ -38,6 +39,7 @@ mod random;
 mod second_look;
 mod server_loop;
 mod stdio; // standard input and output
+mod times; // of day, and how long
 
 pub use arguments::{Arguments, Command};
 pub use error::{Error, FAILURE, INTEGRITY, INTERRUPTED, SERVER, SUCCESS, USAGE};

@@ -3,7 +3,9 @@
 //! It is open before the index is there, so that a program that asks for its health is told so.
 
 use crate::error::Error;
+use crate::origins::Origin;
 use crate::places::{Place, Places};
+use crate::records::Records;
 use crate::searcher::Searcher;
 use crate::service::Service;
 use crate::token::Token;
@@ -17,6 +19,27 @@ use tokio::runtime::Runtime;
 /// The time for the headers of a request, and between two requests of a connection.
 const HEADERS: Duration = Duration::from_secs(10);
 
+/// The terms of a proxy.
+#[derive(Clone, Debug)]
+pub struct ProxyOptions {
+    /// The time that a request may take, waiting for a server that is busy or away included.
+    pub timeout: Duration,
+    /// The origins of pages that may ask from a browser, with the token. None: no page may.
+    pub origins: Vec<Origin>,
+    /// The index to its owner, by which programs that have the token write and list records. None: they cannot.
+    pub records: Option<Arc<dyn Records>>,
+}
+
+impl Default for ProxyOptions {
+    fn default() -> Self {
+        Self {
+            timeout: Duration::from_secs(30),
+            origins: Vec::new(),
+            records: None,
+        }
+    }
+}
+
 /// A port at which programs search over HTTP and JSON, open until [`stop`](Self::stop).
 ///
 /// # Security
@@ -29,15 +52,14 @@ pub struct Proxy {
 }
 
 impl Proxy {
-    /// Listens on an address; port 0 stands for one that is free. A request may take `timeout`, waiting for a server that is busy
-    /// or away included. Searches are answered with 503 until [`search_with`](Self::search_with).
+    /// Listens on an address; port 0 stands for one that is free. Searches are answered with 503 until [`search_with`](Self::search_with).
     ///
     /// # Errors
     /// [`Error::Listen`] if the address cannot be listened on, [`Error::Start`] if the system refuses threads.
     ///
     /// # Panics
     /// Within a runtime of tokio's: it has one of its own.
-    pub fn listen(address: SocketAddr, token: Token, timeout: Duration) -> Result<Self, Error> {
+    pub fn listen(address: SocketAddr, token: Token, options: ProxyOptions) -> Result<Self, Error> {
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(2)
             .thread_name("sordino-http")
@@ -48,7 +70,7 @@ impl Proxy {
         let listener = runtime.block_on(TcpListener::bind(address));
         let listener = listener.map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;
-        let service = Arc::new(Service::new(token, timeout));
+        let service = Arc::new(Service::new(token, options));
         runtime.spawn(accept(listener, Arc::clone(&service)));
         Ok(Self {
             address,
