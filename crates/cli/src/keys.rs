@@ -1,14 +1,12 @@
 //! `sordino keys`: the owner's, the readers' and the clients' key files, and who may read an index.
 
 mod access;
-mod source;
 
 pub(crate) use access::labels_of;
-pub(crate) use source::is_file;
 
 pub use sordino_net::{KeyFile, KeyKind};
 
-use crate::{Error, Output};
+use crate::{Error, Output, key_source};
 use clap::{Args as ClapArgs, Subcommand};
 use rand::{TryRng, rngs::SysRng};
 use serde::Serialize;
@@ -244,7 +242,13 @@ fn show(path: &Path, file: &KeyFile, output: Output) -> Result<(), Error> {
 /// # Errors
 /// If it cannot be read, or is no key file.
 pub fn read(path: &Path) -> Result<KeyFile, Error> {
-    let file = source::read(path)?;
+    let file = match key_source::line(path)? {
+        Some(line) => KeyFile::parse(&line).map_err(|why| Error::KeyFile {
+            path: path.to_owned(),
+            why,
+        })?,
+        None => KeyFile::read(path).map_err(at(path))?,
+    };
     if file.is_exposed() {
         let path = path.display();
         eprintln!("sordino: warning: others can read the secret in {path}: chmod 600 {path}");

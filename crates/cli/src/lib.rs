@@ -28,6 +28,7 @@ mod error;
 mod files; // read, written, held
 mod host;
 mod json_line; // for readers that end lines at other signs, too
+mod key_source; // a file, a variable or a command
 mod mode;
 mod notify;
 mod numbers;

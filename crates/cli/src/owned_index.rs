@@ -1,7 +1,7 @@
 //! An index that its owner changes, and the owner's memory of its versions.
 
 use crate::place::Place;
-use crate::{Error, Output, keys};
+use crate::{Error, Output, key_source};
 use clap::Args as ClapArgs;
 use sordino_search::{AnyDisk, OwnerKeys, Pins, Store};
 use std::ops::Deref;
@@ -38,7 +38,7 @@ impl PinsArgs {
     fn of(&self, key: &Path) -> Result<Pins, Error> {
         match &self.pins {
             Some(path) => Ok(Pins::at(path)),
-            None if keys::is_file(key) => Ok(Pins::beside(key)),
+            None if key_source::is_file(key) => Ok(Pins::beside(key)),
             None => {
                 let why = "the key is not a file, so nothing can be kept next to it: expected --pins FILE, in which the versions of \
                            your indexes are remembered";

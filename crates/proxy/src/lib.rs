@@ -3,6 +3,7 @@
 mod error;
 mod health; // of the searches
 mod job; // a request while its vectors are searched for
+mod options; // of the port
 mod origins; // of pages in browsers
 mod places; // of connections
 mod problem; // a reason that an answer gives
@@ -15,9 +16,10 @@ mod service; // answers to requests
 mod token; // shown by programs
 
 pub use error::Error;
+pub use options::ProxyOptions;
 pub use origins::Origin;
 pub use problem::Problem;
-pub use proxy::{Proxy, ProxyOptions};
+pub use proxy::Proxy;
 pub use records::{Counted, Listed, Page, Record, Records, RecordsError, Written};
 pub use request::{SearchRequest, Shape};
 pub use searcher::Searcher;

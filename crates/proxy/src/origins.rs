@@ -1,6 +1,7 @@
 //! The pages of browsers that may ask, by where they come from (CORS).
 
-use crate::service::Reply;
+use http_body_util::Full;
+use hyper::body::Bytes;
 use hyper::header::{
     ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
     ACCESS_CONTROL_MAX_AGE, HeaderMap, HeaderName, HeaderValue, ORIGIN, VARY,
@@ -33,22 +34,22 @@ impl FromStr for Origin {
     }
 }
 
-/// What a page may send: the token, and a body of JSON.
+/// The headers that a page may send: of the token, and of a body of JSON.
 const HEADERS: HeaderValue = HeaderValue::from_static("authorization, content-type");
 
-/// What a page may do.
+/// The methods that a page may use.
 const METHODS: HeaderValue = HeaderValue::from_static("GET, POST, PUT, DELETE");
 
 /// Seconds for which a browser need not ask again.
 const SECONDS: HeaderValue = HeaderValue::from_static("600");
 
 /// The answer to a browser that asks what a page may do, if it asks that.
-pub(crate) fn preflight(method: &Method, headers: &HeaderMap) -> Option<Reply> {
+pub(crate) fn preflight(method: &Method, headers: &HeaderMap) -> Option<Response<Full<Bytes>>> {
     let asked = HeaderName::from_static("access-control-request-method");
     if *method != Method::OPTIONS || !headers.contains_key(ORIGIN) || !headers.contains_key(asked) {
         return None;
     }
-    let mut reply = Response::new(http_body_util::Full::default());
+    let mut reply = Response::new(Full::default());
     *reply.status_mut() = StatusCode::NO_CONTENT;
     let of_reply = reply.headers_mut();
     of_reply.insert(ACCESS_CONTROL_ALLOW_METHODS, METHODS);
@@ -64,7 +65,11 @@ pub(crate) fn preflight(method: &Method, headers: &HeaderMap) -> Option<Reply> {
 }
 
 /// Says that the page which asked may read the answer, if it is of one of these origins.
-pub(crate) fn allow(origins: &[Origin], asked: Option<&HeaderValue>, reply: &mut Reply) {
+pub(crate) fn allow(
+    origins: &[Origin],
+    asked: Option<&HeaderValue>,
+    reply: &mut Response<Full<Bytes>>,
+) {
     if origins.is_empty() {
         return;
     }

@@ -3,9 +3,8 @@
 //! It is open before the index is there, so that a program that asks for its health is told so.
 
 use crate::error::Error;
-use crate::origins::Origin;
+use crate::options::ProxyOptions;
 use crate::places::{Place, Places};
-use crate::records::Records;
 use crate::searcher::Searcher;
 use crate::service::Service;
 use crate::token::Token;
@@ -18,27 +17,6 @@ use tokio::runtime::Runtime;
 
 /// The time for the headers of a request, and between two requests of a connection.
 const HEADERS: Duration = Duration::from_secs(10);
-
-/// The terms of a proxy.
-#[derive(Clone, Debug)]
-pub struct ProxyOptions {
-    /// The time that a request may take, waiting for a server that is busy or away included.
-    pub timeout: Duration,
-    /// The origins of pages that may ask from a browser, with the token. None: no page may.
-    pub origins: Vec<Origin>,
-    /// The index to its owner, by which programs that have the token write and list records. None: they cannot.
-    pub records: Option<Arc<dyn Records>>,
-}
-
-impl Default for ProxyOptions {
-    fn default() -> Self {
-        Self {
-            timeout: Duration::from_secs(30),
-            origins: Vec::new(),
-            records: None,
-        }
-    }
-}
 
 /// A port at which programs search over HTTP and JSON, open until [`stop`](Self::stop).
 ///

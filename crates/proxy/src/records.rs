@@ -67,7 +67,7 @@ pub struct Record {
     pub attributes: Map<String, Value>,
 }
 
-/// What a change did.
+/// The outcome of a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Written {
     /// The index's version now.

@@ -1,9 +1,9 @@
 //! Answers to the requests of programs, each in its time.
 
+use crate::options::ProxyOptions;
 use crate::origins;
 use crate::places::Place;
 use crate::problem::Problem;
-use crate::proxy::ProxyOptions;
 use crate::records::{self, Work};
 use crate::request::SearchRequest;
 use crate::results::Results;
@@ -166,7 +166,7 @@ impl Service {
         let permit = Arc::clone(&self.changes).try_acquire_owned();
         let permit = permit.map_err(|_| Problem::busy())?;
         let body = body(request).await?;
-        // What is late goes on, and keeps its permit.
+        // Work that is late goes on, and keeps its permit.
         let done = tokio::task::spawn_blocking(move || {
             let _permit = permit;
             work(&*records, &body)

@@ -88,7 +88,7 @@ impl fmt::Debug for OwnedRecords {
 }
 
 /// The request's fault.
-pub(super) fn wrong(why: impl Into<String>) -> RecordsError {
+fn wrong(why: impl Into<String>) -> RecordsError {
     RecordsError::Request(why.into())
 }
 
@@ -116,7 +116,8 @@ impl OwnedRecords {
     }
 
     fn open(&self) -> Result<OwnedIndex, Error> {
-        self.owned.open(&self.index, (&self.key, &self.keys), self.output)
+        self.owned
+            .open(&self.index, (&self.key, &self.keys), self.output)
     }
 
     fn opened(&self) -> Result<OwnedIndex, RecordsError> {
@@ -178,7 +179,7 @@ impl OwnedRecords {
             rows.extend_from_slice(vector);
         }
         let known = index.attributes().map_err(|error| fault(&error))?;
-        let attributes = attribute_columns::of(&records, &known)?;
+        let attributes = attribute_columns::of(&records, &known).map_err(wrong)?;
         let has_payloads = index.manifest().has_payloads();
         let has_payloads = has_payloads || records.iter().any(|record| record.payload.is_some());
         let make = || {
@@ -221,7 +222,7 @@ impl OwnedRecords {
             ));
         }
         let known = index.attributes().map_err(|error| fault(&error))?;
-        let attributes = attribute_columns::of(&records, &known)?;
+        let attributes = attribute_columns::of(&records, &known).map_err(wrong)?;
         let edit = Edit::new(ids).with_attributes(attributes);
         let mut edit = edit.map_err(|error| fault(&error))?;
         if payloads > 0 {
