@@ -93,7 +93,7 @@ fn every(port: u16) -> Vec<SocketAddr> {
     }
 }
 
-/// What was meant by a text that is nearly an address.
+/// The address that a text nearly is.
 fn nearly(text: &str) -> Option<String> {
     if let Some((_, rest)) = text.split_once("://") {
         return Some(format!("no scheme: {}", rest.trim_end_matches('/')));

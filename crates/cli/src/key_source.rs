@@ -60,7 +60,7 @@ fn wrong(argument: &Path, why: &str) -> Error {
     Error::Arguments(format!("{}: {why}", argument.display()))
 }
 
-/// What a command prints, which a shell runs. Its words on standard error are seen.
+/// The line that a command prints, which a shell runs. Its words on standard error are seen.
 fn printed(argument: &Path, command: &str) -> Result<Zeroizing<Vec<u8>>, Error> {
     let failed = |error: std::io::Error| wrong(argument, &error.to_string());
     let (shell, flag) = match cfg!(windows) {

@@ -21,7 +21,7 @@ pub struct CertificateInfo {
 }
 
 impl CertificateInfo {
-    /// That of the server's own certificate. `None` if it cannot be read as one of X.509.
+    /// Reads the server's own certificate. `None` if it cannot be read as one of X.509.
     pub(super) fn of(certificate: &CertificateDer<'_>) -> Option<Self> {
         let (_, parsed) = X509Certificate::from_der(certificate).ok()?;
         let seconds = u64::try_from(parsed.validity().not_after.timestamp()).unwrap_or(0);

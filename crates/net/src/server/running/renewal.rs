@@ -1,4 +1,4 @@
-//! What changes of a service while it listens: who may ask, the rates, and the certificate.
+//! Changes of a service while it listens: who may ask, the rates, and the certificate.
 
 use super::super::certificate::CertificateInfo;
 use super::super::identity::{Acceptor, Identity};
