@@ -115,7 +115,7 @@ mod tests {
         let wrong = |text: &str| of(text).unwrap_err();
         assert!(wrong("command:exit 3").contains("exit status: 3"));
         // It is cut off, and ends by that.
-        assert!(wrong("command:cat /dev/zero").contains("signal"));
+        assert!(wrong("command:cat /dev/zero").contains("ended with"));
         assert!(wrong("env:SORDINO_NO_SUCH_KEY").contains("not set"));
     }
 }
