@@ -122,7 +122,7 @@ impl OwnedRecords {
 
     fn opened(&self) -> Result<OwnedIndex, RecordsError> {
         self.open().map_err(|error| match error {
-            Error::Index { source, .. } => fault(&source),
+            Error::Search(source) | Error::Index { source, .. } => fault(&source),
             error => RecordsError::Failed(error.to_string()),
         })
     }
