@@ -38,22 +38,24 @@ fn wrong(why: impl Into<String>) -> Error {
 
 /// The certificates of a file, the server's own first.
 pub(super) fn chain(pem: &[u8]) -> Result<Vec<CertificateDer<'static>>, Error> {
-    let chain: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(pem).collect();
-    match chain {
-        Ok(chain) if !chain.is_empty() => Ok(chain),
-        found => Err(wrong(match encoding(pem) {
-            Some(encoding) => format!("the chain {encoding}"),
-            None if has(pem, "PRIVATE KEY-----") => {
-                "the chain's file has a private key and no certificate: are the two files exchanged?".to_owned()
-            }
-            None => match found {
-                Err(error) => format!("the chain: {error}"),
-                Ok(_) => "the chain has no certificate in PEM: expected -----BEGIN CERTIFICATE-----; \
-                          `openssl x509 -inform DER -in FILE -out chain.pem` converts DER"
-                    .to_owned(),
-            },
-        })),
+    // Behind a byte-order mark, the first certificate would be passed over.
+    if let Some(encoding) = encoding(pem) {
+        return Err(wrong(format!("the chain {encoding}")));
     }
+    let chain: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(pem).collect();
+    let chain = chain.map_err(|error| wrong(format!("the chain: {error}")))?;
+    if !chain.is_empty() {
+        return Ok(chain);
+    }
+    Err(wrong(match has(pem, "PRIVATE KEY-----") {
+        true => {
+            "the chain's file has a private key and no certificate: are the two files exchanged?"
+        }
+        false => {
+            "the chain has no certificate in PEM: expected -----BEGIN CERTIFICATE-----; \
+             `openssl x509 -inform DER -in FILE -out chain.pem` converts DER"
+        }
+    }))
 }
 
 /// The private key of a file.
@@ -65,18 +67,22 @@ pub(super) fn private_key(pem: &[u8]) -> Result<PrivateKeyDer<'static>, Error> {
              `openssl pkey -in FILE -out key.pem` decrypts it; keep that readable by the server alone",
         ));
     }
+    if let Some(encoding) = encoding(pem) {
+        return Err(wrong(format!("the private key {encoding}")));
+    }
     PrivateKeyDer::from_pem_slice(pem).map_err(|error| {
-        wrong(match encoding(pem) {
-            Some(encoding) => format!("the private key {encoding}"),
-            None if has(pem, "BEGIN CERTIFICATE") => {
-                "the private key's file has a certificate and no key: are the two files exchanged?"
-                    .to_owned()
-            }
-            None if has(pem, "BEGIN ") => format!("the private key: {error}"),
-            None => "the private key is not in PEM: expected -----BEGIN PRIVATE KEY-----; \
-                     `openssl pkey -inform DER -in FILE -out key.pem` converts DER"
-                .to_owned(),
-        })
+        if has(pem, "BEGIN CERTIFICATE") {
+            wrong(
+                "the private key's file has a certificate and no key: are the two files exchanged?",
+            )
+        } else if has(pem, "BEGIN ") {
+            wrong(format!("the private key: {error}"))
+        } else {
+            wrong(
+                "the private key is not in PEM: expected -----BEGIN PRIVATE KEY-----; \
+                 `openssl pkey -inform DER -in FILE -out key.pem` converts DER",
+            )
+        }
     })
 }
 
