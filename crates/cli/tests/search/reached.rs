@@ -63,7 +63,7 @@ fn a_server_is_reached_through_a_proxy() {
     );
     let other = failed(
         &place.line(&format!("{query} socks5://me:secret@{address}")),
-        4,
+        1,
     );
     assert!(
         other.contains("expected http://HOST:PORT") && !other.contains("secret"),
