@@ -1,13 +1,14 @@
 //! The options of whatever answers clients on a network: addresses, certificate, who may ask, bounds, log.
 
 use crate::host::Host;
-use crate::{Error, keys, log, numbers};
+use crate::{Error, keys, log, numbers, times};
 use clap::{ArgGroup, Args as ClapArgs};
 use sordino_net::{Access, ClientPublicKey, Exporter, Identity, KeyKind, Limits, Listen, Running};
 use sordino_token::PublicKey;
 use std::{
     fs,
     path::{Path, PathBuf},
+    time::Duration,
 };
 use zeroize::Zeroizing;
 
@@ -17,7 +18,7 @@ use zeroize::Zeroizing;
 #[command(group(ArgGroup::new("askers").args(["clients", "issuers", "audience", "anyone"]).required(true).multiple(true)))]
 pub(crate) struct Door {
     /// The address to listen on, HOST:PORT; port 0 for one that is free. A name stands for all its
-    /// addresses. May be given several times.
+    /// addresses, and `:7700` for all of this machine's. May be given several times.
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:7700", value_parser = Host::read)]
     listen: Vec<Host>,
     /// The server's certificate chain, in PEM.
@@ -45,6 +46,9 @@ pub(crate) struct Door {
     /// The name by which tokens are for this server. Without an issuer no token is accepted.
     #[arg(long, value_name = "NAME")]
     audience: Option<String>,
+    /// The time by which the clocks of issuers of tokens and this server may differ.
+    #[arg(long, value_name = "TIME", default_value = "0s", value_parser = times::leeway)]
+    leeway: u64,
     /// Give metrics out on this address, in the clear, at /metrics; there /healthz says that the process
     /// lives, and /readyz that it serves.
     #[arg(long, value_name = "ADDRESS", value_parser = Host::read)]
@@ -125,6 +129,7 @@ impl Door {
             .rate_per_key(self.rate_per_key)
             .rate_per_address(self.rate_per_address)
             .in_flight(self.max_in_flight)
+            .leeway(Duration::from_secs(self.leeway))
     }
 
     pub(crate) fn listening(&self) -> Result<Listen, Error> {
@@ -136,6 +141,9 @@ impl Door {
         let first = addresses.next().unwrap_or(self.listen[0].first());
         let mut listen = addresses.fold(Listen::on(first), Listen::also_on);
         if let Some(identity) = self.identity()? {
+            if let Some(key) = &self.cert_key {
+                warn_if_exposed(key);
+            }
             listen = listen.tls(identity);
         }
         Ok(listen)
@@ -177,6 +185,7 @@ impl Door {
         self.clients = new.clients;
         (self.issuers, self.audience) = (new.issuers, new.audience);
         (self.cert, self.cert_key) = (new.cert, new.cert_key);
+        self.leeway = new.leeway;
         self.rate = new.rate;
         self.rate_per_key = new.rate_per_key;
         self.rate_per_address = new.rate_per_address;
@@ -204,6 +213,22 @@ impl Door {
         differing(options)
     }
 }
+
+/// Says that everybody on this machine can read the certificate's key.
+#[cfg(unix)]
+fn warn_if_exposed(key: &Path) {
+    use std::os::unix::fs::PermissionsExt;
+    let mode = fs::metadata(key).map_or(0, |data| data.permissions().mode());
+    if mode & 0o004 != 0 {
+        tracing::warn!(
+            "others can read the certificate's key in {}: chmod 640 it, or give a cluster's secret defaultMode 0440",
+            key.display()
+        );
+    }
+}
+
+#[cfg(not(unix))]
+fn warn_if_exposed(_: &Path) {}
 
 /// The public key of a client. Its secret, by which anybody asks in its name, has no use where the server is.
 fn client(path: &Path) -> Result<ClientPublicKey, Error> {

@@ -11,7 +11,7 @@ pub(crate) struct EndpointArgs {
     /// Log in with this client's key.
     #[arg(long, value_name = "CLIENT_KEY", requires = "connect")]
     client_key: Option<PathBuf>,
-    /// Show this token, which was issued to that client.
+    /// Show this token, which was issued to that client. Without it, the variable SORDINO_TOKEN may have its text.
     #[arg(long, value_name = "TOKEN", requires = "client_key")]
     token: Option<PathBuf>,
     /// The certificates, in PEM, of which one must have signed the server's. Without them the server
@@ -21,6 +21,10 @@ pub(crate) struct EndpointArgs {
     /// The name that the server's certificate must have, if it is another than the URL's host.
     #[arg(long, value_name = "NAME", requires = "connect")]
     server_name: Option<String>,
+    /// Connect through this proxy, http://HOST:PORT or http://USER:PASSWORD@HOST:PORT. Without it, HTTPS_PROXY and NO_PROXY say through which
+    /// an https server of another machine is reached.
+    #[arg(long, value_name = "URL", requires = "connect")]
+    proxy: Option<String>,
 }
 
 impl EndpointArgs {
@@ -32,8 +36,15 @@ impl EndpointArgs {
             self.roots(),
             self.server_name.as_deref(),
         )?;
-        Ok(match &self.token {
-            Some(path) => endpoint.token(token::read(path)?.as_bytes()),
+        let endpoint = match &self.proxy {
+            Some(proxy) => endpoint.proxy(proxy),
+            None => endpoint.proxy_of_environment(),
+        };
+        if self.client_key.is_none() {
+            return Ok(endpoint);
+        }
+        Ok(match token::shown(self.token.as_deref())? {
+            Some(token) => endpoint.token(token.as_bytes()),
             None => endpoint,
         })
     }

@@ -4,7 +4,7 @@ use crate::Error;
 use std::{
     fmt::Display,
     io,
-    net::{SocketAddr, TcpListener, ToSocketAddrs},
+    net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, ToSocketAddrs},
 };
 
 /// HOST:PORT, and the addresses that it stands for: several where a host's name has several.
@@ -15,13 +15,24 @@ pub(crate) struct Host {
 }
 
 impl Host {
-    /// Finds the addresses.
+    /// Finds the addresses. `:7700` and `*:7700` stand for all that this machine has.
     pub(crate) fn read(text: &str) -> Result<Self, String> {
         let why = |why: &dyn Display| {
-            format!("{why}; expected HOST:PORT, for instance 127.0.0.1:7700 or localhost:7700")
+            let near = nearly(text);
+            let expected = near.unwrap_or_else(|| {
+                "HOST:PORT, for instance 127.0.0.1:7700 or localhost:7700, or :7700 for all addresses of this machine".to_owned()
+            });
+            format!("{why}; expected {expected}")
         };
-        let found = text.to_socket_addrs().map_err(|error| why(&error))?;
-        let mut addresses: Vec<SocketAddr> = found.collect();
+        let port = text.strip_prefix('*').unwrap_or(text);
+        let port = port.strip_prefix(':').and_then(|port| port.parse().ok());
+        let mut addresses: Vec<SocketAddr> = match port {
+            Some(port) => every(port),
+            None => {
+                let found = text.to_socket_addrs().map_err(|error| why(&error))?;
+                found.collect()
+            }
+        };
         // The older family is what URLs are tried with first.
         addresses.sort_by_key(SocketAddr::is_ipv6);
         addresses.dedup();
@@ -68,6 +79,39 @@ impl Host {
     }
 }
 
+/// All addresses of this machine: one of the newer family takes connections of both, unless the system keeps them apart.
+fn every(port: u16) -> Vec<SocketAddr> {
+    let four = SocketAddr::from((Ipv4Addr::UNSPECIFIED, port));
+    let six = SocketAddr::from((Ipv6Addr::UNSPECIFIED, port));
+    let tried = TcpListener::bind((Ipv6Addr::UNSPECIFIED, 0));
+    let Ok(tried) = tried.and_then(|listener| Ok((listener.local_addr()?.port(), listener))) else {
+        return vec![four];
+    };
+    match TcpListener::bind((Ipv4Addr::UNSPECIFIED, tried.0)) {
+        Ok(_) => vec![four, six],
+        Err(_) => vec![six],
+    }
+}
+
+/// The address that a text nearly is.
+fn nearly(text: &str) -> Option<String> {
+    if let Some((_, rest)) = text.split_once("://") {
+        return Some(format!("no scheme: {}", rest.trim_end_matches('/')));
+    }
+    if text.parse::<u16>().is_ok() {
+        return Some(format!(
+            "127.0.0.1:{text} for this machine alone, or :{text} for all of its addresses"
+        ));
+    }
+    if text.parse::<Ipv6Addr>().is_ok() {
+        return Some(format!(
+            "HOST:PORT, with an address of IPv6 in brackets: [{text}]:7700"
+        ));
+    }
+    let is_host = !text.is_empty() && !text.contains(':');
+    is_host.then(|| format!("a port, too: {text}:7700"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -87,7 +131,34 @@ mod tests {
         assert_eq!(six.first(), "[::1]:80".parse().unwrap());
         for wrong in ["localhost", "127.0.0.1", ":x", "", "127.0.0.1:70000"] {
             let error = Host::read(wrong).unwrap_err();
-            assert!(error.contains("expected HOST:PORT"), "{wrong}: {error}");
+            assert!(error.contains("; expected "), "{wrong}: {error}");
         }
+        for (wrong, words) in [
+            ("localhost", "expected a port, too: localhost:7700"),
+            ("7700", ":7700 for all of its addresses"),
+            ("::1", "in brackets: [::1]:7700"),
+            (
+                "http://localhost:7700/",
+                "expected no scheme: localhost:7700",
+            ),
+            ("127.0.0.1:70000", "expected HOST:PORT"),
+        ] {
+            let error = Host::read(wrong).unwrap_err();
+            assert!(error.contains(words), "{wrong}: {error}");
+        }
+    }
+
+    #[test]
+    fn a_port_alone_stands_for_all_addresses() {
+        for text in [":7700", "*:7700"] {
+            let all = Host::read(text).unwrap();
+            let is_any =
+                |address: &SocketAddr| address.ip().is_unspecified() && address.port() == 7700;
+            assert!(all.addresses.iter().all(is_any), "{text}");
+        }
+        let free = Host::read(":0").unwrap();
+        let listener = TcpListener::bind(free.first()).unwrap();
+        let port = listener.local_addr().unwrap().port();
+        assert!(std::net::TcpStream::connect(("127.0.0.1", port)).is_ok());
     }
 }

@@ -6,7 +6,7 @@ pub(crate) use access::labels_of;
 
 pub use sordino_net::{KeyFile, KeyKind};
 
-use crate::{Error, Output};
+use crate::{Error, Output, key_source};
 use clap::{Args as ClapArgs, Subcommand};
 use rand::{TryRng, rngs::SysRng};
 use serde::Serialize;
@@ -47,7 +47,10 @@ Readers of their own:
 The owner keeps owner.key, and beside it owner.key.pins, which remembers the versions of its indexes, so that nobody takes a
 revocation back (after a backup was restored on purpose: --restored, once); a server gets owner.pub and alice.pub; a reader gets reader.key, and makes
 alice.key. Whoever has owner.key can read what the owner's indexes hold, and whoever has reader.key those that
-have no readers of their own. A reader of its own makes a pair, keeps it, and gives the owner its public key.";
+have no readers of their own. A reader of its own makes a pair, keeps it, and gives the owner its public key.
+
+Wherever a key is read, env:NAME stands for a variable that holds the key's line, and command:COMMAND for a command of the shell that
+prints it, for instance by asking a service that keeps keys: --key 'command:vault kv get -field=key secret/sordino/owner'.";
 
 #[derive(Subcommand, Debug)]
 enum Command {
@@ -234,12 +237,18 @@ fn show(path: &Path, file: &KeyFile, output: Output) -> Result<(), Error> {
     })
 }
 
-/// A key file's content, with a warning on standard error if others can read a secret.
+/// The key that an argument names: a file's content, that of a variable (`env:NAME`), or what a command prints (`command:COMMAND`), with a warning on standard error if others can read a secret.
 ///
 /// # Errors
 /// If it cannot be read, or is no key file.
 pub fn read(path: &Path) -> Result<KeyFile, Error> {
-    let file = KeyFile::read(path).map_err(at(path))?;
+    let file = match key_source::line(path)? {
+        Some(line) => KeyFile::parse(&line).map_err(|why| Error::KeyFile {
+            path: path.to_owned(),
+            why,
+        })?,
+        None => KeyFile::read(path).map_err(at(path))?,
+    };
     if file.is_exposed() {
         let path = path.display();
         eprintln!("sordino: warning: others can read the secret in {path}: chmod 600 {path}");

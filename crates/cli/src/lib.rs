@@ -19,6 +19,7 @@ pub mod transparency; // logs of versions
 
 mod atomic_file;
 mod cache;
+mod certificate; // of a server that runs
 mod checks;
 mod delivery; // terms by which the way to payloads is chosen
 mod door;
@@ -27,6 +28,7 @@ mod error;
 mod files; // read, written, held
 mod host;
 mod json_line; // for readers that end lines at other signs, too
+mod key_source; // a file, a variable or a command
 mod mode;
 mod notify;
 mod numbers;
@@ -38,6 +40,7 @@ mod random;
 mod second_look;
 mod server_loop;
 mod stdio; // standard input and output
+mod times; // of day, and how long
 
 pub use arguments::{Arguments, Command};
 pub use error::{Error, FAILURE, INTEGRITY, INTERRUPTED, SERVER, SUCCESS, USAGE};

@@ -1,14 +1,14 @@
 //! An index that its owner changes, and the owner's memory of its versions.
 
 use crate::place::Place;
-use crate::{Error, Output};
+use crate::{Error, Output, key_source};
 use clap::Args as ClapArgs;
 use sordino_search::{AnyDisk, OwnerKeys, Pins, Store};
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
 
 /// The options of an owner's memory.
-#[derive(ClapArgs, Debug)]
+#[derive(ClapArgs, Clone, Debug)]
 pub(crate) struct PinsArgs {
     /// The file that remembers which versions of your indexes you know, so that nobody who keeps one takes a change back. Without
     /// this it is OWNER_KEY.pins, beside the key.
@@ -30,20 +30,33 @@ pub(crate) struct OwnedArgs {
 impl PinsArgs {
     /// The memory of the owner of this key file, of which it is known that it can be kept.
     pub(crate) fn ready(&self, key: &Path) -> Result<Pins, Error> {
-        let pins = self.of(key);
+        let pins = self.of(key)?;
         pins.check()?;
         Ok(pins)
     }
 
-    fn of(&self, key: &Path) -> Pins {
+    fn of(&self, key: &Path) -> Result<Pins, Error> {
         match &self.pins {
-            Some(path) => Pins::at(path),
-            None => Pins::beside(key),
+            Some(path) => Ok(Pins::at(path)),
+            None if key_source::is_file(key) => Ok(Pins::beside(key)),
+            None => {
+                let why = "the key is not a file, so nothing can be kept next to it: expected --pins FILE, in which the versions of \
+                           your indexes are remembered";
+                Err(Error::Arguments(why.to_owned()))
+            }
         }
     }
 }
 
 impl OwnedArgs {
+    /// Opens an index with this memory, and never as one that was restored.
+    pub(crate) fn remembered(pins: PinsArgs) -> Self {
+        Self {
+            pins,
+            restored: false,
+        }
+    }
+
     /// Opens an index for its owner, if its version is one that the owner knows or follows from it.
     pub(crate) fn open(
         &self,
@@ -51,7 +64,7 @@ impl OwnedArgs {
         (key, keys): (&Path, &OwnerKeys),
         output: Output,
     ) -> Result<OwnedIndex, Error> {
-        let pins = self.pins.of(key);
+        let pins = self.pins.of(key)?;
         let (at, named) = (Place::of(index)?, Error::index(index));
         let place = at.name();
         let known = pins.knows(&place).map_err(&named)?;

@@ -2,16 +2,20 @@
 //!
 //! `sordino-proxy` has the port and the searches; here are arguments, signals and output.
 
+mod attribute_columns;
+mod records;
+
 use crate::cache::CacheArgs;
 use crate::endpoint::EndpointArgs;
 use crate::host::Host;
 use crate::pin::PinArgs;
 use crate::{Error, Output, keys, log, notify};
 use clap::Args as ClapArgs;
+use records::OwnerArgs;
 use serde::Serialize;
 use signal_hook::consts::TERM_SIGNALS;
 use signal_hook::iterator::Signals;
-use sordino_proxy::{Error as Fault, Proxy, Searcher, Token};
+use sordino_proxy::{Error as Fault, Origin, Proxy, ProxyOptions, Searcher, Token};
 use sordino_search::Retry;
 use std::{net::SocketAddr, path::PathBuf, sync::mpsc, time::Duration};
 
@@ -46,6 +50,11 @@ pub struct Args {
     /// Seconds that a request may take, waiting for a server that is busy or away included.
     #[arg(long, value_name = "SECONDS", default_value_t = 30, value_parser = clap::value_parser!(u32).range(1..=3600))]
     timeout: u32,
+    #[command(flatten)]
+    owner: OwnerArgs,
+    /// Let pages of this origin, such as http://localhost:3000, ask from a browser, with the token (CORS); may be given several times.
+    #[arg(long, value_name = "URL")]
+    allow_origin: Vec<Origin>,
     /// The form of the log on standard error.
     #[arg(long, value_enum, default_value = "text")]
     log: log::Form,
@@ -61,7 +70,10 @@ Examples:
 
 POST /search takes {\"vector\": [...]} or {\"vectors\": [[...], ...]}, and \"k\", at most the index's, \"min_score\" and
 \"where\", as `sordino query` has them. GET /health says which version it searches, or 503 while the index is not here
-yet and for a minute after a search that failed for good; GET /openapi.json describes all of it. Requests that come at a time are searched for at a time, eight searches on
+yet and for a minute after a search that failed for good; GET /healthz that the process lives; GET /openapi.json describes all of it. With --owner-key and --index, PUT /records takes
+{\"records\": [{\"id\": 7, \"vector\": [...], \"payload\": \"text\", \"attributes\": {\"year\": 2020}}]}, which adds or replaces, and without
+vectors changes payloads and attributes; DELETE /records takes {\"ids\": [7]}; POST /records/scroll {\"after\": 7, \"limit\": 100} lists;
+GET /records/count counts. Requests that come at a time are searched for at a time, eight searches on
 eight connections. Queries go
 to the server encrypted, as `sordino query` sends them; programs of this machine and whoever is on the way to
 a --listen address of a network see them.";
@@ -89,7 +101,12 @@ pub fn run(args: &Args, output: Output) -> Result<(), Error> {
     let keys = keys::reader(&args.key)?;
     let endpoint = args.endpoint.at(&args.connect)?;
     let options = args.pin.session(args.cache.open(), Retry::all(time))?;
-    let proxy = Proxy::listen(args.listen.first(), token, time)?;
+    let terms = ProxyOptions {
+        timeout: time,
+        origins: args.allow_origin.clone(),
+        records: args.owner.records(&endpoint, output)?,
+    };
+    let proxy = Proxy::listen(args.listen.first(), token, terms)?;
     let named = Error::session(args.endpoint.roots().as_slice());
     // It may take long, and may be told to stop meanwhile.
     let (done, started) = mpsc::channel();

@@ -12,6 +12,7 @@ use crate::{Error, Output, keys, numbers};
 use clap::Args as ClapArgs;
 use input::Queries;
 use report::Form;
+use sordino_net::Deadlines;
 use sordino_search::{Filter, InProcess, Retry, Server, SessionOptions};
 use std::{path::PathBuf, time::Duration};
 use work::{Wanted, Work};
@@ -130,6 +131,13 @@ pub fn run(args: &Args, output: Output) -> Result<(), Error> {
         }
         (None, address) => {
             let endpoint = args.endpoint.at(address.as_deref().unwrap_or_default())?;
+            let mut deadlines = Deadlines::default();
+            if args.wait > 0 {
+                // A server that says nothing is one that cannot be reached.
+                let wait = Duration::from_secs(args.wait.into());
+                deadlines.connect = deadlines.connect.min(wait);
+            }
+            let endpoint = endpoint.deadlines(deadlines);
             let retry = Retry::all(Duration::from_secs(args.wait.into()));
             work.options = args.pin.session(args.cache.open(), retry)?;
             let named = Error::session(args.endpoint.roots().as_slice());

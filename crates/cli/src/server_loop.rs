@@ -1,5 +1,6 @@
 //! A server that runs: following its index, telling of it, and doing what signals say.
 
+use crate::certificate::CertificateWatch;
 use crate::config::Refused;
 use crate::door::{Anew, Door};
 use crate::{Arguments, Command, Error, Output, notify};
@@ -164,6 +165,8 @@ impl<S: Source> Serve<S> {
     pub(crate) fn run(mut self, mut signals: Signals) -> Result<(), Error> {
         self.say("serving")?;
         self.warn();
+        let mut certificate = CertificateWatch::new();
+        certificate.warn(&self.running);
         tracing::info!(address = %self.running.address(), "ready");
         notify::ready();
         loop {
@@ -174,8 +177,12 @@ impl<S: Source> Serve<S> {
                     return Ok(self.running.stop()?);
                 }
                 self.reload();
+                certificate.warn(&self.running);
             }
             std::thread::sleep(TICK);
+            if certificate.follow(self.source.door(), &self.running) {
+                let _ = self.say("renewed");
+            }
             if self.source.follow(self.running.service()) {
                 // Nobody may be reading any more, which is no reason to stop.
                 let _ = self.say("following");

@@ -7,13 +7,21 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use clap::{Args as ClapArgs, Subcommand};
-use sordino_token::{Action, Algorithm, MAX_LEN, SigningKey, Token, Verifier};
+use sordino_token::{Action, Algorithm, MAX_LEN, SigningKey, Token, Verifier, rfc3339};
 
 use crate::atomic_file::{self, AtomicFile};
-use crate::{Error, Output, files, keys};
+use crate::{Error, Output, files, keys, times};
 use claims::{Changed, Wanted, index};
 use report::Report;
+
+/// The environment variable from which clients take a token's text.
+const VARIABLE: &str = "SORDINO_TOKEN";
+
+/// Bytes of a file with the longest token: as text, with a little white space.
+const TEXT_LEN: u64 = (MAX_LEN.div_ceil(3) * 4 + 64) as u64;
 
 /// Arguments of `sordino token`.
 #[derive(ClapArgs, Debug)]
@@ -34,7 +42,8 @@ Examples:
   sordino token verify bob.token --issuer issuer.pub --audience search.example --holder bob.pub \\
     --index 7912ff85e8f6cc89b1bb2e62670815c8 --action search
 
-`sordino index info` prints the id that names an index. A token is no secret: it is of use only with its holder's key.";
+`sordino index info` prints the id that names an index. A token is no secret: it is of use only with its holder's key.
+A file may have it as bytes or, with --text, as a line of text, which clients also take from the variable SORDINO_TOKEN.";
 
 #[derive(Subcommand, Debug)]
 enum Command {
@@ -58,6 +67,9 @@ struct Issue {
     /// The issuer's key file.
     #[arg(long, value_name = "ISSUER_KEY")]
     key: PathBuf,
+    /// Write it as a line of text (base64url), for an environment variable or a secret of a cluster.
+    #[arg(long)]
+    text: bool,
     #[command(flatten)]
     wanted: Wanted,
 }
@@ -71,6 +83,9 @@ struct Attenuate {
     /// The key file of the token's holder.
     #[arg(long, value_name = "CLIENT_KEY")]
     key: PathBuf,
+    /// Write it as a line of text (base64url), for an environment variable or a secret of a cluster.
+    #[arg(long)]
+    text: bool,
     #[command(flatten)]
     changed: Changed,
 }
@@ -94,9 +109,12 @@ struct Verify {
     /// The action: search, payload, download, add, delete, compact or admin.
     #[arg(long, value_parser = claims::action, requires = "index")]
     action: Option<Action>,
-    /// The time, in seconds since 1970, in the place of now.
-    #[arg(long, value_name = "SECONDS")]
+    /// The time in the place of now, such as 2026-11-27T08:30:00Z, or in seconds since 1970.
+    #[arg(long, value_name = "TIME", value_parser = times::instant)]
     at: Option<u64>,
+    /// The time by which the clocks of issuer and service may differ.
+    #[arg(long, value_name = "TIME", default_value = "0s", value_parser = times::leeway)]
+    leeway: u64,
 }
 
 /// Runs `sordino token`.
@@ -109,7 +127,7 @@ pub fn run(args: &Args, output: Output) -> Result<(), Error> {
             let issuer = keys::issuer(&args.key)?;
             let claims = args.wanted.claims(now())?;
             let token = Token::issue(&claims, &issuer).map_err(at(&args.output))?;
-            write(&args.output, &token)?;
+            write(&args.output, &token, args.text)?;
             Report::new(&args.output, &token, "issued").print(output)
         }
         Command::Attenuate(args) => {
@@ -126,7 +144,7 @@ pub fn run(args: &Args, output: Output) -> Result<(), Error> {
             let claims = args.changed.claims(last, now())?;
             let token = token.attenuate(&claims, &holder);
             let token = token.map_err(at(&args.token))?;
-            write(&args.output, &token)?;
+            write(&args.output, &token, args.text)?;
             Report::new(&args.output, &token, "narrowed").print(output)
         }
         Command::Inspect { token } => {
@@ -141,7 +159,7 @@ fn verify(args: &Verify, output: Output) -> Result<(), Error> {
     let issuers = issuers.collect::<Result<Vec<_>, _>>()?;
     let (token, now) = (read(&args.token)?, args.at.unwrap_or_else(now));
     let refused = at(&args.token);
-    let mut verifier = Verifier::new(&args.audience, &issuers);
+    let mut verifier = Verifier::new(&args.audience, &issuers).leeway(args.leeway);
     let grant = verifier.verify(token.as_bytes(), now).map_err(&refused)?;
     if let Some(holder) = &args.holder {
         let holder = keys::client_public(holder)?.for_tokens();
@@ -170,12 +188,50 @@ fn at(path: &Path) -> impl Fn(sordino_token::Error) -> Error + use<> {
 
 /// A token of a file; its signatures are not looked at.
 pub(crate) fn read(path: &Path) -> Result<Token, Error> {
-    let bytes = files::read(path, MAX_LEN as u64).map_err(Error::at(path))?;
-    Token::from_bytes(&bytes).map_err(at(path))
+    let bytes = files::read(path, TEXT_LEN).map_err(Error::at(path))?;
+    parse(&bytes).map_err(at(path))
 }
 
-fn write(path: &Path, token: &Token) -> Result<(), Error> {
+/// The token that a client shows: of a file or, without one, of the variable [`VARIABLE`], if that is set. A client whose clock says that
+/// it is not valid is told so, since a server says less.
+pub(crate) fn shown(path: Option<&Path>) -> Result<Option<Token>, Error> {
+    let named = path.unwrap_or(Path::new(VARIABLE));
+    let token = match (path, std::env::var_os(VARIABLE)) {
+        (Some(path), _) => read(path)?,
+        (None, Some(text)) if !text.is_empty() => {
+            parse(text.as_encoded_bytes()).map_err(at(named))?
+        }
+        (None, _) => return Ok(None),
+    };
+    let (claims, now) = (token.granted(), now());
+    if !(claims.not_before..claims.expiry).contains(&now) {
+        eprintln!(
+            "sordino: warning: {}: the token is valid from {} to {}, and by this clock it is {}",
+            named.display(),
+            rfc3339(claims.not_before),
+            rfc3339(claims.expiry),
+            rfc3339(now)
+        );
+    }
+    Ok(Some(token))
+}
+
+/// A token of its bytes or its text, in which white space at the ends does not count.
+fn parse(bytes: &[u8]) -> Result<Token, sordino_token::Error> {
+    // No token begins with a letter.
+    let unpadded = bytes.trim_ascii().split(|byte| *byte == b'=').next();
+    match URL_SAFE_NO_PAD.decode(unpadded.unwrap_or_default()) {
+        Ok(decoded) => Token::from_bytes(&decoded),
+        Err(_) => Token::from_bytes(bytes),
+    }
+}
+
+fn write(path: &Path, token: &Token, text: bool) -> Result<(), Error> {
     let mut file = AtomicFile::new(path).map_err(Error::at(path))?;
-    file.write_all(token.as_bytes()).map_err(Error::at(path))?;
+    let written = match text {
+        true => writeln!(file, "{}", URL_SAFE_NO_PAD.encode(token.as_bytes())),
+        false => file.write_all(token.as_bytes()),
+    };
+    written.map_err(Error::at(path))?;
     atomic_file::in_place(path, file)
 }

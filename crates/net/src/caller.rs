@@ -7,6 +7,7 @@ mod connector;
 mod endpoint;
 mod failure;
 mod trust;
+mod tunnel;
 
 pub(crate) use call::{ask, calls, wait};
 #[cfg(feature = "client")]

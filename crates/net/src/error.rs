@@ -44,6 +44,11 @@ pub enum Error {
     /// Roots or a certificate's name for an `http` address, which has no certificate.
     #[error("an http:// address has no use for root certificates or a certificate's name")]
     Roots,
+    /// The address of a proxy is not one. It may hold a password, so it is not repeated.
+    #[error(
+        "the proxy: expected http://HOST:PORT, or http://USER:PASSWORD@HOST:PORT; proxies of HTTPS and SOCKS are not supported"
+    )]
+    Proxy,
     /// A certificate or its key cannot be used.
     #[error("certificate or key: {0}")]
     Certificate(String),
@@ -223,6 +228,7 @@ impl Error {
                 | Self::Unreachable(_)
                 | Self::Certificate(_)
                 | Self::Roots
+                | Self::Proxy
                 | Self::Address { .. }
                 | Self::IndexName
                 | Self::Start(_)

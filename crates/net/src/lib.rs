@@ -38,9 +38,9 @@ pub use refusal::Refusal;
 #[cfg(all(feature = "client", feature = "server"))]
 #[doc(hidden)]
 pub use rehearsal::Rehearsal;
-#[cfg(all(feature = "server", feature = "tls"))]
-pub use server::Identity;
 #[cfg(feature = "server")]
 pub use server::{Access, Exporter, Indexes, Limits, Listen, Policy, Running, Service, Shards};
+#[cfg(all(feature = "server", feature = "tls"))]
+pub use server::{CertificateInfo, Identity};
 #[cfg(feature = "client")]
 pub use signing::ClientKey;

@@ -1,6 +1,8 @@
 //! The server's end. It has no key of the owner or of readers: its secrets are its certificate's and those of logins.
 
 // A service on its ports
+#[cfg(feature = "tls")]
+mod certificate;
 mod connections;
 mod exporter;
 mod grpc;
@@ -44,6 +46,8 @@ mod counts;
 mod metrics;
 mod rejection;
 
+#[cfg(feature = "tls")]
+pub use certificate::CertificateInfo;
 pub use exporter::Exporter;
 #[cfg(feature = "tls")]
 pub use identity::Identity;

@@ -42,7 +42,7 @@ impl Problem {
     pub(crate) fn path(path: &str) -> Self {
         let path: String = path.chars().take(100).collect();
         let message = format!(
-            "{path:?} is not here: POST /search, GET /health, GET /readyz and GET /openapi.json are"
+            "{path:?} is not here: POST /search, GET /health, GET /healthz, GET /readyz, GET /openapi.json and, with --owner-key, PUT and DELETE /records, POST /records/scroll and GET /records/count are"
         );
         Self::new(StatusCode::NOT_FOUND, "path", message)
     }
@@ -59,6 +59,11 @@ impl Problem {
 
     pub(crate) fn busy() -> Self {
         let message = "there are too many requests at a time: ask again later";
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, "busy", message)
+    }
+
+    /// Another program is changing the index.
+    pub(crate) fn in_use(message: impl Into<String>) -> Self {
         Self::new(StatusCode::SERVICE_UNAVAILABLE, "busy", message)
     }
 
@@ -123,6 +128,33 @@ impl Problem {
         };
         let status = StatusCode::SERVICE_UNAVAILABLE;
         Some(Self::new(status, code(seen.kind()), message))
+    }
+
+    /// The words of an error of JSON, without those of another language.
+    pub(crate) fn words(error: &serde_json::Error) -> String {
+        let words = error.to_string();
+        let words = words.replace("expected f32", "expected a number");
+        let words = words.replace("expected u64", "expected a whole number");
+        let words = words.replace("expected usize", "expected a whole number");
+        match words.split_once("expected struct ") {
+            // The name of a type ends the phrase.
+            Some((before, name)) => {
+                let after = name.find(' ').map_or("", |end| &name[end..]);
+                format!("{before}expected an object{after}")
+            }
+            None => words,
+        }
+    }
+
+    /// Records cannot be written or listed here, or not now.
+    pub(crate) fn owner(message: impl Into<String>) -> Self {
+        Self::new(StatusCode::INTERNAL_SERVER_ERROR, "records", message)
+    }
+
+    pub(crate) fn no_owner() -> Self {
+        let message =
+            "records are not written nor listed here: start the proxy with --owner-key and --index";
+        Self::new(StatusCode::NOT_FOUND, "path", message)
     }
 
     /// The proxy itself has failed.

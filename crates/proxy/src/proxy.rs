@@ -3,6 +3,7 @@
 //! It is open before the index is there, so that a program that asks for its health is told so.
 
 use crate::error::Error;
+use crate::options::ProxyOptions;
 use crate::places::{Place, Places};
 use crate::searcher::Searcher;
 use crate::service::Service;
@@ -29,15 +30,14 @@ pub struct Proxy {
 }
 
 impl Proxy {
-    /// Listens on an address; port 0 stands for one that is free. A request may take `timeout`, waiting for a server that is busy
-    /// or away included. Searches are answered with 503 until [`search_with`](Self::search_with).
+    /// Listens on an address; port 0 stands for one that is free. Searches are answered with 503 until [`search_with`](Self::search_with).
     ///
     /// # Errors
     /// [`Error::Listen`] if the address cannot be listened on, [`Error::Start`] if the system refuses threads.
     ///
     /// # Panics
     /// Within a runtime of tokio's: it has one of its own.
-    pub fn listen(address: SocketAddr, token: Token, timeout: Duration) -> Result<Self, Error> {
+    pub fn listen(address: SocketAddr, token: Token, options: ProxyOptions) -> Result<Self, Error> {
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(2)
             .thread_name("sordino-http")
@@ -48,7 +48,7 @@ impl Proxy {
         let listener = runtime.block_on(TcpListener::bind(address));
         let listener = listener.map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;
-        let service = Arc::new(Service::new(token, timeout));
+        let service = Arc::new(Service::new(token, options));
         runtime.spawn(accept(listener, Arc::clone(&service)));
         Ok(Self {
             address,

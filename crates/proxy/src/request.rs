@@ -50,6 +50,7 @@ impl SearchRequest {
     /// The problem says what is wrong, where, and what was expected.
     pub fn read(body: &[u8], shape: Shape) -> Result<Self, Problem> {
         let body: Body = serde_json::from_slice(body).map_err(|error| {
+            let error = Problem::words(&error);
             Problem::request(format!(
                 "{error}; expected {{\"vector\": [numbers]}} or {{\"vectors\": [[numbers], ...]}}, and, \
                  where they are wanted, \"k\", \"min_score\" and \"where\""

@@ -1,6 +1,6 @@
 //! The body of an answer.
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 use sordino_index::Id;
 use sordino_reader::{Client, Found};
@@ -25,6 +25,7 @@ struct Hits<'a> {
 /// A record that was found.
 #[derive(Serialize)]
 pub(crate) struct Hit {
+    #[serde(serialize_with = "write_id")]
     id: Id,
     score: f32,
     /// The payload, where the index has payloads and it is text; else its bytes.
@@ -69,6 +70,17 @@ pub(crate) fn hits(client: &Client, found: Found) -> Vec<Hit> {
         }
     });
     hits.collect()
+}
+
+/// The largest whole number of which JavaScript, jq and others that read numbers in 64 bits of floating point know the neighbours.
+const EXACT: u64 = (1 << 53) - 1;
+
+/// Writes an id. A number that many programs would round is written as a text of its digits.
+pub(crate) fn write_id<S: Serializer>(id: &Id, serializer: S) -> Result<S::Ok, S::Error> {
+    match id {
+        Id::Number(number) if *number > EXACT => serializer.collect_str(number),
+        id => id.serialize(serializer),
+    }
 }
 
 /// The attributes of a record that the client knows; none where there are none.

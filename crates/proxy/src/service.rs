@@ -1,25 +1,31 @@
 //! Answers to the requests of programs, each in its time.
 
+use crate::options::ProxyOptions;
+use crate::origins;
 use crate::places::Place;
 use crate::problem::Problem;
+use crate::records::{self, Work};
 use crate::request::SearchRequest;
 use crate::results::Results;
 use crate::searcher::Searcher;
 use crate::token::Token;
 use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
 use hyper::body::{Bytes, Incoming};
-use hyper::header::{AUTHORIZATION, CACHE_CONTROL, CONNECTION, CONTENT_TYPE, HeaderValue};
+use hyper::header::{AUTHORIZATION, CACHE_CONTROL, CONNECTION, CONTENT_TYPE, HeaderValue, ORIGIN};
 use hyper::{Method, Request, Response, StatusCode};
 use serde_json::json;
 use std::{
-    sync::OnceLock,
-    time::{Duration, Instant},
+    sync::{Arc, OnceLock},
+    time::Instant,
 };
 use tokio::sync::Semaphore;
 use tokio::time::timeout_at;
 
 /// Requests whose bodies are in memory at a time.
 const REQUESTS: u32 = 32;
+
+/// Requests about records, which take turns, at a time.
+const CHANGES: u32 = 8;
 
 /// Bytes of a body.
 const BODY: usize = 4 << 20;
@@ -35,18 +41,20 @@ pub(crate) struct Service {
     token: Token,
     /// None until the client is connected.
     searcher: OnceLock<Searcher>,
-    /// The time that a request may take.
-    timeout: Duration,
+    options: ProxyOptions,
     requests: Semaphore,
+    /// Requests about records.
+    changes: Arc<Semaphore>,
 }
 
 impl Service {
-    pub(crate) fn new(token: Token, timeout: Duration) -> Self {
+    pub(crate) fn new(token: Token, options: ProxyOptions) -> Self {
         Self {
             token,
             searcher: OnceLock::new(),
-            timeout,
+            options,
             requests: Semaphore::new(REQUESTS as usize),
+            changes: Arc::new(Semaphore::new(CHANGES as usize)),
         }
     }
 
@@ -58,19 +66,29 @@ impl Service {
 
     /// Waits for the requests that there are, and takes no more. Those that are not done in their time are cut off.
     pub(crate) async fn drain(&self) {
-        let end = Instant::now() + self.timeout;
+        let end = Instant::now() + self.options.timeout;
         if let Ok(Ok(all)) = timeout_at(end.into(), self.requests.acquire_many(REQUESTS)).await {
+            all.forget();
+        }
+        let changes = self.changes.acquire_many(CHANGES);
+        if let Ok(Ok(all)) = timeout_at(end.into(), changes).await {
             all.forget();
         }
     }
 
     /// The answer to a request, whatever becomes of it.
     pub(crate) async fn reply(&self, request: Request<Incoming>, place: &Place) -> Reply {
-        let end = Instant::now() + self.timeout;
-        let late = || Err(Problem::slow(self.timeout.as_secs()));
+        let ProxyOptions {
+            timeout, origins, ..
+        } = &self.options;
+        let end = Instant::now() + *timeout;
+        let asked = request.headers().get(ORIGIN).cloned();
+        let late = || Err(Problem::slow(timeout.as_secs()));
         let reply = timeout_at(end.into(), self.route(request, place, end)).await;
         let reply = reply.unwrap_or_else(|_| late());
-        reply.unwrap_or_else(|problem| problem_reply(&problem))
+        let mut reply = reply.unwrap_or_else(|problem| problem_reply(&problem));
+        origins::allow(origins, asked.as_ref(), &mut reply);
+        reply
     }
 
     async fn route(
@@ -79,13 +97,23 @@ impl Service {
         place: &Place,
         end: Instant,
     ) -> Result<Reply, Problem> {
+        if !self.options.origins.is_empty()
+            && let Some(reply) = origins::preflight(request.method(), request.headers())
+        {
+            return Ok(reply);
+        }
         let read = matches!(*request.method(), Method::GET | Method::HEAD);
         match request.uri().path() {
             "/health" | "/readyz" if read => self.health(),
+            // It lives as long as it answers.
+            "/healthz" if read => Ok(json_reply(StatusCode::OK, r#"{"status":"alive"}"#.into())),
             "/openapi.json" if read => Ok(json_reply(StatusCode::OK, OPENAPI.into())),
-            "/health" | "/readyz" | "/openapi.json" => Err(Problem::method("GET or HEAD")),
+            "/health" | "/healthz" | "/readyz" | "/openapi.json" => {
+                Err(Problem::method("GET or HEAD"))
+            }
             "/search" if request.method() == Method::POST => self.search(request, place, end).await,
             "/search" => Err(Problem::method("POST")),
+            path if path.starts_with("/records") => self.records(request, place).await,
             path => Err(Problem::path(path)),
         }
     }
@@ -109,28 +137,54 @@ impl Service {
         Ok(json_reply(StatusCode::OK, health.to_string()))
     }
 
+    /// Refuses who does not show the token, before the body is read, so that a stranger takes up nothing.
+    fn admit(&self, request: &Request<Incoming>, place: &Place) -> Result<(), Problem> {
+        let shown = request.headers().get(AUTHORIZATION);
+        if !self.token.is_shown(shown.map(HeaderValue::as_bytes)) {
+            return Err(Problem::token());
+        }
+        match place.prove() {
+            true => Ok(()),
+            false => Err(Problem::busy()),
+        }
+    }
+
+    async fn records(&self, request: Request<Incoming>, place: &Place) -> Result<Reply, Problem> {
+        let (method, path) = (request.method(), request.uri().path());
+        let work: Work = match (method.as_str(), path) {
+            ("PUT", "/records") => records::put,
+            ("DELETE", "/records") => records::delete,
+            ("POST", "/records/scroll") => records::scroll,
+            ("GET", "/records/count") => records::count,
+            (_, "/records") => return Err(Problem::method("PUT or DELETE")),
+            (_, "/records/scroll") => return Err(Problem::method("POST")),
+            (_, "/records/count") => return Err(Problem::method("GET")),
+            (_, path) => return Err(Problem::path(path)),
+        };
+        self.admit(&request, place)?;
+        let records = self.options.records.clone().ok_or_else(Problem::no_owner)?;
+        let permit = Arc::clone(&self.changes).try_acquire_owned();
+        let permit = permit.map_err(|_| Problem::busy())?;
+        let body = body(request).await?;
+        // Work that is late goes on, and keeps its permit.
+        let done = tokio::task::spawn_blocking(move || {
+            let _permit = permit;
+            work(&*records, &body)
+        });
+        let text = done.await.map_err(|_| Problem::ended())??;
+        Ok(json_reply(StatusCode::OK, text))
+    }
+
     async fn search(
         &self,
         request: Request<Incoming>,
         place: &Place,
         end: Instant,
     ) -> Result<Reply, Problem> {
-        // Before the body is read, so that a stranger takes up nothing.
-        let shown = request.headers().get(AUTHORIZATION);
-        if !self.token.is_shown(shown.map(HeaderValue::as_bytes)) {
-            return Err(Problem::token());
-        }
-        if !place.prove() {
-            return Err(Problem::busy());
-        }
+        self.admit(&request, place)?;
         let searcher = self.searcher()?;
         let _permit = self.requests.try_acquire().map_err(|_| Problem::busy())?;
-        let body = Limited::new(request.into_body(), BODY).collect().await;
-        let body = body.map_err(|error| match error.downcast_ref::<LengthLimitError>() {
-            Some(_) => Problem::long(BODY),
-            None => Problem::request("the body ends before its length"),
-        })?;
-        let request = SearchRequest::read(&body.to_bytes(), searcher.snapshot().shape)?;
+        let request = SearchRequest::read(&body(request).await?, searcher.snapshot().shape)?;
         let answer = searcher.ask(request, end)?.await;
         let answer = answer.map_err(|_| Problem::ended())?;
         let answer = answer.map_err(|error| Problem::server(&error))?;
@@ -140,6 +194,16 @@ impl Service {
             text.map_err(|_| Problem::ended())?,
         ))
     }
+}
+
+/// The body of a request.
+async fn body(request: Request<Incoming>) -> Result<Bytes, Problem> {
+    let body = Limited::new(request.into_body(), BODY).collect().await;
+    let body = body.map_err(|error| match error.downcast_ref::<LengthLimitError>() {
+        Some(_) => Problem::long(BODY),
+        None => Problem::request("the body ends before its length"),
+    })?;
+    Ok(body.to_bytes())
 }
 
 /// The answer to a request that is not answered otherwise; the connection ends with it, since the rest of

@@ -43,8 +43,9 @@ impl Token {
 
     /// True if a header shows the token. Digests are compared in constant time.
     pub(crate) fn is_shown(&self, header: Option<&[u8]>) -> bool {
-        let shown = header.and_then(|header| header.strip_prefix(b"Bearer "));
-        shown.is_some_and(|shown| blake3::hash(shown) == self.digest)
+        header
+            .and_then(bearer)
+            .is_some_and(|shown| blake3::hash(shown) == self.digest)
     }
 }
 
@@ -52,6 +53,15 @@ impl fmt::Debug for Token {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Token").finish_non_exhaustive()
     }
+}
+
+/// The token in a header. The name of a scheme has no case (RFC 9110, 11.1).
+fn bearer(header: &[u8]) -> Option<&[u8]> {
+    let space = header.iter().position(|byte| *byte == b' ')?;
+    let (scheme, token) = header.split_at(space);
+    scheme
+        .eq_ignore_ascii_case(b"bearer")
+        .then(|| token.trim_ascii())
 }
 
 /// A new token in a new file that only its user can read.
@@ -110,4 +120,29 @@ fn read(path: &Path) -> Result<Token, Error> {
         ));
     }
     Ok(Token::new(token))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_scheme_has_no_case() {
+        let token = Token::new("secret");
+        for good in ["Bearer secret", "bearer secret", "BEARER  secret "] {
+            assert!(token.is_shown(Some(good.as_bytes())), "{good}");
+        }
+        for wrong in [
+            "secret",
+            "Basic secret",
+            "Bearer",
+            "Bearer ",
+            "Bearersecret",
+            "Bearer secreT",
+            "",
+        ] {
+            assert!(!token.is_shown(Some(wrong.as_bytes())), "{wrong}");
+        }
+        assert!(!token.is_shown(None));
+    }
 }

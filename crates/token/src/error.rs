@@ -1,5 +1,7 @@
 //! Reasons for refusing a token, or what it was to be made of.
 
+use crate::time::rfc3339;
+
 /// The reason why a token is refused. All of it is about public data, so it may be told.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -90,7 +92,7 @@ pub enum Error {
         expected: String,
     },
     /// Its time has not come.
-    #[error("the token is valid from {not_before} on, and it is {now} (seconds since 1970)")]
+    #[error("the token is valid from {} on, and it is {}: look at both clocks", rfc3339(*not_before), rfc3339(*now))]
     NotYetValid {
         /// When it begins to be valid.
         not_before: u64,
@@ -98,7 +100,7 @@ pub enum Error {
         now: u64,
     },
     /// Its time is over.
-    #[error("the token expired at {expiry}, and it is {now} (seconds since 1970)")]
+    #[error("the token expired at {}, and it is {}: have a new one issued", rfc3339(*expiry), rfc3339(*now))]
     Expired {
         /// The first second in which it is not valid.
         expiry: u64,

@@ -14,6 +14,8 @@ pub struct Grant {
     pub(crate) issuer: [u8; 32],
     /// One for each block, and one at least.
     pub(crate) blocks: Vec<Claims>,
+    /// Seconds by which the clocks of issuer and verifier may differ.
+    pub(crate) leeway: u64,
 }
 
 impl Grant {
@@ -60,7 +62,7 @@ impl Grant {
     /// [`Error::NotYetValid`], [`Error::Expired`], [`Error::Index`].
     pub fn check_index(&self, index: &[u8; 16], now: u64) -> Result<(), Error> {
         let claims = self.claims();
-        check_time(claims, now)?;
+        check_time(claims, now, self.leeway)?;
         match claims.indexes.binary_search(index) {
             Ok(_) => Ok(()),
             Err(_) => Err(Error::Index),
@@ -81,13 +83,13 @@ impl Grant {
     }
 }
 
-/// Refuses claims whose time is not now.
-pub(crate) fn check_time(claims: &Claims, now: u64) -> Result<(), Error> {
+/// Refuses claims whose time is not now, by clocks that may differ by `leeway` seconds.
+pub(crate) fn check_time(claims: &Claims, now: u64, leeway: u64) -> Result<(), Error> {
     let (not_before, expiry) = (claims.not_before, claims.expiry);
-    if now < not_before {
+    if now.saturating_add(leeway) < not_before {
         return Err(Error::NotYetValid { not_before, now });
     }
-    if now >= expiry {
+    if now >= expiry.saturating_add(leeway) {
         return Err(Error::Expired { expiry, now });
     }
     Ok(())

@@ -9,6 +9,7 @@ mod action;
 mod cbor;
 mod claims;
 mod key;
+mod time;
 
 // A token, from its blocks to what it grants
 mod block;
@@ -29,5 +30,6 @@ pub use grant::Grant;
 pub use key::{Algorithm, PublicKey};
 #[cfg(feature = "sign")]
 pub use signing_key::SigningKey;
+pub use time::rfc3339;
 pub use token::Token;
 pub use verifier::Verifier;

@@ -22,6 +22,7 @@ type Issuers = HashMap<[u8; 32], PublicKey>;
 pub struct Verifier {
     audience: String,
     issuers: Issuers,
+    leeway: u64,
     of_44: BatchVerifier<MlDsa44>,
     of_65: BatchVerifier<MlDsa65>,
 }
@@ -38,6 +39,7 @@ impl<'a> Candidate<'a> {
         issuers: &'a Issuers,
         token: &'a [u8],
         now: u64,
+        leeway: u64,
     ) -> Result<Self, Error> {
         let blocks = chain::read(token)?;
         let issuer = issuers.get(&blocks[0].signer);
@@ -51,7 +53,7 @@ impl<'a> Candidate<'a> {
                 expected: audience.to_owned(),
             });
         }
-        check_time(claims, now)?;
+        check_time(claims, now, leeway)?;
         Ok(Self { issuer, blocks })
     }
 
@@ -65,8 +67,9 @@ impl<'a> Candidate<'a> {
         Some((block, key))
     }
 
-    fn granted(self) -> Grant {
+    fn granted(self, leeway: u64) -> Grant {
         Grant {
+            leeway,
             issuer: self.blocks[0].signer,
             blocks: self.blocks.into_iter().map(|block| block.claims).collect(),
         }
@@ -81,9 +84,17 @@ impl Verifier {
         Self {
             audience: audience.to_owned(),
             issuers: by_name.collect(),
+            leeway: 0,
             of_44: BatchVerifier::new(),
             of_65: BatchVerifier::new(),
         }
+    }
+
+    /// Lets the clocks of issuers and this service differ by this time, by which tokens are valid earlier and longer.
+    #[must_use]
+    pub fn leeway(mut self, seconds: u64) -> Self {
+        self.leeway = seconds;
+        self
     }
 
     /// Verifies a token. `now` is in seconds since 1970.
@@ -103,12 +114,13 @@ impl Verifier {
         let Self {
             audience,
             issuers,
+            leeway,
             of_44,
             of_65,
         } = self;
         let read = tokens
             .iter()
-            .map(|token| Candidate::read(audience, issuers, token, now));
+            .map(|token| Candidate::read(audience, issuers, token, now, *leeway));
         let mut read: Vec<Result<Candidate<'_>, Error>> = read.collect();
         for block in 0..MAX_BLOCKS {
             let mut wrong = wrong(of_44, Algorithm::MlDsa44, &read, block);
@@ -117,7 +129,7 @@ impl Verifier {
                 read[token] = Err(Error::Signature { block, reason });
             }
         }
-        let granted = |read: Result<Candidate<'_>, Error>| read.map(Candidate::granted);
+        let granted = |read: Result<Candidate<'_>, Error>| read.map(|it| it.granted(*leeway));
         read.into_iter().map(granted).collect()
     }
 }

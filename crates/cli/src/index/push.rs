@@ -59,7 +59,7 @@ struct Report<'a> {
 pub(super) fn run(args: &Args, output: Output) -> Result<(), Error> {
     let keys = keys::owner(&args.key)?;
     let (roots, name) = (args.roots.as_deref(), args.server_name.as_deref());
-    let endpoint = endpoint(&args.url, None, roots, name)?;
+    let endpoint = endpoint(&args.url, None, roots, name)?.proxy_of_environment();
     let certificate = Error::session(roots.as_slice());
     let named = Error::index(&args.index);
     // Before anybody is asked.

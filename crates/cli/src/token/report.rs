@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
-use sordino_token::{Claims, Token};
+use sordino_token::{Claims, Token, rfc3339};
 
 use crate::{Error, Output};
 
@@ -28,8 +28,9 @@ struct Block {
     indexes: Vec<String>,
     actions: String,
     requests_per_minute: u32,
-    not_before: u64,
-    expiry: u64,
+    /// RFC 3339.
+    not_before: String,
+    expiry: String,
 }
 
 impl Block {
@@ -41,8 +42,8 @@ impl Block {
             indexes: claims.indexes.iter().map(hex::encode).collect(),
             actions: claims.actions.to_string(),
             requests_per_minute: claims.rate,
-            not_before: claims.not_before,
-            expiry: claims.expiry,
+            not_before: rfc3339(claims.not_before),
+            expiry: rfc3339(claims.expiry),
         }
     }
 
@@ -57,10 +58,7 @@ impl Block {
             ("requests a minute", self.requests_per_minute.to_string()),
             (
                 "valid",
-                format!(
-                    "from {} to {}, in seconds since 1970",
-                    self.not_before, self.expiry
-                ),
+                format!("from {} to {}", self.not_before, self.expiry),
             ),
         ]
     }

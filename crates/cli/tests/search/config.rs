@@ -56,7 +56,11 @@ fn mistakes_in_a_file_are_named_by_line() {
         ("client = [\"a\", [\"b\"]]", 1, "expected text, or a list"),
         ("[serve]\nkey = \"a\"", 1, "no option"),
         ("[key]\na = 1", 1, "a table"),
-        ("listen = \"localhost\"", 1, "expected HOST:PORT"),
+        (
+            "listen = \"localhost\"",
+            1,
+            "expected a port, too: localhost:7700",
+        ),
         ("key = \"a\"\nkey = \"b\"", 2, "duplicate"),
         ("key = \"a", 1, "string"),
     ] {

@@ -64,13 +64,19 @@ impl Proxy {
         }
     }
 
-    /// The status and body of the reply to these bytes.
-    pub(crate) fn send(&self, request: &[u8]) -> (u16, String) {
+    /// The reply to these bytes.
+    pub(crate) fn whole(&self, request: &[u8]) -> String {
         let mut tcp = TcpStream::connect(&self.address).unwrap();
         // It may be refused before all of it is written.
         let _ = tcp.write_all(request);
         let mut reply = String::new();
         let _ = tcp.read_to_string(&mut reply);
+        reply
+    }
+
+    /// The status and body of the reply to these bytes.
+    pub(crate) fn send(&self, request: &[u8]) -> (u16, String) {
+        let reply = self.whole(request);
         let (head, body) = reply.split_once("\r\n\r\n").unwrap_or((&reply, ""));
         let status = head
             .split(' ')
@@ -194,7 +200,7 @@ impl Relay {
     }
 }
 
-fn carry(mut from: TcpStream, mut to: TcpStream, mut each: impl FnMut(&mut [u8])) {
+pub(crate) fn carry(mut from: TcpStream, mut to: TcpStream, mut each: impl FnMut(&mut [u8])) {
     let mut bytes = [0; 1 << 16];
     while let Ok(len @ 1..) = from.read(&mut bytes) {
         each(&mut bytes[..len]);

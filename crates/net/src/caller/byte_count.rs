@@ -29,6 +29,10 @@ pub(crate) struct CountedStream {
     begun: bool,
 }
 
+/// The place of a frame's type in HTTP/2, and the type of settings (RFC 9113, 4.1 and 6.5).
+const FRAME_TYPE: usize = 3;
+const SETTINGS: u8 = 4;
+
 /// The types of TLS records (RFC 8446, 5.1).
 const TLS_RECORDS: std::ops::RangeInclusive<u8> = 20..=24;
 
@@ -78,6 +82,10 @@ impl CountedStream {
             }
             _ if came.starts_with(b"HTTP") => {
                 wrong("this is not a Sordino server: it speaks HTTP/1.1")
+            }
+            // The first frame of HTTP/2 is one of settings (RFC 9113, 3.4): its type comes after its length.
+            (_, false) if came.get(FRAME_TYPE).is_some_and(|kind| *kind != SETTINGS) => {
+                wrong("this is not a Sordino server: it does not speak HTTP/2")
             }
             _ => Ok(()),
         }

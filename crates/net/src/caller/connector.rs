@@ -3,27 +3,46 @@
 use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
+#[cfg(feature = "client")]
+use std::sync::atomic::Ordering;
 use std::task::{Context, Poll};
+#[cfg(feature = "client")]
+use std::time::Duration;
 
+use hyper_util::client::proxy::matcher::Intercept;
 use hyper_util::rt::TokioIo;
 use tokio::net::TcpStream;
 use tonic::codegen::http::Uri;
 
 use super::byte_count::{Count, CountedStream, Line};
 use super::trust::Tls;
+use super::tunnel;
 
 /// Makes counted connections.
 #[derive(Clone)]
 pub(crate) struct Connector {
     pub(crate) count: Arc<Count>,
     tls: Option<Tls>,
+    proxy: Option<Arc<Intercept>>,
 }
 
 impl Connector {
-    pub(crate) fn new(tls: Option<Tls>) -> Self {
+    pub(crate) fn new(tls: Option<Tls>, proxy: Option<Arc<Intercept>>) -> Self {
         Self {
             count: Arc::default(),
             tls,
+            proxy,
+        }
+    }
+}
+
+impl Connector {
+    /// Ends after this time if nothing has come from the server until then, and else never.
+    #[cfg(feature = "client")]
+    pub(crate) async fn silent(&self, time: Duration) {
+        tokio::time::sleep(time).await;
+        if self.count.down.load(Ordering::Relaxed) > 0 {
+            std::future::pending::<()>().await;
         }
     }
 }
@@ -39,13 +58,17 @@ impl tower_service::Service<Uri> for Connector {
 
     fn call(&mut self, uri: Uri) -> Self::Future {
         let (count, tls) = (Arc::clone(&self.count), self.tls.clone());
+        let proxy = self.proxy.clone();
         Box::pin(async move {
             let host = uri.host().unwrap_or_default();
             // An IPv6 address stands in brackets.
             let host = host.trim_start_matches('[').trim_end_matches(']');
             let default = if tls.is_some() { 443 } else { 80 };
             let port = uri.port_u16().unwrap_or(default);
-            let tcp = TcpStream::connect((host, port)).await?;
+            let tcp = match proxy {
+                Some(proxy) => tunnel::open(&proxy, host, port).await?,
+                None => TcpStream::connect((host, port)).await?,
+            };
             tcp.set_nodelay(true)?;
             let counted = CountedStream::new(tcp, &count, tls.is_some());
             Ok(TokioIo::new(match tls {

@@ -9,6 +9,7 @@ use tonic::codegen::http::Uri;
 
 use super::connector::Connector;
 use super::trust::Tls;
+use super::tunnel::Tunnels;
 #[cfg(feature = "client")]
 use crate::signing::ClientKey;
 use crate::{Error, IndexName};
@@ -53,6 +54,7 @@ pub struct Endpoint {
     pub(crate) address: String,
     name: Option<String>,
     roots: Option<Vec<u8>>,
+    tunnels: Option<Tunnels>,
     #[cfg(feature = "client")]
     pub(crate) key: Option<Arc<ClientKey>>,
     /// Empty if there is none.
@@ -70,6 +72,7 @@ impl Endpoint {
             address: address.into(),
             name: None,
             roots: None,
+            tunnels: None,
             #[cfg(feature = "client")]
             key: None,
             #[cfg(feature = "client")]
@@ -83,6 +86,21 @@ impl Endpoint {
     #[must_use]
     pub fn roots(mut self, pem: impl Into<Vec<u8>>) -> Self {
         self.roots = Some(pem.into());
+        self
+    }
+
+    /// Connects through this proxy, `http://host:port` or `http://user:password@host:port`, by a tunnel (`CONNECT`).
+    #[must_use]
+    pub fn proxy(mut self, proxy: impl Into<String>) -> Self {
+        self.tunnels = Some(Tunnels::Through(proxy.into()));
+        self
+    }
+
+    /// Connects through the proxy that `HTTPS_PROXY` or `ALL_PROXY` names, if the server has TLS, is on another machine, and `NO_PROXY` does
+    /// not name it.
+    #[must_use]
+    pub fn proxy_of_environment(mut self) -> Self {
+        self.tunnels = Some(Tunnels::of_environment());
         self
     }
 
@@ -140,7 +158,10 @@ impl Endpoint {
             true => Some(self.tls(endpoint.uri().host().ok_or_else(wrong)?)?),
             false => None,
         };
-        Ok((endpoint, Connector::new(tls)))
+        let tunnels = self.tunnels.as_ref();
+        let proxy = tunnels.map(|tunnels| tunnels.to(endpoint.uri()));
+        let proxy = proxy.transpose()?.flatten();
+        Ok((endpoint, Connector::new(tls, proxy)))
     }
 
     /// The name of the index in the address, if there is one.

@@ -3,8 +3,10 @@
 use std::io::ErrorKind;
 #[cfg(feature = "client")]
 use std::path::Path;
+#[cfg(feature = "client")]
+use std::time::Duration;
 
-use tonic::Status;
+use tonic::{Code, Status};
 
 use crate::protocol::{REFUSAL, STALE};
 use crate::{Error, Refusal};
@@ -27,6 +29,16 @@ impl Error {
             }
             _ => Self::Connect(text),
         }
+    }
+
+    /// The error of a server that takes a connection and says nothing.
+    #[cfg(feature = "client")]
+    pub(crate) fn silent(address: &str, time: Duration) -> Self {
+        Self::Connect(format!(
+            "to {}: it takes the connection and says nothing for {} s: it is not a Sordino server, or it hangs",
+            printable(address),
+            time.as_secs_f32()
+        ))
     }
 
     /// The reason why a call ended at this end, not by a word of the server.
@@ -82,6 +94,13 @@ impl From<Status> for Error {
         if let Some(stale) = stale(&status) {
             return stale;
         }
+        // A Sordino server knows all calls, and another server of HTTP/2 none.
+        if refusal.is_none() && status.code() == Code::Unimplemented {
+            let said = printable(status.message());
+            return Self::Connect(format!(
+                "to the server: this is not a Sordino server, or not of this version: it answered {said}"
+            ));
+        }
         match refusal {
             Some(refusal) if refusal != Refusal::Message => Self::Refused(refusal),
             _ => Self::Status {
@@ -128,6 +147,9 @@ fn root(error: &(dyn std::error::Error + 'static)) -> String {
         return "the server's certificate is that of an authority, not of a server: a self-signed one is to \
                 have the basic constraint CA:FALSE"
             .to_owned();
+    }
+    if text.contains("NoApplicationProtocol") {
+        return "this is not a Sordino server: over TLS it does not speak HTTP/2".to_owned();
     }
     // A signature fails, too, where an authority that is trusted has the issuer's name and another key.
     let unknown = ["UnknownIssuer", "BadSignature", "UnsupportedSignature"];
@@ -184,6 +206,14 @@ mod tests {
             }
         ));
         assert!(matches!(sent(Of::BadReply), Of::Transport { .. }));
+    }
+
+    #[test]
+    fn another_server_of_http_2_is_no_sordino_server() {
+        let status =
+            Status::unimplemented("grpc-status header missing, mapped from HTTP status code 404");
+        let text = Error::from(status).to_string();
+        assert!(text.contains("not a Sordino server"), "{text}");
     }
 
     #[test]

@@ -240,6 +240,14 @@ impl Connection {
         &self,
         work: impl Future<Output = Result<T, Error>> + Send + 'static,
     ) -> Result<T, Error> {
+        let (connector, time) = (self.connector.clone(), self.endpoint.deadlines.connect);
+        let address = self.endpoint.address.clone();
+        let work = async move {
+            tokio::select! {
+                done = work => done,
+                () = connector.silent(time) => Err(Error::silent(&address, time)),
+            }
+        };
         match &self.runtime {
             Some(runtime) => wait(runtime, work),
             None => Err(Error::Connect(

@@ -138,18 +138,12 @@ impl KeyFile {
     /// # Errors
     /// The fault in words, without anything of the bytes.
     pub fn parse(text: &[u8]) -> Result<Self, &'static str> {
-        let text = text.strip_suffix(b"\n").unwrap_or(text);
-        let text = text.strip_suffix(b"\r").unwrap_or(text);
+        // An editor, `echo` and a store of secrets each leave white space at the end.
+        let text = text.trim_ascii_end();
         let mut kinds = KeyKind::ALL.into_iter();
         let (kind, digits) = kinds
             .find_map(|kind| Some((kind, text.strip_prefix(kind.prefix().as_bytes())?)))
-            .ok_or(match text.starts_with(b"sordino-") {
-                true => "not a key file of this version of sordino",
-                false => {
-                    "not a key file: expected a line that begins with sordino- and the kind, as `sordino keys new` \
-                     writes it"
-                }
-            })?;
+            .ok_or_else(|| unlike(text))?;
         if digits.iter().any(u8::is_ascii_uppercase) {
             return Err("a damaged key file: upper-case digits");
         }
@@ -301,6 +295,26 @@ impl fmt::Debug for KeyFile {
         f.debug_struct("KeyFile")
             .field("kind", &self.kind)
             .finish_non_exhaustive()
+    }
+}
+
+/// The reason why a text that begins as no key file does is none.
+fn unlike(text: &[u8]) -> &'static str {
+    match text {
+        [0xef, 0xbb, 0xbf, ..] => {
+            "the file begins with a byte-order mark: expected ASCII without one; \
+             `sed -i '1s/^\\xEF\\xBB\\xBF//' FILE` takes it off"
+        }
+        [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => {
+            "the file is UTF-16, as `>` of PowerShell writes it: expected ASCII; \
+             `iconv -f UTF-16 -t ASCII FILE > NEW` converts it"
+        }
+        [] => "the file is empty: expected a line as `sordino keys new` writes it",
+        _ if text.starts_with(b"sordino-") => "not a key file of this version of sordino",
+        _ => {
+            "not a key file: expected a line that begins with sordino- and the kind, as `sordino keys new` \
+             writes it"
+        }
     }
 }
 

@@ -37,6 +37,7 @@ struct State {
     issuers: Vec<PublicKey>,
     verifier: Verifier,
     /// Grows when the issuers change.
+    leeway: u64,
     generation: u64,
     replay: Replay,
     holders: HashMap<Name, Holder>,
@@ -68,6 +69,7 @@ impl Bearers {
             audience: String::new(),
             issuers: Vec::new(),
             verifier: Verifier::new("", &[]),
+            leeway: 0,
             generation: 0,
             replay: Replay::new(skew, limits.nonces()),
             holders: HashMap::new(),
@@ -96,8 +98,10 @@ impl Bearers {
             rate.set(per_second(*minute, state.most), time);
         }
         state.replay.set_capacity(limits.nonces());
-        if state.audience != audience || state.issuers != issuers {
-            state.verifier = Verifier::new(audience, issuers);
+        let leeway = limits.leeway.as_secs();
+        if state.audience != audience || state.issuers != issuers || state.leeway != leeway {
+            state.verifier = Verifier::new(audience, issuers).leeway(leeway);
+            state.leeway = leeway;
             state.audience = audience.to_owned();
             state.issuers = issuers.to_vec();
             state.generation += 1;
@@ -135,7 +139,8 @@ impl Bearers {
         let chain: Vec<Name> = grant.rates().collect();
         let (client, rates) = state.holders_of(&chain, instant)?;
         state.replay.accept(seen, signed.time, time)?;
-        let seconds = grant.claims().expiry.saturating_sub(time / 1000);
+        let end = grant.claims().expiry.saturating_add(state.leeway);
+        let seconds = end.saturating_sub(time / 1000);
         let entrant = Entrant {
             // The first holder's: with those to whom it hands parts on it has one share.
             client,

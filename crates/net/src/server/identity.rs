@@ -5,16 +5,16 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::rustls::crypto::ring;
-use tokio_rustls::rustls::pki_types::pem::PemObject;
-use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use tokio_rustls::rustls::{ServerConfig, version};
 use zeroize::Zeroizing;
 
+use super::certificate::{self, CertificateInfo};
 use crate::Error;
 use crate::protocol::ALPN;
 
 /// A certificate chain and the private key of its first certificate, in PEM.
-#[derive(Clone)]
+/// Two are equal if their texts are.
+#[derive(Clone, PartialEq, Eq)]
 pub struct Identity {
     chain: Vec<u8>,
     key: Arc<Zeroizing<Vec<u8>>>,
@@ -31,30 +31,39 @@ impl Identity {
     }
 
     /// TLS 1.3 with this certificate, and no older version.
-    pub(crate) fn acceptor(&self) -> Result<TlsAcceptor, Error> {
+    pub(crate) fn acceptor(&self) -> Result<Secured, Error> {
         let wrong = |error: &dyn fmt::Display| Error::Certificate(error.to_string());
-        let chain: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&self.chain).collect();
-        let chain = chain.map_err(|error| wrong(&format_args!("the chain: {error}")))?;
-        if chain.is_empty() {
-            return Err(wrong(&"the chain has no certificate in PEM"));
-        }
-        let key = PrivateKeyDer::from_pem_slice(&self.key)
-            .map_err(|error| wrong(&format_args!("the private key: {error}")))?;
-        let mut config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
+        let chain = certificate::chain(&self.chain)?;
+        let own = chain[0].clone();
+        let key = certificate::private_key(&self.key)?;
+        let provider = Arc::new(ring::default_provider());
+        let mut config = ServerConfig::builder_with_provider(Arc::clone(&provider))
             .with_protocol_versions(&[&version::TLS13])
             .map_err(|error| wrong(&error))?
             .with_no_client_auth()
-            .with_single_cert(chain, key)
-            .map_err(|error| wrong(&error))?;
+            .with_single_cert(chain.clone(), key.clone_key())
+            .map_err(|error| certificate::refused(&chain, key, &provider, &error))?;
         config.alpn_protocols = vec![ALPN.to_vec()];
-        Ok(TlsAcceptor::from(Arc::new(config)))
+        Ok(Secured {
+            acceptor: TlsAcceptor::from(Arc::new(config)),
+            info: CertificateInfo::of(&own),
+            identity: self.clone(),
+        })
     }
+}
+
+/// TLS with one certificate.
+#[derive(Clone)]
+pub(crate) struct Secured {
+    acceptor: TlsAcceptor,
+    identity: Identity,
+    info: Option<CertificateInfo>,
 }
 
 /// TLS with a certificate that can be changed: connections that come afterwards get the new one.
 #[derive(Clone)]
 pub(crate) struct Acceptor {
-    current: Arc<RwLock<TlsAcceptor>>,
+    current: Arc<RwLock<Secured>>,
 }
 
 impl Acceptor {
@@ -66,11 +75,25 @@ impl Acceptor {
     /// With the certificate as it is now.
     pub(crate) fn current(&self) -> TlsAcceptor {
         let current = self.current.read();
-        current.unwrap_or_else(PoisonError::into_inner).clone()
+        let current = current.unwrap_or_else(PoisonError::into_inner);
+        current.acceptor.clone()
+    }
+
+    /// The certificate as it is now.
+    pub(crate) fn info(&self) -> Option<CertificateInfo> {
+        let current = self.current.read();
+        current.unwrap_or_else(PoisonError::into_inner).info.clone()
+    }
+
+    /// True if the certificate is this one.
+    pub(crate) fn has(&self, identity: &Identity) -> bool {
+        let current = self.current.read();
+        let current = current.unwrap_or_else(PoisonError::into_inner);
+        current.identity == *identity
     }
 
     /// Changes the certificate.
-    pub(crate) fn set(&self, new: TlsAcceptor) {
+    pub(crate) fn set(&self, new: Secured) {
         *self.current.write().unwrap_or_else(PoisonError::into_inner) = new;
     }
 }

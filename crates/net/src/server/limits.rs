@@ -55,6 +55,8 @@ pub struct Limits {
     /// The most that a client's clock may be from the server's. Signatures are remembered
     /// twice as long.
     pub skew: Duration,
+    /// The time by which an issuer's clock may differ from the server's: tokens are valid earlier and longer by it.
+    pub leeway: Duration,
     /// Requests in flight when the server is told to stop have this long.
     pub drain: Duration,
 }
@@ -80,6 +82,7 @@ impl Default for Limits {
             request: Duration::from_secs(30),
             slowest: 64 << 10,
             skew: Duration::from_secs(60),
+            leeway: Duration::ZERO,
             drain: Duration::from_secs(30),
         }
     }
@@ -105,6 +108,7 @@ sordino_index::setters! {
         request: Duration,
         slowest: u32,
         skew: Duration,
+        leeway: Duration,
         drain: Duration,
     }
 }
@@ -152,8 +156,8 @@ impl Limits {
         if times.iter().any(|time| time.is_zero()) {
             return Err(Error::Limits("no time at all"));
         }
-        if self.skew > Duration::from_secs(3600) {
-            return Err(Error::Limits("a skew of more than an hour"));
+        if self.skew.max(self.leeway) > Duration::from_secs(3600) {
+            return Err(Error::Limits("a skew or leeway of more than an hour"));
         }
         Ok(())
     }

@@ -14,13 +14,15 @@ use prometheus_client::registry::{Registry, Unit};
 
 use sordino_index::manifest::Manifest;
 
+#[cfg(feature = "tls")]
+use super::certificate::CertificateInfo;
 use super::counts::{ByIndex, seconds};
 use crate::Refusal;
 
 /// The counts of one service.
 ///
 /// # Security
-/// The only labels are the reason of a refusal, a shard's number and an index's public name. There is no client, no key, no address, no size and no
+/// The only labels are the reason of a refusal, a shard's number, an index's public name and the serial number of the server's certificate. There is no client, no key, no address, no size and no
 /// time of a single request in them; but on a quiet server a count that grows by one is a request, so
 /// the port is for the operator.
 #[derive(Debug)]
@@ -41,6 +43,8 @@ pub(crate) struct Metrics {
     shard_missing: Family<Number, Counter>,
     shard_hedged: Family<Number, Counter>,
     index: Family<Index, Gauge>,
+    #[cfg(feature = "tls")]
+    certificate: Family<Certificate, Gauge>,
     pub(crate) by_index: ByIndex,
     version: Gauge,
     records: Gauge,
@@ -53,6 +57,12 @@ pub(crate) struct Metrics {
 struct Index {
     /// The beginning of its id.
     index: String,
+}
+
+#[cfg(feature = "tls")]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Certificate {
+    serial: String,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -94,6 +104,8 @@ impl Metrics {
             shard_missing: Family::default(),
             shard_hedged: Family::default(),
             index: Family::default(),
+            #[cfg(feature = "tls")]
+            certificate: Family::default(),
             version: Gauge::default(),
             records: Gauge::default(),
             resident: Gauge::default(),
@@ -131,6 +143,13 @@ impl Metrics {
         registry.register("shard_missing", help, metrics.shard_missing.clone());
         let help = "Requests that a second server of a shard got because the first was late";
         registry.register("shard_hedged", help, metrics.shard_hedged.clone());
+        #[cfg(feature = "tls")]
+        registry.register_with_unit(
+            "certificate_expiry",
+            "Time since 1970 after which clients refuse the server's certificate",
+            Unit::Seconds,
+            metrics.certificate.clone(),
+        );
         registry.register("index", "The index that is served", metrics.index.clone());
         registry.register("version", "The version served", metrics.version.clone());
         let help = "Records that are stored, deleted ones included";
@@ -150,6 +169,20 @@ impl Metrics {
         self.version
             .set(i64::try_from(manifest.version).unwrap_or(i64::MAX));
         self.records.set(i64::from(manifest.n));
+    }
+
+    /// The server's certificate is this one, or there is none.
+    #[cfg(feature = "tls")]
+    pub(crate) fn certificate(&self, info: Option<&CertificateInfo>) {
+        self.certificate.clear();
+        let Some(CertificateInfo { serial, expires }) = info else {
+            return;
+        };
+        let seconds = expires.duration_since(std::time::UNIX_EPOCH);
+        let seconds = seconds.map_or(0, |time| time.as_secs());
+        let serial = serial.clone();
+        let gauge = self.certificate.get_or_create(&Certificate { serial });
+        gauge.set(i64::try_from(seconds).unwrap_or(i64::MAX));
     }
 
     pub(crate) fn refused(&self, reason: Refusal) {

@@ -20,9 +20,10 @@ use super::health::{Probes, report};
 #[cfg(feature = "tls")]
 use super::identity::{Acceptor, Identity};
 use super::service_state::ServiceState;
-#[cfg(feature = "tls")]
-use crate::Access;
 use crate::{Error, Exporter, Indexes, Limits, Service};
+
+#[cfg(feature = "tls")]
+mod renewal;
 
 /// HTTP/2's window of a stream: a request fits, so that sending it takes one way, not several. Twice
 /// that is the window of a connection, which bounds what is buffered for it.
@@ -162,6 +163,10 @@ impl<S> Running<S> {
         let acceptor = listen.acceptor()?;
         #[cfg(feature = "tls")]
         let tls = acceptor.clone();
+        #[cfg(feature = "tls")]
+        shared
+            .metrics
+            .certificate(tls.as_ref().and_then(Acceptor::info).as_ref());
         let mut listeners = Vec::new();
         let mut addresses = Vec::new();
         for &address in &listen.addresses {
@@ -249,34 +254,6 @@ impl<S> Running<S> {
     #[must_use]
     pub fn addresses(&self) -> &[SocketAddr] {
         &self.addresses
-    }
-
-    /// Changes who may ask and the rates, as [`Service::change`] does, and the certificate if one is given:
-    /// connections that come from now on get it, those that are there keep the old.
-    ///
-    /// # Errors
-    /// Those of [`Service::change`]; [`Error::Certificate`] if the certificate cannot be used, or if there
-    /// was none before. Nothing is changed then.
-    #[cfg(feature = "tls")]
-    pub fn change(
-        &self,
-        access: &Access,
-        limits: &Limits,
-        identity: Option<&Identity>,
-    ) -> Result<(), Error> {
-        let renewed = match (identity, &self.tls) {
-            (None, _) => None,
-            (Some(identity), Some(tls)) => Some((tls, identity.acceptor()?)),
-            (Some(_), None) => {
-                let why = "it listens without TLS: start it again with a certificate".to_owned();
-                return Err(Error::Certificate(why));
-            }
-        };
-        self.shared.change(access, limits)?;
-        if let Some((tls, new)) = renewed {
-            tls.set(new);
-        }
-        Ok(())
     }
 
     /// The address of its metrics.

@@ -114,6 +114,30 @@ fn each_token_of_a_batch_gets_its_own_verdict() {
 }
 
 #[test]
+fn a_leeway_is_granted_at_both_ends_and_no_more() {
+    let token = Token::issue(&claims(&key(2)), &key(1)).unwrap();
+    let (first, end) = (NOW - 10, NOW + 3600);
+    let mut lenient = verifier().leeway(60);
+    for (now, good) in [
+        (first - 61, false),
+        (first - 60, true),
+        (end + 59, true),
+        (end + 60, false),
+    ] {
+        assert_eq!(lenient.verify(token.as_bytes(), now).is_ok(), good, "{now}");
+    }
+    // A grant keeps the leeway, whenever it is used.
+    let grant = lenient.verify(token.as_bytes(), NOW).unwrap();
+    assert!(grant.check(&MAIL, Action::Search, end + 59).is_ok());
+    assert!(grant.check(&MAIL, Action::Search, end + 60).is_err());
+    let late = verifier().verify(token.as_bytes(), end).unwrap_err();
+    assert!(
+        late.to_string().contains("expired at 2027-01-15T09:00:00Z"),
+        "{late}"
+    );
+}
+
+#[test]
 fn a_fifth_block_is_one_too_many() {
     let mut token = Token::issue(&claims(&small(2)), &small(1)).unwrap();
     let mut before = 0;

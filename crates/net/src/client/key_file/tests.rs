@@ -12,7 +12,7 @@ fn any_key(kind: KeyKind) -> KeyFile {
 fn every_kind_reads_back_as_itself() {
     for kind in KeyKind::ALL {
         let file = any_key(kind);
-        for end in ["", "\r\n", "\n"] {
+        for end in ["", "\r\n", "\n", "\n\n", " ", "\t\r\n \n"] {
             let text = file.text().trim_end().to_owned() + end;
             assert!(text.len() < MAX_FILE);
             let read = KeyFile::parse(text.as_bytes()).unwrap();
@@ -48,6 +48,24 @@ fn an_older_or_newer_version_is_no_key_file() {
     let text = any_key(KeyKind::Owner).text().replace("-1:", "-2:");
     let error = KeyFile::parse(text.as_bytes()).unwrap_err();
     assert!(error.contains("this version"), "{error}");
+}
+
+#[test]
+fn a_byte_order_mark_and_utf_16_are_named() {
+    let text = any_key(KeyKind::Owner).text();
+    let marked = [b"\xef\xbb\xbf", text.as_bytes()].concat();
+    let wide: Vec<u8> = std::iter::once(0xfeff)
+        .chain(text.encode_utf16())
+        .flat_map(u16::to_le_bytes)
+        .collect();
+    for (bytes, word) in [
+        (&marked[..], "byte-order mark"),
+        (&wide, "UTF-16"),
+        (b"\n", "empty"),
+    ] {
+        let why = KeyFile::parse(bytes).unwrap_err();
+        assert!(why.contains(word), "{why}");
+    }
 }
 
 #[test]

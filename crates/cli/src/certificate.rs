@@ -1,0 +1,90 @@
+//! The certificate of a server that runs: followed when its files change, and watched as its end comes near.
+
+use crate::Error;
+use crate::door::Door;
+use sordino_net::{Identity, Running};
+use std::time::{Duration, Instant, SystemTime};
+
+/// The pause between looks at the files.
+const LOOK: Duration = Duration::from_secs(2);
+
+/// The pause between warnings.
+const DAY: Duration = Duration::from_secs(86_400);
+
+/// A certificate that ends within this time is warned of.
+const SOON: Duration = Duration::from_secs(30 * 86_400);
+
+/// The looks at a server's certificate and its files.
+#[derive(Debug)]
+pub(crate) struct CertificateWatch {
+    looked: Instant,
+    /// Files that could not be used, and how many looks in a row found them so.
+    unusable: Option<(Identity, u32)>,
+    warned: Option<Instant>,
+}
+
+impl CertificateWatch {
+    /// Begins to watch.
+    pub(crate) fn new() -> Self {
+        Self {
+            looked: Instant::now(),
+            unusable: None,
+            warned: None,
+        }
+    }
+
+    /// Looks at the files, and puts a new certificate in place: true if it did. What holds the files may be a link that is exchanged, as
+    /// Kubernetes does, so their content is compared.
+    pub(crate) fn follow<S>(&mut self, door: &Door, running: &Running<S>) -> bool {
+        if self.looked.elapsed() < LOOK {
+            return false;
+        }
+        self.looked = Instant::now();
+        self.warn(running);
+        // A file that is away is being exchanged.
+        let Ok(Some(identity)) = door.identity() else {
+            return false;
+        };
+        if running.has_identity(&identity) {
+            return false;
+        }
+        if let Err(error) = running.renew(&identity) {
+            // One of two files may be new, and the other still be the old. The second look tells, and only once.
+            let before = self.unusable.take();
+            let looks = before.filter(|(before, _)| *before == identity);
+            let looks = looks.map_or(1, |(_, looks)| looks.saturating_add(1));
+            if looks == 2 {
+                let error = Error::certificate(&door.certificate_files())(error);
+                tracing::error!(%error, "the new certificate is not used; the one before stays");
+            }
+            self.unusable = Some((identity, looks));
+            return false;
+        }
+        (self.unusable, self.warned) = (None, None);
+        tracing::info!("certificate renewed");
+        self.warn(running);
+        true
+    }
+
+    /// Says once a day that the certificate ends soon, or has ended.
+    pub(crate) fn warn<S>(&mut self, running: &Running<S>) {
+        if self.warned.is_some_and(|warned| warned.elapsed() < DAY) {
+            return;
+        }
+        let Some(certificate) = running.certificate() else {
+            return;
+        };
+        let expires = humantime::format_rfc3339_seconds(certificate.expires);
+        match certificate.expires.duration_since(SystemTime::now()) {
+            Ok(left) if left > SOON => return,
+            Ok(left) => {
+                let days = left.as_secs() / DAY.as_secs();
+                tracing::warn!(%expires, days, "the server's certificate expires soon: put a new one in its files");
+            }
+            Err(_) => {
+                tracing::error!(%expires, "the server's certificate has expired, and clients refuse it: put a new one in its files");
+            }
+        }
+        self.warned = Some(Instant::now());
+    }
+}

@@ -1,0 +1,121 @@
+//! The places from which a key's line comes: a file, an environment variable, or a command, which asks a service that keeps keys.
+
+use crate::Error;
+use std::io::Read;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use zeroize::Zeroizing;
+
+/// Longer than any key's line.
+const MAX_LINE: usize = 1 << 14;
+
+/// The place of a key, as an argument names it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Source<'a> {
+    /// `FILE`
+    File,
+    /// `env:NAME`
+    Variable(&'a str),
+    /// `command:COMMAND`, which a shell runs and which prints the line.
+    Command(&'a str),
+}
+
+impl<'a> Source<'a> {
+    fn of(argument: &'a Path) -> Self {
+        let named = argument.to_str().and_then(|text| text.split_once(':'));
+        match named {
+            Some(("env", name)) => Self::Variable(name),
+            Some(("command", command)) => Self::Command(command),
+            _ => Self::File,
+        }
+    }
+}
+
+/// True if the argument names a file, next to which others can be kept.
+pub(crate) fn is_file(argument: &Path) -> bool {
+    Source::of(argument) == Source::File
+}
+
+/// The line of a key that a variable or a command has. `None` if the argument names a file.
+pub(crate) fn line(argument: &Path) -> Result<Option<Zeroizing<Vec<u8>>>, Error> {
+    Ok(match Source::of(argument) {
+        Source::File => None,
+        Source::Variable(name) => {
+            let found = std::env::var_os(name).filter(|text| !text.is_empty());
+            let missing = || {
+                wrong(
+                    argument,
+                    "this variable is not set: expected a key's line, as `sordino keys new` writes it",
+                )
+            };
+            Some(Zeroizing::new(
+                found.ok_or_else(missing)?.into_encoded_bytes(),
+            ))
+        }
+        Source::Command(command) => Some(printed(argument, command)?),
+    })
+}
+
+fn wrong(argument: &Path, why: &str) -> Error {
+    Error::Arguments(format!("{}: {why}", argument.display()))
+}
+
+/// The line that a command prints, which a shell runs. Its words on standard error are seen.
+fn printed(argument: &Path, command: &str) -> Result<Zeroizing<Vec<u8>>, Error> {
+    let failed = |error: std::io::Error| wrong(argument, &error.to_string());
+    let (shell, flag) = match cfg!(windows) {
+        true => ("cmd", "/C"),
+        false => ("sh", "-c"),
+    };
+    let mut child = Command::new(shell)
+        .args([flag, command])
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .spawn()
+        .map_err(failed)?;
+    // At once of the size of the longest, so that no copy is left behind by growing.
+    let mut line = Zeroizing::new(Vec::with_capacity(MAX_LINE));
+    let read = match child.stdout.take() {
+        Some(out) => out.take(MAX_LINE as u64).read_to_end(&mut line),
+        None => Ok(0),
+    };
+    let ended = child.wait().map_err(failed)?;
+    read.map_err(failed)?;
+    match ended.success() {
+        true => Ok(line),
+        false => Err(wrong(
+            argument,
+            &format!(
+                "the command ended with {ended}: expected a key's line on its standard output"
+            ),
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_argument_names_a_file_a_variable_or_a_command() {
+        let of = |text: &'static str| Source::of(Path::new(text));
+        assert_eq!(of("owner.key"), Source::File);
+        assert_eq!(of("keys/a:b"), Source::File);
+        assert_eq!(of("env:OWNER"), Source::Variable("OWNER"));
+        assert_eq!(of("command:a b: c"), Source::Command("a b: c"));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_command_prints_a_line_or_is_refused() {
+        let of = |text: &str| line(Path::new(text)).map_err(|error| error.to_string());
+        assert!(of("owner.key").unwrap().is_none());
+        let found = of("command:echo a line").unwrap().unwrap();
+        assert_eq!(*found, b"a line\n");
+        let wrong = |text: &str| of(text).unwrap_err();
+        assert!(wrong("command:exit 3").contains("exit status: 3"));
+        // It is cut off, and ends by that.
+        assert!(wrong("command:cat /dev/zero").contains("ended with"));
+        assert!(wrong("env:SORDINO_NO_SUCH_KEY").contains("not set"));
+    }
+}

@@ -1,0 +1,347 @@
+//! Records that programs write over HTTP: the owner's index on this machine.
+
+use super::attribute_columns;
+use crate::owned_index::{OwnedArgs, OwnedIndex, PinsArgs};
+use crate::place::Place;
+use crate::{Error, Output, keys, random};
+use clap::Args as ClapArgs;
+use sordino_net::{Connection, Endpoint};
+use sordino_proxy::{Counted, Listed, Page, Record, Records, RecordsError, Written};
+use sordino_search::{
+    AnyDisk, Batch, Compaction, Edit, Error as Search, Id, IdKind, OwnerKeys, Store, Vectors,
+};
+use std::collections::{BTreeSet, HashMap};
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// Programs write a few records at a time, so segments are put together before they are many.
+const COMPACTION: Compaction = Compaction {
+    segments: Some(32),
+    deleted: Some(0.3),
+};
+
+/// The options of an index that programs write to.
+#[derive(ClapArgs, Debug)]
+pub(super) struct OwnerArgs {
+    /// Let programs that have the token write and list the records of an index on this machine, with this owner's key.
+    #[arg(long, value_name = "OWNER_KEY", requires = "index")]
+    owner_key: Option<PathBuf>,
+    /// The owner's index: a folder.
+    #[arg(long, value_name = "INDEX", requires = "owner_key")]
+    index: Option<PathBuf>,
+    /// Push each change to the server, where it has the index in a folder of its own (`sordino serve --accept-changes`).
+    #[arg(long, requires = "owner_key")]
+    push: bool,
+    #[command(flatten)]
+    pins: PinsArgs,
+}
+
+impl OwnerArgs {
+    /// The records, if programs may write them; known to be an index that the key is the owner's of.
+    pub(super) fn records(
+        &self,
+        server: &Endpoint,
+        output: Output,
+    ) -> Result<Option<Arc<dyn Records>>, Error> {
+        let (Some(key), Some(index)) = (&self.owner_key, &self.index) else {
+            return Ok(None);
+        };
+        let records = OwnedRecords {
+            key: key.clone(),
+            keys: keys::owner(key)?,
+            index: index.clone(),
+            owned: OwnedArgs::remembered(self.pins.clone()),
+            place: Place::of(index)?,
+            server: self.push.then(|| server.clone()),
+            output,
+            turn: Mutex::new(()),
+        };
+        if self.push && !records.place.is_here() {
+            let why = "--push: expected an index in a folder of this machine";
+            return Err(Error::Arguments(why.to_owned()));
+        }
+        drop(records.open()?);
+        Ok(Some(Arc::new(records)))
+    }
+}
+
+/// An index on this machine. It is opened for each request, so that other commands can change it between two.
+struct OwnedRecords {
+    key: PathBuf,
+    keys: OwnerKeys,
+    index: PathBuf,
+    owned: OwnedArgs,
+    place: Place,
+    /// The server that changes are pushed to.
+    server: Option<Endpoint>,
+    output: Output,
+    turn: Mutex<()>,
+}
+
+impl fmt::Debug for OwnedRecords {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("OwnedRecords")
+            .field("index", &self.index)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The request's fault.
+fn wrong(why: impl Into<String>) -> RecordsError {
+    RecordsError::Request(why.into())
+}
+
+/// The request's fault, the index's, or that of another program which is changing it.
+fn fault(error: &Search) -> RecordsError {
+    let words = error.to_string();
+    match error {
+        Search::Locked { .. } => RecordsError::Busy(words),
+        Search::Vectors(_)
+        | Search::RepeatedId { .. }
+        | Search::IdKind { .. }
+        | Search::UnknownId { .. }
+        | Search::Attribute { .. }
+        | Search::Payload { .. }
+        | Search::Dimension { .. }
+        | Search::NothingLeft { .. }
+        | Search::Access(_) => RecordsError::Request(words),
+        _ => RecordsError::Failed(words),
+    }
+}
+
+impl OwnedRecords {
+    fn turn(&self) -> MutexGuard<'_, ()> {
+        self.turn.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn open(&self) -> Result<OwnedIndex, Error> {
+        self.owned
+            .open(&self.index, (&self.key, &self.keys), self.output)
+    }
+
+    fn opened(&self) -> Result<OwnedIndex, RecordsError> {
+        self.open().map_err(|error| match error {
+            Error::Search(source) | Error::Index { source, .. } => fault(&source),
+            error => RecordsError::Failed(error.to_string()),
+        })
+    }
+
+    /// Makes a change, and pushes it.
+    fn change<T>(
+        &self,
+        mut index: OwnedIndex,
+        change: impl FnOnce(&mut Store<AnyDisk>) -> Result<T, Search>,
+    ) -> Result<T, RecordsError> {
+        let done = index.change(|store| {
+            store.compact_after(COMPACTION);
+            change(store)
+        });
+        let done = done.map_err(|error| fault(&error))?;
+        drop(index);
+        let Some(server) = &self.server else {
+            return Ok(done);
+        };
+        let pushed = Connection::open(server.clone())
+            .map_err(Search::from)
+            .and_then(|mut connection| {
+                connection.push_watched(self.place.root(), &self.keys, &mut |_| ())
+            });
+        pushed.map_err(|error| {
+            let why = format!("the change is made here, and not at the server yet: {error}; the next change, or `sordino index push`, brings it there");
+            RecordsError::Failed(why)
+        })?;
+        Ok(done)
+    }
+
+    fn added(
+        &self,
+        index: OwnedIndex,
+        ids: Vec<Id>,
+        records: Vec<Record>,
+    ) -> Result<Written, RecordsError> {
+        let dim = index.manifest().dim as usize;
+        let mut rows = Vec::with_capacity(records.len() * dim);
+        for record in &records {
+            let vector = record.vector.as_deref().unwrap_or_default();
+            let id = &record.id;
+            if vector.len() != dim {
+                let found = vector.len();
+                return Err(wrong(format!(
+                    "record {id}: \"vector\" has {found} numbers: expected {dim}"
+                )));
+            }
+            if let Some(column) = vector.iter().position(|x| !x.is_finite()) {
+                return Err(wrong(format!(
+                    "record {id}: \"vector\" has a number at {column} that is too large"
+                )));
+            }
+            rows.extend_from_slice(vector);
+        }
+        let known = index.attributes().map_err(|error| fault(&error))?;
+        let attributes = attribute_columns::of(&records, &known).map_err(wrong)?;
+        let has_payloads = index.manifest().has_payloads();
+        let has_payloads = has_payloads || records.iter().any(|record| record.payload.is_some());
+        let make = || {
+            let batch = Batch::new(ids, Vectors::new(dim, rows)?)?.with_attributes(attributes)?;
+            let payloads = records
+                .into_iter()
+                .map(|record| record.payload.unwrap_or_default().into_bytes());
+            match has_payloads {
+                true => batch.with_payloads(payloads.collect()),
+                false => Ok(batch),
+            }
+        };
+        let batch = make().map_err(|error: Search| fault(&error))?;
+        let mut rng = random().map_err(|error| RecordsError::Failed(error.to_string()))?;
+        let added = self.change(index, |store| store.add(&mut rng, [Ok(batch)], &mut |_| ()))?;
+        Ok(Written {
+            version: added.version,
+            records: added.records,
+            replaced: added.replaced,
+        })
+    }
+
+    fn updated(
+        &self,
+        index: OwnedIndex,
+        ids: Vec<Id>,
+        records: Vec<Record>,
+    ) -> Result<Written, RecordsError> {
+        let len = records.len();
+        let names = |record: &Record| record.attributes.keys().cloned().collect::<Vec<_>>();
+        let payloads = records
+            .iter()
+            .filter(|record| record.payload.is_some())
+            .count();
+        if !(payloads == 0 || payloads == len)
+            || records.iter().any(|it| names(it) != names(&records[0]))
+        {
+            return Err(wrong(
+                "records without vectors: expected that all have a payload or none has, and that all name the same attributes; send the others in a request of their own",
+            ));
+        }
+        let known = index.attributes().map_err(|error| fault(&error))?;
+        let attributes = attribute_columns::of(&records, &known).map_err(wrong)?;
+        let edit = Edit::new(ids).with_attributes(attributes);
+        let mut edit = edit.map_err(|error| fault(&error))?;
+        if payloads > 0 {
+            let payloads = records.into_iter().filter_map(|record| record.payload);
+            let payloads = payloads.map(String::into_bytes).collect();
+            edit = edit
+                .with_payloads(payloads)
+                .map_err(|error| fault(&error))?;
+        }
+        let mut rng = random().map_err(|error| RecordsError::Failed(error.to_string()))?;
+        let version = self.change(index, |store| store.update(&mut rng, edit))?;
+        Ok(Written {
+            version,
+            records: len,
+            replaced: len,
+        })
+    }
+
+    /// The records after this id, at a version.
+    fn page(
+        &self,
+        index: OwnedIndex,
+        after: Option<&Id>,
+        limit: usize,
+    ) -> Result<Page, RecordsError> {
+        let mut ids: BTreeSet<Id> = index.ids().collect();
+        let version = index.version();
+        drop(index);
+        if let Some(after) = after {
+            ids = ids.split_off(after);
+            ids.remove(after);
+        }
+        let more = ids.len() > limit;
+        let ids: Vec<Id> = ids.into_iter().take(limit).collect();
+        let found = self.place.read(&self.keys.reader(), |contents| {
+            let mut found = HashMap::new();
+            for some in contents.get(&ids) {
+                let some = some?;
+                for (at, id) in some.ids.iter().enumerate() {
+                    let payload = some.payloads.as_ref().map(|payloads| payloads[at].clone());
+                    let columns = some.attributes.columns();
+                    let attributes =
+                        columns.map(|(name, column)| (name.to_owned(), column.json(at)));
+                    let listed = Listed::new(id.clone(), payload, attributes.collect());
+                    found.insert(id.clone(), listed);
+                }
+            }
+            Ok(found)
+        });
+        let mut found = found.map_err(|error| fault(&error))?;
+        Ok(Page {
+            version,
+            next: ids.last().filter(|_| more).cloned(),
+            records: ids.iter().filter_map(|id| found.remove(id)).collect(),
+        })
+    }
+}
+
+/// The ids of these texts.
+fn parsed<'a>(kind: IdKind, texts: impl Iterator<Item = &'a str>) -> Result<Vec<Id>, RecordsError> {
+    let ids = texts.map(|text| kind.parse(text).map_err(|error| wrong(error.to_string())));
+    ids.collect()
+}
+
+impl Records for OwnedRecords {
+    fn put(&self, records: Vec<Record>) -> Result<Written, RecordsError> {
+        let _turn = self.turn();
+        let index = self.opened()?;
+        let texts = records.iter().map(|record| record.id.as_str());
+        let ids = parsed(index.manifest().ids, texts)?;
+        let vectors = records
+            .iter()
+            .filter(|record| record.vector.is_some())
+            .count();
+        match vectors {
+            0 => self.updated(index, ids, records),
+            all if all == records.len() => self.added(index, ids, records),
+            some => Err(wrong(format!(
+                "{some} of {} records have vectors: expected all, to add or replace them, or none, to change payloads and attributes \
+                 of records that are there",
+                records.len()
+            ))),
+        }
+    }
+
+    fn delete(&self, ids: &[String]) -> Result<Written, RecordsError> {
+        let _turn = self.turn();
+        let index = self.opened()?;
+        let ids = parsed(index.manifest().ids, ids.iter().map(String::as_str))?;
+        let ids: BTreeSet<Id> = ids.into_iter().collect();
+        let ids: Vec<Id> = ids
+            .into_iter()
+            .filter(|id| index.contains(id.clone()))
+            .collect();
+        let mut rng = random().map_err(|error| RecordsError::Failed(error.to_string()))?;
+        let version = match ids.len() {
+            0 => index.version(),
+            _ => self.change(index, |store| store.delete(&mut rng, &ids))?,
+        };
+        Ok(Written {
+            version,
+            records: ids.len(),
+            replaced: ids.len(),
+        })
+    }
+
+    fn scroll(&self, after: Option<&str>, limit: usize) -> Result<Page, RecordsError> {
+        let _turn = self.turn();
+        let index = self.opened()?;
+        let after = parsed(index.manifest().ids, after.into_iter())?;
+        self.page(index, after.first(), limit)
+    }
+
+    fn count(&self) -> Result<Counted, RecordsError> {
+        let _turn = self.turn();
+        let index = self.opened()?;
+        Ok(Counted {
+            version: index.version(),
+            count: index.len(),
+        })
+    }
+}

@@ -1,0 +1,227 @@
+//! `sordino proxy --owner-key`: records that programs write and list over HTTP; pages of browsers.
+
+use crate::binary::{done, json};
+use crate::documents;
+use crate::place::Place;
+use crate::proxied::Proxy;
+use crate::served::Served;
+use serde_json::{Value, json};
+use std::fs;
+
+impl Proxy {
+    fn records(&self, method: &str, path: &str, body: &Value) -> (u16, Value) {
+        let token = format!("bearer {}", self.token);
+        let body = match body {
+            Value::Null => String::new(),
+            body => body.to_string(),
+        };
+        let (status, body) = self.request(method, path, &token, body.as_bytes());
+        (status, serde_json::from_str(&body).unwrap())
+    }
+}
+
+#[test]
+fn programs_write_change_list_and_delete_records() {
+    let place = Place::new();
+    fs::write(place.path("docs.jsonl"), documents::jsonl(&place)).unwrap();
+    let columns = documents::COLUMNS;
+    done(&place.line(&format!(
+        "index build @docs.jsonl @docs --key @owner.key {columns}"
+    )));
+    let served = Served::plain(&place, "docs");
+    let proxy = Proxy::new(
+        &place,
+        &served.url(),
+        "--owner-key @owner.key --index @docs",
+    );
+    let put = |records: Value| proxy.records("PUT", "/records", &json!({ "records": records }));
+    let count = || proxy.records("GET", "/records/count", &Value::Null);
+    assert_eq!(count(), (200, json!({"version": 1, "count": 300})));
+
+    let vector = place.base.row(400);
+    let new = json!([{"id": "new", "vector": vector, "payload": "words", "attributes": {"year": 1999, "lang": "fr"}}]);
+    let (status, written) = put(new);
+    assert_eq!(
+        (status, written),
+        (200, json!({"version": 2, "records": 1, "replaced": 0}))
+    );
+    assert_eq!(served.line()["event"], "following");
+    let find = || {
+        let body = json!({"vector": vector, "k": 1}).to_string();
+        proxy.search(body.as_bytes()).1["results"][0]["hits"][0].clone()
+    };
+    let hit = find();
+    assert_eq!(
+        (&hit["id"], &hit["payload"]),
+        (&json!("new"), &json!("words"))
+    );
+    assert_eq!(hit["attributes"], json!({"year": 1999, "lang": "fr"}));
+
+    // Without a vector the record is there, and what is not named stays.
+    let (status, _) = put(json!([{"id": "new", "attributes": {"year": 2001}}]));
+    assert_eq!((status, served.line()["version"].clone()), (200, json!(3)));
+    let hit = find();
+    assert_eq!(hit["payload"], "words");
+    assert_eq!(hit["attributes"], json!({"year": 2001, "lang": "fr"}));
+
+    let mut after = Value::Null;
+    let mut ids = Vec::new();
+    loop {
+        let body = json!({"after": after, "limit": 128});
+        let (status, page) = proxy.records("POST", "/records/scroll", &body);
+        assert_eq!(status, 200, "{page}");
+        let records = page["records"].as_array().unwrap();
+        ids.extend(
+            records
+                .iter()
+                .map(|it| it["id"].as_str().unwrap().to_owned()),
+        );
+        after = page["next"].clone();
+        if after.is_null() {
+            assert_eq!(records.last().unwrap()["payload"], "words");
+            break;
+        }
+    }
+    assert!(ids.len() == 301 && ids.is_sorted(), "{}", ids.len());
+
+    let gone = json!({"ids": ["new", "never"]});
+    let (status, deleted) = proxy.records("DELETE", "/records", &gone);
+    assert_eq!((status, &deleted["records"]), (200, &json!(1)));
+    assert_eq!(count().1["count"], 300);
+    // Other commands change it between two requests.
+    done(&place.line("index delete @docs --ids doc-1 --key @owner.key"));
+    assert_eq!(count().1["count"], 299);
+}
+
+#[test]
+fn mistakes_of_records_are_named_and_change_nothing() {
+    let place = Place::new();
+    place.build_mode("masked");
+    let served = Served::plain(&place, "masked");
+    let proxy = Proxy::new(
+        &place,
+        &served.url(),
+        "--owner-key @owner.key --index @masked",
+    );
+    let vector = place.base.row(3);
+    for (body, words) in [
+        (json!({}), "missing field `records`"),
+        (json!({"records": []}), "has 0: expected 1 to 10000"),
+        (
+            json!({"records": [{"id": 7, "vector": [1]}]}),
+            "record 7: \"vector\" has 1 numbers",
+        ),
+        (
+            json!({"records": [{"id": "x", "vector": vector}]}),
+            "a whole number",
+        ),
+        (
+            json!({"records": [{"id": -1, "vector": vector}]}),
+            "expected an id",
+        ),
+        (
+            json!({"records": [{"id": 7, "vector": vector}, {"id": 7, "vector": vector}]}),
+            "7",
+        ),
+        (
+            json!({"records": [{"id": 7, "vector": vector}, {"id": 8}]}),
+            "1 of 2 records have vectors",
+        ),
+        (json!({"records": [{"id": 9999, "payload": "x"}]}), "9999"),
+        (
+            json!({"records": [{"id": 7, "vektor": vector}]}),
+            "unknown field",
+        ),
+        (
+            json!({"records": [{"id": 7, "attributes": {"tags": ["x"]}}]}),
+            "expected text",
+        ),
+    ] {
+        let (status, problem) = proxy.records("PUT", "/records", &body);
+        let why = problem["error"]["message"].as_str().unwrap_or_default();
+        assert!(status == 400 && why.contains(words), "{body}: {problem}");
+    }
+    assert_eq!(
+        proxy.records("GET", "/records/count", &Value::Null).1["version"],
+        1
+    );
+    let (status, _) = proxy.request("GET", "/records/count", "Bearer wrong", b"");
+    assert_eq!(status, 401);
+    assert_eq!(proxy.records("PATCH", "/records", &Value::Null).0, 405);
+    // Without --owner-key nothing is written.
+    let readers = Proxy::new(&place, &served.url(), "");
+    let (status, problem) = readers.records("DELETE", "/records", &json!({"ids": [7]}));
+    assert_eq!(status, 404);
+    assert!(problem.to_string().contains("--owner-key"), "{problem}");
+}
+
+#[test]
+fn what_is_written_is_pushed_to_a_server_that_has_a_folder_of_its_own() {
+    let place = Place::new();
+    place.build_mode("masked");
+    done(&place.line("index backup @masked @there --key @owner.pub"));
+    let line = "@there --key @owner.pub --plaintext --anyone --accept-changes";
+    let served = Served::new(&place.line(line));
+    let proxy = Proxy::new(
+        &place,
+        &served.url(),
+        "--owner-key @owner.key --index @masked --push",
+    );
+    let (status, written) = proxy.records("DELETE", "/records", &json!({"ids": [7]}));
+    assert_eq!((status, &written["version"]), (200, &json!(2)), "{written}");
+    let info = json(&place.line("index info @there --key @owner.pub"));
+    assert_eq!(info["version"], 2);
+}
+
+#[test]
+fn ids_that_many_programs_would_round_are_texts() {
+    let place = Place::new();
+    let large = u64::MAX - 1;
+    let line =
+        |id: u64, row: usize| json!({"id": id, "embedding": place.base.row(row)}).to_string();
+    let text: Vec<String> = (0..50).map(|row| line(large - row, row as usize)).collect();
+    fs::write(place.path("large.jsonl"), text.join("\n")).unwrap();
+    done(&place.line("index build @large.jsonl @large --key @owner.key --id-column id --k 3"));
+    let served = Served::plain(&place, "large");
+    let proxy = Proxy::new(
+        &place,
+        &served.url(),
+        "--owner-key @owner.key --index @large",
+    );
+    let body = json!({"vector": place.base.row(0), "k": 1}).to_string();
+    let (_, found) = proxy.search(body.as_bytes());
+    assert_eq!(found["results"][0]["hits"][0]["id"], large.to_string());
+    // They come back in the form that they went out.
+    let (status, gone) = proxy.records("DELETE", "/records", &json!({"ids": [large.to_string()]}));
+    assert_eq!((status, &gone["records"]), (200, &json!(1)));
+}
+
+#[test]
+fn pages_of_named_origins_may_ask_and_others_not() {
+    let place = Place::new();
+    place.build_mode("local");
+    let served = Served::plain(&place, "local");
+    let proxy = Proxy::new(
+        &place,
+        &served.url(),
+        "--allow-origin http://localhost:3000",
+    );
+    let ask = |method: &str, path: &str, origin: &str| {
+        let head = format!(
+            "{method} {path} HTTP/1.1\r\nHost: x\r\nOrigin: {origin}\r\nAccess-Control-Request-Method: POST\r\n\
+             Access-Control-Request-Headers: authorization,content-type\r\nConnection: close\r\n\r\n"
+        );
+        proxy.whole(head.as_bytes()).to_ascii_lowercase()
+    };
+    let allowed = "access-control-allow-origin: http://localhost:3000";
+    let preflight = ask("OPTIONS", "/search", "http://localhost:3000");
+    assert!(
+        preflight.starts_with("http/1.1 204") && preflight.contains(allowed),
+        "{preflight}"
+    );
+    assert!(preflight.contains("access-control-allow-headers: authorization, content-type"));
+    assert!(ask("GET", "/healthz", "http://localhost:3000").contains(allowed));
+    let other = ask("OPTIONS", "/search", "http://evil.example");
+    assert!(!other.contains("allow-origin"), "{other}");
+    assert_eq!(proxy.get("/healthz").0, 200);
+}

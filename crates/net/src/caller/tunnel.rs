@@ -1,0 +1,165 @@
+//! The way to a server through a proxy, which opens a tunnel at the request `CONNECT`.
+
+use std::fmt;
+use std::future::Future;
+use std::io;
+use std::net::IpAddr;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use hyper_util::client::legacy::connect::proxy::Tunnel;
+use hyper_util::client::proxy::matcher::{Intercept, Matcher};
+use hyper_util::rt::TokioIo;
+use tokio::net::TcpStream;
+use tonic::codegen::http::Uri;
+
+use crate::Error;
+
+/// The proxies that connections go through.
+#[derive(Clone)]
+pub(crate) enum Tunnels {
+    /// This one.
+    Through(String),
+    /// Those that the environment names, `HTTPS_PROXY`, `ALL_PROXY` and `NO_PROXY`, to servers with TLS on other machines.
+    OfEnvironment(Arc<Matcher>),
+}
+
+impl Tunnels {
+    pub(crate) fn of_environment() -> Self {
+        Self::OfEnvironment(Arc::new(Matcher::from_env()))
+    }
+
+    /// The proxy on the way to this server, if there is one.
+    pub(crate) fn to(&self, server: &Uri) -> Result<Option<Arc<Intercept>>, Error> {
+        let found = match self {
+            Self::Through(proxy) => {
+                let found = Matcher::builder().all(proxy.as_str()).build();
+                Some(found.intercept(server).ok_or(Error::Proxy)?)
+            }
+            Self::OfEnvironment(_) if is_plain_or_here(server) => None,
+            Self::OfEnvironment(matcher) => matcher.intercept(server),
+        };
+        match found {
+            Some(proxy) if proxy.uri().scheme_str() != Some("http") => Err(Error::Proxy),
+            found => Ok(found.map(Arc::new)),
+        }
+    }
+}
+
+/// True of a server without TLS, and of one on this machine.
+fn is_plain_or_here(server: &Uri) -> bool {
+    let host = server.host().unwrap_or_default();
+    let host = host.trim_start_matches('[').trim_end_matches(']');
+    let is_loopback = host
+        .parse()
+        .is_ok_and(|address: IpAddr| address.is_loopback());
+    server.scheme_str() != Some("https") || is_loopback || host.eq_ignore_ascii_case("localhost")
+}
+
+/// Opens a tunnel.
+pub(crate) async fn open(proxy: &Intercept, host: &str, port: u16) -> io::Result<TcpStream> {
+    use tower_service::Service;
+
+    let wrong = |error: &dyn fmt::Display| {
+        let at = proxy.uri().authority().map_or("", |at| at.as_str());
+        io::Error::other(format!("through the proxy {at}: {error}"))
+    };
+    // An address of IPv6 stands in brackets.
+    let host = match host.contains(':') {
+        true => format!("[{host}]"),
+        false => host.to_owned(),
+    };
+    let server: Uri = format!("http://{host}:{port}/")
+        .parse()
+        .map_err(|error| wrong(&error))?;
+    let mut tunnel = Tunnel::new(proxy.uri().clone(), Tcp);
+    if let Some(auth) = proxy.basic_auth() {
+        tunnel = tunnel.with_auth(auth.clone());
+    }
+    let opened = tunnel.call(server).await.map_err(|error| wrong(&error))?;
+    Ok(opened.into_inner())
+}
+
+/// Connections to a proxy.
+#[derive(Clone, Debug)]
+struct Tcp;
+
+impl tower_service::Service<Uri> for Tcp {
+    type Response = TokioIo<TcpStream>;
+    type Error = io::Error;
+    type Future = Pin<Box<dyn Future<Output = io::Result<Self::Response>> + Send>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, proxy: Uri) -> Self::Future {
+        Box::pin(async move {
+            let host = proxy.host().unwrap_or_default();
+            let host = host.trim_start_matches('[').trim_end_matches(']');
+            let port = proxy.port_u16().unwrap_or(80);
+            Ok(TokioIo::new(TcpStream::connect((host, port)).await?))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn environment(https: &str, no: &str) -> Tunnels {
+        let found = Matcher::builder().https(https.to_owned()).no(no.to_owned());
+        Tunnels::OfEnvironment(Arc::new(found.build()))
+    }
+
+    #[test]
+    fn the_environment_names_proxies_to_other_machines_with_tls() {
+        let tunnels = environment(
+            "http://me:secret@proxy.example:3128",
+            "inside.example,10.0.0.0/8",
+        );
+        let through = |server: &'static str| tunnels.to(&Uri::from_static(server)).unwrap();
+        let found = through("https://search.example:7700").unwrap();
+        assert_eq!(found.uri().to_string(), "http://proxy.example:3128/");
+        assert!(found.basic_auth().is_some());
+        for direct in [
+            "http://search.example:7700",
+            "https://localhost:7700",
+            "https://127.0.0.1:7700",
+            "https://[::1]:7700",
+            "https://a.inside.example",
+            "https://10.1.2.3:7700",
+        ] {
+            assert!(through(direct).is_none(), "{direct}");
+        }
+    }
+
+    #[test]
+    fn a_proxy_is_one_of_http() {
+        let server = Uri::from_static("http://127.0.0.1:7700");
+        for good in [
+            "http://proxy.example:3128",
+            "proxy.example:3128",
+            "http://[::1]:3128",
+        ] {
+            assert!(
+                Tunnels::Through(good.to_owned())
+                    .to(&server)
+                    .unwrap()
+                    .is_some(),
+                "{good}"
+            );
+        }
+        for wrong in [
+            "",
+            "socks5://proxy.example:1080",
+            "https://proxy.example",
+            "ftp://x",
+            "http://",
+        ] {
+            let found = Tunnels::Through(wrong.to_owned()).to(&server);
+            assert!(matches!(found, Err(Error::Proxy)), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,248 @@
+//! Records that programs write and list: the bodies of requests and answers.
+
+use crate::problem::Problem;
+use crate::results::write_id;
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::{Map, Value};
+use sordino_index::Id;
+use std::fmt;
+
+/// Records of a request.
+const MOST: usize = 10_000;
+
+/// Records of a page, where a request does not say how many.
+const PAGE: usize = 100;
+
+/// The records of an index, to its owner, who is on this machine. Calls block.
+pub trait Records: fmt::Debug + Send + Sync {
+    /// Adds records, replaces those whose ids are there, and changes those that come without vectors.
+    ///
+    /// # Errors
+    /// The fault; then nothing is changed.
+    fn put(&self, records: Vec<Record>) -> Result<Written, RecordsError>;
+
+    /// Deletes those of these records that are there, by the texts of their ids.
+    ///
+    /// # Errors
+    /// The fault; then nothing is changed.
+    fn delete(&self, ids: &[String]) -> Result<Written, RecordsError>;
+
+    /// The first records after this id, in the order of ids.
+    ///
+    /// # Errors
+    /// The fault.
+    fn scroll(&self, after: Option<&str>, limit: usize) -> Result<Page, RecordsError>;
+
+    /// The number of records.
+    ///
+    /// # Errors
+    /// The fault.
+    fn count(&self) -> Result<Counted, RecordsError>;
+}
+
+/// The reason why records are not written or listed.
+#[derive(Debug)]
+pub enum RecordsError {
+    /// The request's fault: what is wrong, and what was expected.
+    Request(String),
+    /// Another program is changing the index.
+    Busy(String),
+    /// The index's, the disk's or the server's fault.
+    Failed(String),
+}
+
+/// A record of a request.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Record {
+    /// The text of its id.
+    #[serde(deserialize_with = "id")]
+    pub id: String,
+    /// None: the record is there, and keeps its vector.
+    pub vector: Option<Vec<f32>>,
+    /// None: a record with a vector has an empty one, and another keeps its own.
+    pub payload: Option<String>,
+    /// The attributes by name; null for none.
+    #[serde(default)]
+    pub attributes: Map<String, Value>,
+}
+
+/// The outcome of a change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Written {
+    /// The index's version now.
+    pub version: u64,
+    /// Records that were written or deleted.
+    pub records: usize,
+    /// Those of them whose ids were there.
+    pub replaced: usize,
+}
+
+/// The number of records, at a version.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Counted {
+    /// The index's version.
+    pub version: u64,
+    /// Its records.
+    pub count: usize,
+}
+
+/// Some records, in the order of ids.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Page {
+    /// The index's version.
+    pub version: u64,
+    /// The records.
+    pub records: Vec<Listed>,
+    /// The `after` of the next page, if there are more.
+    #[serde(serialize_with = "write_next")]
+    pub next: Option<Id>,
+}
+
+/// A record of a page.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Listed {
+    /// Its id.
+    #[serde(serialize_with = "write_id")]
+    pub id: Id,
+    /// The payload, where it is text.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub payload: Option<String>,
+    /// The payload in hex digits, where it is no text.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub payload_hex: Option<String>,
+    /// The attributes.
+    #[serde(skip_serializing_if = "Map::is_empty")]
+    pub attributes: Map<String, Value>,
+}
+
+impl Listed {
+    /// A record with its payload, where the index has some.
+    #[must_use]
+    pub fn new(id: Id, payload: Option<Vec<u8>>, attributes: Map<String, Value>) -> Self {
+        let (payload, payload_hex) = match payload.map(String::from_utf8) {
+            Some(Ok(text)) => (Some(text), None),
+            Some(Err(error)) => (None, Some(hex::encode(error.as_bytes()))),
+            None => (None, None),
+        };
+        Self {
+            id,
+            payload,
+            payload_hex,
+            attributes,
+        }
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(
+    untagged,
+    expecting = "expected an id: a whole number from 0 on, or a text"
+)]
+enum WrittenId {
+    Number(u64),
+    Text(String),
+}
+
+fn id<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    Ok(match WrittenId::deserialize(deserializer)? {
+        WrittenId::Number(number) => number.to_string(),
+        WrittenId::Text(text) => text,
+    })
+}
+
+fn write_next<S: serde::Serializer>(next: &Option<Id>, serializer: S) -> Result<S::Ok, S::Error> {
+    match next {
+        Some(id) => write_id(id, serializer),
+        None => serializer.serialize_none(),
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Put {
+    records: Vec<Record>,
+}
+
+#[derive(Deserialize)]
+struct ById(#[serde(deserialize_with = "id")] String);
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Delete {
+    ids: Vec<ById>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Scroll {
+    after: Option<ById>,
+    limit: Option<usize>,
+}
+
+/// A request about records: it does its work and gives the answer's body.
+pub(crate) type Work = fn(&dyn Records, &[u8]) -> Result<String, Problem>;
+
+/// `PUT /records`.
+pub(crate) fn put(records: &dyn Records, body: &[u8]) -> Result<String, Problem> {
+    let expected = r#"{"records": [{"id": 7, "vector": [numbers], "payload": "text", "attributes": {"year": 2020}}, ...]}"#;
+    let Put { records: given } = read(body, expected)?;
+    check(given.len(), "records")?;
+    answer(&records.put(given))
+}
+
+/// `DELETE /records`.
+pub(crate) fn delete(records: &dyn Records, body: &[u8]) -> Result<String, Problem> {
+    let Delete { ids } = read(body, r#"{"ids": [7, 9, ...]}"#)?;
+    check(ids.len(), "ids")?;
+    let ids: Vec<String> = ids.into_iter().map(|ById(id)| id).collect();
+    answer(&records.delete(&ids))
+}
+
+/// `POST /records/scroll`.
+pub(crate) fn scroll(records: &dyn Records, body: &[u8]) -> Result<String, Problem> {
+    let Scroll { after, limit } = match body {
+        [] => Scroll::default(),
+        body => read(body, r#"{"after": 7, "limit": 100}, or no body"#)?,
+    };
+    let limit = limit.unwrap_or(PAGE);
+    if !(1..=MOST).contains(&limit) {
+        let why = format!("\"limit\" is {limit}: expected 1 to {MOST}");
+        return Err(Problem::request(why));
+    }
+    let after = after.as_ref().map(|ById(id)| id.as_str());
+    answer(&records.scroll(after, limit))
+}
+
+/// `GET /records/count`.
+pub(crate) fn count(records: &dyn Records, _: &[u8]) -> Result<String, Problem> {
+    answer(&records.count())
+}
+
+fn read<'a, T: Deserialize<'a>>(body: &'a [u8], expected: &str) -> Result<T, Problem> {
+    let read = serde_json::from_slice(body);
+    read.map_err(|error| {
+        Problem::request(format!("{}; expected {expected}", Problem::words(&error)))
+    })
+}
+
+fn check(found: usize, name: &str) -> Result<(), Problem> {
+    match (1..=MOST).contains(&found) {
+        true => Ok(()),
+        false => Err(Problem::request(format!(
+            "\"{name}\" has {found}: expected 1 to {MOST}"
+        ))),
+    }
+}
+
+fn answer<T: Serialize>(done: &Result<T, RecordsError>) -> Result<String, Problem> {
+    match done {
+        Ok(done) => serde_json::to_string(done).map_err(|_| Problem::ended()),
+        Err(RecordsError::Request(why)) => Err(Problem::request(why.as_str())),
+        Err(RecordsError::Busy(why)) => Err(Problem::in_use(why.as_str())),
+        Err(RecordsError::Failed(why)) => {
+            tracing::warn!(error = %why, "a request about records failed");
+            Err(Problem::owner(why.as_str()))
+        }
+    }
+}
