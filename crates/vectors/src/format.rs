@@ -126,7 +126,7 @@ fn unknown(ending: &str) -> Error {
     }
 }
 
-/// How a file is read, where its name and columns do not say it.
+/// The way a file is read, where its name and columns do not say it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FileOptions {
     /// The format; if `None`, the one that the path's ending names.
@@ -217,6 +217,7 @@ mod tests {
                 "unknown format .npy.gz: unpack it, with `gunzip -k FILE`",
             ),
             ("glove-100-angular.hdf5", "h5py.File('FILE')['train']"),
+            ("x.npz", "numpy.load('FILE')['NAME']"),
             ("x.pkl", "pandas.read_pickle"),
             ("x.PT", "torch.load"),
             ("x", "a file without an ending"),

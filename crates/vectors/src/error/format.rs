@@ -15,7 +15,7 @@ pub(super) fn unknown(ending: &str) -> String {
 fn known() -> &'static str {
     match (cfg!(feature = "arrow"), cfg!(feature = "text")) {
         (true, true) => {
-            ".npy, .npz, .fvecs, .bvecs, .fbin, .u8bin, .i8bin, .parquet, .arrow, .feather, .jsonl, .json, .csv or .tsv (.npy \
+            ".npy, .fvecs, .bvecs, .fbin, .u8bin, .i8bin, .parquet, .arrow, .feather, .jsonl, .json, .csv or .tsv (.npy \
              or .ivecs for neighbours), or the option that names the format (on the command line --format)"
         }
         _ => ".npy, .fvecs, .bvecs, .fbin, .u8bin or .i8bin (.npy or .ivecs for neighbours)",
@@ -38,6 +38,10 @@ fn conversion(ending: &str) -> Option<String> {
         "hdf5" | "h5" => format!(
             "{}; sets of ann-benchmarks have their queries in 'test'",
             python("import h5py, numpy; numpy.save('base.npy', h5py.File('FILE')['train'][:])")
+        ),
+        "npz" => format!(
+            "it has several arrays, so {}",
+            python("import numpy; numpy.save('base.npy', numpy.load('FILE')['NAME'])")
         ),
         "pkl" | "pickle" => format!(
             "it may run code, so read it only if you know who made it: {}",

@@ -1,8 +1,42 @@
 //! Rows that cannot be read, left out.
 
-use super::Reader;
-use crate::Error;
+use super::{Chunk, Reader};
 use crate::input::Rest;
+use crate::{Error, Vectors};
+
+impl Chunk {
+    /// The first rows, and those from `row` on, to look for one that cannot be used.
+    ///
+    /// # Errors
+    /// [`Error::NoVectors`] if one of both has no rows.
+    pub fn split(self, row: usize) -> Result<(Self, Self), Error> {
+        let dim = self.vectors.dim();
+        if row == 0 || row >= self.vectors.len() {
+            return Err(Error::NoVectors);
+        }
+        let mut rest = Rest {
+            data: self.vectors.as_slice().to_vec(),
+            ids: self.ids,
+            values: self.values,
+            lines: self.lines,
+            fault: None,
+        };
+        let after = split(&mut rest, dim, row);
+        let chunk = |first: u64, rest: Rest| {
+            Ok::<_, Error>(Self {
+                first,
+                vectors: Vectors::new(dim, rest.data)?,
+                ids: rest.ids,
+                values: rest.values,
+                lines: rest.lines,
+            })
+        };
+        Ok((
+            chunk(self.first, rest)?,
+            chunk(self.first + row as u64, after)?,
+        ))
+    }
+}
 
 impl Reader {
     /// Counts a row that is left out, and keeps its fault.

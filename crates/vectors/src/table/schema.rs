@@ -98,6 +98,7 @@ struct Found {
     name: String,
     /// Its place, and those of fields within it.
     path: Vec<usize>,
+    kind: DataType,
 }
 
 /// The columns of vectors.
@@ -105,6 +106,7 @@ fn vectors(fields: &Fields, names: &ColumnNames) -> Result<Vec<Found>, Error> {
     let of = |at: usize| Found {
         name: fields[at].name().clone(),
         path: vec![at],
+        kind: fields[at].data_type().clone(),
     };
     let Some(name) = &names.vectors else {
         return Ok(vec![match names.vectorless {
@@ -137,7 +139,9 @@ fn vectors(fields: &Fields, names: &ColumnNames) -> Result<Vec<Found>, Error> {
     }
     let expected = "lists of numbers, texts such as [0.1, 0.2], or bytes of 32-bit floats; of a column for each coordinate \
                     name all with a * (on the command line --vector-columns 'f*')";
-    Ok(vec![find(fields, name, is_vector, expected)?])
+    let found = find(fields, name, is_vector, expected)?;
+    check_fixed(&found.kind)?;
+    Ok(vec![found])
 }
 
 /// The only column of lists of numbers.
@@ -159,10 +163,16 @@ fn only_vectors(fields: &Fields) -> Result<usize, Error> {
         return Err(Error::SeveralColumns { found });
     }
     only_place(field_names(fields), field.name())?;
-    if let DataType::FixedSizeList(_, dim) = field.data_type() {
+    check_fixed(field.data_type())?;
+    Ok(first)
+}
+
+/// Refuses lists whose type says that they are too long.
+fn check_fixed(kind: &DataType) -> Result<(), Error> {
+    if let DataType::FixedSizeList(_, dim) = kind {
         check_dim(u64::try_from(*dim).unwrap_or(0))?;
     }
-    Ok(first)
+    Ok(())
 }
 
 /// A column of this name, or within structures of the names before its dots.
@@ -185,6 +195,7 @@ fn find(
     Ok(Found {
         name: name.to_owned(),
         path,
+        kind: field.data_type().clone(),
     })
 }
 

@@ -70,7 +70,7 @@ fn is_bare(names: &ColumnNames) -> bool {
     !named && !names.vectorless
 }
 
-/// What to do about a record that is no object.
+/// The advice for a record that is no object.
 fn hint(line: &[u8]) -> &'static str {
     match not_json(line) {
         "" => "; expected one JSON object a line, or in a .json file an array of objects",
@@ -111,7 +111,7 @@ fn record(
         false => {
             let vector = member(vectors).ok_or_else(|| missing(vectors))?;
             let numbers = match serde_json::from_str::<String>(vector) {
-                // As databases write columns of their own types: "[0.1, 0.2]".
+                // Databases write columns of their own types so: "[0.1, 0.2]".
                 Ok(text) => parse(&text).ok(),
                 Err(_) => serde_json::from_str(vector).ok(),
             };
