@@ -401,7 +401,7 @@ mod tests {
         assert_eq!(swapped, [Id::Number(7)]);
         for descr in ["<f8", ">f8", "<U3"] {
             let why = ids(&npy(descr, "(1,)", &[0; 8])).unwrap_err().to_string();
-            assert!(why.contains("expected whole numbers, <u4"), "{why}");
+            assert!(why.contains("expected whole numbers, such as <u4"), "{why}");
         }
         assert!(ids(&npy("<i8", "(2,)", &[0; 8])).is_err());
     }

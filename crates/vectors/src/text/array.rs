@@ -53,7 +53,7 @@ impl Elements {
             return None;
         }
         let element = self.element();
-        self.done = !matches!(element, Ok(Some(_)));
+        self.done |= !matches!(element, Ok(Some(_)));
         element.transpose()
     }
 

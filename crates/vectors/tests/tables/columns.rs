@@ -202,12 +202,12 @@ fn text_is_read_as_it_is_written() {
         (
             Format::Jsonl,
             "7",
-            "at byte 0; expected one JSON object a line, or in a .json file an array",
+            "at byte 1; expected one JSON object a line, or in a .json file an array",
         ),
         (
             Format::Jsonl,
             "{\"v\": [1]}\n{\"v\": [NaN]}",
-            "line 2: expected value, at byte 7; JSON has no NaN",
+            "line 2: expected value, at byte 8; JSON has no NaN",
         ),
         (
             Format::Csv,
