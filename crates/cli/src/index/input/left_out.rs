@@ -14,10 +14,10 @@ use std::str::FromStr;
 /// Records that are told on the terminal, at most.
 const SHOWN: usize = 10;
 
-/// What to do with records that cannot be read.
+/// The choice for records that cannot be read.
 #[derive(Args, Clone, Debug)]
 pub(in crate::index) struct OnErrorArgs {
-    /// What to do with a record that cannot be read, such as one with a number that is none, of another dimension, or
+    /// The choice for a record that cannot be read, such as one with a number that is none, of another dimension, or
     /// without an id: stop, skip it and show the first ten, or report=FILE, which skips it and writes all of them to a file
     /// that is not there yet, a JSON object a line. A fault of the file as such stops in any case, and so does an id that
     /// comes twice.
