@@ -7,7 +7,7 @@ use sordino_search::vectors::{ColumnNames, Format, Reader, ids, npy, texmex};
 
 /// Not Parquet and Arrow: their decoders may panic on a damaged file, which the reader catches and this
 /// cannot.
-const FORMATS: [Format; 8] = [
+const FORMATS: [Format; 10] = [
     Format::Npy,
     Format::Fvecs,
     Format::Bvecs,
@@ -15,7 +15,9 @@ const FORMATS: [Format; 8] = [
     Format::U8bin,
     Format::I8bin,
     Format::Jsonl,
+    Format::Json,
     Format::Csv,
+    Format::Tsv,
 ];
 
 fuzz_target!(|data: &[u8]| {
@@ -28,7 +30,7 @@ fuzz_target!(|data: &[u8]| {
     for format in FORMATS {
         read(format, data, ColumnNames::default());
     }
-    for format in [Format::Jsonl, Format::Csv] {
+    for format in [Format::Jsonl, Format::Json, Format::Csv] {
         let names = ColumnNames {
             vectors: Some("v".to_owned()),
             ids: Some("id".to_owned()),

@@ -25,6 +25,7 @@ mod delivery; // terms by which the way to payloads is chosen
 mod door;
 mod endpoint;
 mod error;
+mod file_args; // how a file of vectors is read
 mod files; // read, written, held
 mod host;
 mod json_line; // for readers that end lines at other signs, too

@@ -6,6 +6,7 @@ mod work;
 
 use crate::cache::CacheArgs;
 use crate::endpoint::EndpointArgs;
+use crate::file_args::FileArgs;
 use crate::pin::PinArgs;
 use crate::place::Place;
 use crate::{Error, Output, keys, numbers};
@@ -49,12 +50,20 @@ pub struct Args {
     /// without this or --file, vectors are read from standard input, one a line, as they come.
     #[arg(long, allow_hyphen_values = true, conflicts_with = "file")]
     vector: Option<String>,
-    /// A file of vectors: .npy, .fvecs, .bvecs, .fbin, .u8bin, .i8bin, .parquet, .arrow, .jsonl or .csv.
+    /// A file of vectors: .npy, of one vector too, .fvecs, .bvecs, .fbin, .u8bin, .i8bin, .parquet, .arrow, .jsonl, .json, .csv or
+    /// .tsv; or `-`, standard input, with --format.
     #[arg(long, value_name = "FILE")]
     file: Option<PathBuf>,
     /// The column of that file, if it is a table, that holds the vectors, if there are several that could.
-    #[arg(long, value_name = "NAME", requires = "file")]
+    #[arg(
+        long,
+        visible_alias = "vector-columns",
+        value_name = "NAME",
+        requires = "file"
+    )]
     vector_column: Option<String>,
+    #[command(flatten)]
+    file_args: FileArgs,
     /// Results of each search, at most as many as the index was built for, which is taken without this.
     #[arg(long, value_parser = numbers::results)]
     k: Option<usize>,
@@ -106,6 +115,7 @@ pub fn run(args: &Args, output: Output) -> Result<(), Error> {
         args.vector.as_deref(),
         args.file.as_deref(),
         args.vector_column.as_deref(),
+        &args.file_args,
     )?;
     let mut work = Work {
         keys: &keys,

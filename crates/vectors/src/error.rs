@@ -1,5 +1,6 @@
 //! The errors of vectors, of their files and of what is known of them.
 
+mod format;
 mod line;
 
 use std::path::PathBuf;
@@ -20,10 +21,7 @@ pub enum Error {
     #[error("while reading: {0}")]
     Read(std::io::Error),
     /// A file's extension is not that of a format that can be read.
-    #[error(
-        "unknown format .{extension}: expected .npy, .fvecs, .bvecs, .fbin, .u8bin, .i8bin{} (.npy or .ivecs for neighbours)",
-        if cfg!(feature = "arrow") { ", .parquet, .arrow, .jsonl or .csv" } else { "" }
-    )]
+    #[error("{}", format::unknown(extension))]
     UnknownFormat {
         /// The extension, without its dot.
         extension: String,
@@ -43,7 +41,10 @@ pub enum Error {
         expected: &'static str,
     },
     /// A `.npy` file is not a matrix.
-    #[error("a .npy file of {dimensions} dimension(s): expected 2, a row for each vector")]
+    #[error(
+        "a .npy file of {dimensions} dimension(s): expected 2, a row for each vector{}",
+        if *dimensions == 1 { "; of one vector save array[None]" } else { "" }
+    )]
     NpyShape {
         /// The number of its dimensions.
         dimensions: usize,
@@ -218,8 +219,8 @@ pub enum Error {
         /// Ids of the kind that was asked for.
         expected: &'static str,
     },
-    /// A neighbour's row number is negative.
-    #[error("a negative row number among the neighbours")]
+    /// A neighbour's row number is negative, or has more than 32 bits.
+    #[error("a row number among the neighbours that is negative, or more than 4294967295")]
     NegativeNeighbour,
     /// A set of vectors is empty.
     #[error("no vectors: expected at least one, of at least one dimension")]

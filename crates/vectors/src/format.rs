@@ -2,14 +2,14 @@
 
 use std::path::Path;
 
+use crate::Error;
 use crate::id::IdKind;
-use crate::{Error, extension};
 
 /// A format that vectors are read from. Numbers of 64 bits, and those of texts, are rounded to 32: see [`Reader::loss`](crate::Reader::loss).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Format {
-    /// NumPy's `.npy`: a matrix of f64, f32, f16, u8 or i8.
+    /// NumPy's `.npy`: a matrix of floats, whole numbers or truth values.
     Npy,
     /// TEXMEX's `.fvecs`: f32.
     Fvecs,
@@ -24,24 +24,58 @@ pub enum Format {
     /// Parquet: a column of lists of one length.
     #[cfg(feature = "arrow")]
     Parquet,
-    /// Lines of JSON objects: a member that is a list of numbers.
+    /// Lines of JSON objects: a member that is a list of numbers. Lines may be the lists themselves.
     #[cfg(feature = "text")]
     Jsonl,
+    /// A JSON array of what the lines of [`Jsonl`](Self::Jsonl) hold, or such lines.
+    #[cfg(feature = "text")]
+    Json,
     /// CSV with a head: a column of numbers, separated by commas or spaces, in brackets or not.
     #[cfg(feature = "text")]
     Csv,
+    /// The same with tabs between fields.
+    #[cfg(feature = "text")]
+    Tsv,
     /// Arrow IPC, as a file or as a stream: a column of lists of one length.
     #[cfg(feature = "arrow")]
     Arrow,
 }
 
+/// The endings of files that gzip or zstd packed.
+const PACKED: [&str; 4] = [".gz", ".gzip", ".zst", ".zstd"];
+
+/// Stands before the number of vectors in names of the billion-scale benchmarks' files that were cut short.
+const CROPPED: &str = ".crop_nb_";
+
 impl Format {
-    /// The format that a path's extension names.
+    /// The format that a path's ending names, in capitals or not. Texts may be packed: `.csv.gz`, `.jsonl.zst`.
     ///
     /// # Errors
     /// If it names none that can be read.
     pub fn of(path: impl AsRef<Path>) -> Result<Self, Error> {
-        match extension(path.as_ref()) {
+        let name = path.as_ref().file_name().unwrap_or_default();
+        let name = name.to_string_lossy().to_lowercase();
+        let name = match name.rsplit_once(CROPPED) {
+            Some((whole, number)) if number.bytes().all(|byte| byte.is_ascii_digit()) => whole,
+            _ => &name,
+        };
+        let packing = PACKED.iter().find(|packing| name.ends_with(**packing));
+        let plain = packing.map_or(name, |packing| &name[..name.len() - packing.len()]);
+        let ending = plain.rsplit_once('.').map_or("", |(_, ending)| ending);
+        match (Self::named(ending), packing) {
+            (Ok(format), None) => Ok(format),
+            (Ok(format), Some(_)) if format.is_text() => Ok(format),
+            (_, None) => Err(unknown(ending)),
+            (_, Some(packing)) => Err(unknown(&format!("{ending}{packing}"))),
+        }
+    }
+
+    /// The format of this name, which is the ending of its files, without a dot.
+    ///
+    /// # Errors
+    /// If there is none.
+    pub fn named(name: &str) -> Result<Self, Error> {
+        match name {
             "npy" => Ok(Self::Npy),
             "fvecs" => Ok(Self::Fvecs),
             "bvecs" => Ok(Self::Bvecs),
@@ -49,21 +83,21 @@ impl Format {
             "u8bin" => Ok(Self::U8bin),
             "i8bin" => Ok(Self::I8bin),
             #[cfg(feature = "arrow")]
-            "parquet" => Ok(Self::Parquet),
+            "parquet" | "pq" => Ok(Self::Parquet),
             #[cfg(feature = "arrow")]
             "arrow" | "arrows" | "feather" | "ipc" => Ok(Self::Arrow),
             #[cfg(feature = "text")]
             "jsonl" | "ndjson" => Ok(Self::Jsonl),
             #[cfg(feature = "text")]
+            "json" => Ok(Self::Json),
+            #[cfg(feature = "text")]
             "csv" => Ok(Self::Csv),
-            other => Err(Error::UnknownFormat {
-                extension: other.to_owned(),
-            }),
+            #[cfg(feature = "text")]
+            "tsv" => Ok(Self::Tsv),
+            other => Err(unknown(other)),
         }
     }
-}
 
-impl Format {
     /// True for a format of tables, whose columns have names.
     #[must_use]
     pub fn is_table(self) -> bool {
@@ -72,9 +106,38 @@ impl Format {
             #[cfg(feature = "arrow")]
             Self::Parquet | Self::Arrow => true,
             #[cfg(feature = "text")]
-            Self::Jsonl | Self::Csv => true,
+            Self::Jsonl | Self::Json | Self::Csv | Self::Tsv => true,
         }
     }
+
+    /// True for a table in text, which may be packed.
+    fn is_text(self) -> bool {
+        match self {
+            #[cfg(feature = "text")]
+            Self::Jsonl | Self::Json | Self::Csv | Self::Tsv => true,
+            _ => false,
+        }
+    }
+}
+
+fn unknown(ending: &str) -> Error {
+    Error::UnknownFormat {
+        extension: ending.chars().take(20).collect(),
+    }
+}
+
+/// The way a file is read, where its name and columns do not say it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FileOptions {
+    /// The format; if `None`, the one that the path's ending names.
+    pub format: Option<Format>,
+    /// The sign between fields of CSV; if `None`, a comma, or a tab in `.tsv`.
+    pub delimiter: Option<u8>,
+    /// True if a `.npy` file of one dimension is one vector.
+    pub one_vector: bool,
+    /// True if rows that cannot be read are left out: [`Reader::take_faults`](crate::Reader::take_faults) tells them. A
+    /// fault of the file still ends it.
+    pub skip: bool,
 }
 
 /// The place of the only column of this name; none if there is no such column.
@@ -94,10 +157,32 @@ pub(crate) fn only_place<'a>(
     }
 }
 
+/// The places of the columns whose names fit a pattern with one `*` or more; none without such a sign.
+#[cfg(any(feature = "arrow", feature = "text"))]
+pub(crate) fn fitting<'a>(names: impl Iterator<Item = &'a str>, pattern: &str) -> Vec<usize> {
+    let parts: Vec<&str> = pattern.split('*').collect();
+    let [first, middle @ .., last] = &parts[..] else {
+        return Vec::new();
+    };
+    let fits = |name: &str| -> bool {
+        let within = name.strip_prefix(first);
+        let within = within.and_then(|rest| rest.strip_suffix(last));
+        let rest = middle.iter().try_fold(within, |rest, part| {
+            let (_, after) = rest?.split_once(part)?;
+            Some(Some(after))
+        });
+        rest.flatten().is_some()
+    };
+    let fitting = names.enumerate().filter(|(_, name)| fits(name));
+    fitting.map(|(at, _)| at).collect()
+}
+
 /// Which columns of a table hold vectors and ids. Other formats have no columns.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ColumnNames {
-    /// The column of lists of numbers; if `None`, the only one that there is.
+    /// The column of lists of numbers; if `None`, the only one that there is. A name with a `*` in it that no column has
+    /// stands for the columns that fit it, each of which holds a coordinate: `f*` for `f0`, `f1` and so on. Within a
+    /// structure, a name is `outer.inner`.
     pub vectors: Option<String>,
     /// True if no vectors are read: then each row's is one coordinate, 0, and each record of lines of JSON has all values that are asked for.
     pub vectorless: bool,
@@ -108,4 +193,50 @@ pub struct ColumnNames {
     pub id_kind: Option<IdKind>,
     /// Columns of other values that are read too.
     pub values: Vec<String>,
+}
+
+#[cfg(all(test, feature = "text"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn endings_are_read_as_people_write_them() {
+        for (name, format) in [
+            ("BASE.NPY", Format::Npy),
+            ("a.b/base.10M.fbin.crop_nb_1000000", Format::Fbin),
+            ("base.1B.u8bin.crop_nb_10", Format::U8bin),
+            ("x.Csv.GZ", Format::Csv),
+            ("x.tsv.zst", Format::Tsv),
+            ("x.json", Format::Json),
+        ] {
+            assert_eq!(Format::of(name).unwrap(), format, "{name}");
+        }
+        for (name, why) in [
+            (
+                "x.npy.gz",
+                "unknown format .npy.gz: unpack it, with `gunzip -k FILE`",
+            ),
+            ("glove-100-angular.hdf5", "h5py.File('FILE')['train']"),
+            ("x.npz", "numpy.load('FILE')['NAME']"),
+            ("x.pkl", "pandas.read_pickle"),
+            ("x.PT", "torch.load"),
+            ("x", "a file without an ending"),
+            ("-", "a file without an ending"),
+            ("x.abc", "unknown format .abc: expected .npy"),
+        ] {
+            let error = Format::of(name).unwrap_err().to_string();
+            assert!(error.contains(why), "{name}: {error}");
+        }
+    }
+
+    #[test]
+    fn a_star_stands_for_a_part_of_a_name() {
+        let names = ["id", "f0", "f10", "g", "f", "xfx"];
+        let fit = |pattern: &str| fitting(names.into_iter(), pattern);
+        assert_eq!(fit("f*"), [1, 2, 4]);
+        assert_eq!(fit("*f*"), [1, 2, 4, 5]);
+        assert_eq!(fit("f*0"), [1, 2]);
+        assert_eq!(fit("x*x"), [5]);
+        assert!(fit("f").is_empty() && fit("ff*").is_empty());
+    }
 }

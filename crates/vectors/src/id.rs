@@ -69,7 +69,9 @@ impl IdKind {
     pub(crate) fn expected(self) -> &'static str {
         match self {
             Self::Number => "a whole number from 0 to 18446744073709551615",
-            Self::Text => "a text of 1 to 64 bytes, such as a hash of a longer one",
+            Self::Text => {
+                "a text of 1 to 64 bytes: of a longer one take a hash, such as the digits of its SHA-256, and keep the id in the payload"
+            }
             Self::Uuid => "a UUID, such as 67e55044-10b1-426f-9247-bb680e5fe0c8",
         }
     }

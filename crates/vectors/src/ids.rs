@@ -16,7 +16,7 @@ const MARK: &[u8] = b"\xef\xbb\xbf";
 pub fn open(path: impl AsRef<Path>, kind: IdKind) -> Result<Vec<Id>, Error> {
     let path = path.as_ref();
     let bytes = crate::read(path)?;
-    match (extension(path), kind) {
+    match (&*extension(path), kind) {
         ("npy", IdKind::Number) => npy::ids(&bytes),
         ("npy", _) => Err(Error::Id {
             found: "an array of numbers".to_owned(),

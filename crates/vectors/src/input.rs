@@ -1,5 +1,6 @@
 //! The bytes of a file that is read in order, and the bounds of what they may hold.
 
+use std::fs::File;
 use std::io::{Cursor, Read};
 
 use crate::column::Column;
@@ -17,13 +18,19 @@ pub(super) const MAX_BYTES: usize = 1 << 24;
 pub(super) struct Input {
     pub(super) bytes: Box<dyn Read + Send>,
     pub(super) len: Option<u64>,
+    /// The same file, if it is one in which any place can be read.
+    pub(super) file: Option<File>,
 }
 
 impl Input {
     pub(super) fn whole(bytes: Vec<u8>) -> Self {
         let len = Some(bytes.len() as u64);
         let bytes = Box::new(Cursor::new(bytes));
-        Self { bytes, len }
+        Self {
+            bytes,
+            len,
+            file: None,
+        }
     }
 
     /// Refuses a header that promises another length than the file has.
@@ -34,21 +41,25 @@ impl Input {
         columns: u64,
         size: usize,
     ) -> Result<(), Error> {
-        let expected = rows
-            .checked_mul(columns)
-            .and_then(|values| values.checked_mul(size as u64));
         let found = self.len.map(|len| len.saturating_sub(head as u64));
-        if found.is_none() || expected == found {
-            return Ok(());
-        }
-        let expected = expected.unwrap_or(u64::MAX);
-        Err(Error::ShapeLength {
-            expected,
-            rows,
-            columns,
-            found: found.unwrap_or(0),
-        })
+        found.map_or(Ok(()), |found| check_len(found, rows, columns, size))
     }
+}
+
+/// Refuses a header that promises other bytes of values than were found.
+pub(super) fn check_len(found: u64, rows: u64, columns: u64, size: usize) -> Result<(), Error> {
+    let expected = rows
+        .checked_mul(columns)
+        .and_then(|values| values.checked_mul(size as u64));
+    if expected == Some(found) {
+        return Ok(());
+    }
+    Err(Error::ShapeLength {
+        expected: expected.unwrap_or(u64::MAX),
+        rows,
+        columns,
+        found,
+    })
 }
 
 /// The next rows of a file; no coordinates at its end.
@@ -59,6 +70,8 @@ pub(super) struct Rest {
     pub(super) values: Vec<Column>,
     /// The line that each record begins in, of a file of text.
     pub(super) lines: Option<Vec<u64>>,
+    /// The fault of the row after these, which is left out.
+    pub(super) fault: Option<Error>,
 }
 
 /// A dimension that an index may have.

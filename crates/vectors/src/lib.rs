@@ -43,7 +43,7 @@ pub mod json;
 
 pub use arithmetic::{dot, normalise, to_f32, u32_of};
 pub use error::Error;
-pub use format::{ColumnNames, Format};
+pub use format::{ColumnNames, FileOptions, Format};
 pub use matrix::Vectors;
 pub use metric::Metric;
 pub use reader::{Chunk, Reader};

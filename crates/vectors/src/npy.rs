@@ -5,138 +5,149 @@ use std::io::Read;
 use crate::Error;
 use crate::element::Element;
 use crate::id::{Id, IdKind};
-use crate::input::{Input, check_dim};
+use crate::input::{Input, check_dim, check_len};
 use crate::rows::Rows;
+
+mod columns;
 
 const MAGIC: &[u8; 6] = b"\x93NUMPY";
 
 /// A header is never longer: NumPy itself refuses longer ones (10,000 bytes).
 const MAX_HEADER: usize = 1 << 16;
 
-impl Element {
-    fn from_descr(descr: &str, expected: &'static str) -> Result<Self, Error> {
-        match descr {
-            "<f8" => Ok(Self::F64),
-            "<f4" => Ok(Self::F32),
-            "<f2" => Ok(Self::F16),
-            "|u1" => Ok(Self::U8),
-            "|i1" => Ok(Self::I8),
-            "<u4" => Ok(Self::U32),
-            "<i4" => Ok(Self::I32),
-            "<u8" => Ok(Self::U64),
-            "<i8" => Ok(Self::I64),
-            other => Err(Error::NpyType {
-                descr: other.chars().take(16).collect(),
-                expected,
-            }),
-        }
-    }
-
-    fn unexpected(self, expected: &'static str) -> Error {
-        let descr = self.descr().to_owned();
-        Error::NpyType { descr, expected }
-    }
-
-    fn descr(self) -> &'static str {
-        match self {
-            Self::F64 => "<f8",
-            Self::F32 => "<f4",
-            Self::F16 => "<f2",
-            Self::U8 => "|u1",
-            Self::I8 => "|i1",
-            Self::U32 => "<u4",
-            Self::I32 => "<i4",
-            Self::U64 => "<u8",
-            Self::I64 => "<i8",
-        }
-    }
-}
-
 /// The types of coordinates.
-const COORDINATES: &str = "<f8, <f4, <f2, |u1 or |i1: save array.astype('<f4')";
+const COORDINATES: &str = "numbers or truth values: save array.astype('<f4')";
 
 /// The type of row numbers.
-const ROWS: &str = "whole numbers, <i4: save array.astype('<i4')";
+const ROWS: &str = "whole numbers, such as <i4: save array.astype('<i4')";
 
 /// The types of ids.
-const IDS: &str = "whole numbers, <u4, <i4, <u8 or <i8: save array.astype('<i8')";
+const IDS: &str = "whole numbers, such as <u4, <i4, <u8 or <i8: save array.astype('<i8')";
+
+impl Element {
+    /// The type that NumPy gives this name, without its order of bytes.
+    fn named(name: &str) -> Option<Self> {
+        Some(match name {
+            "f8" => Self::F64,
+            "f4" => Self::F32,
+            "f2" => Self::F16,
+            "b1" => Self::Bool,
+            "u1" => Self::U8,
+            "i1" => Self::I8,
+            "u2" => Self::U16,
+            "i2" => Self::I16,
+            "u4" => Self::U32,
+            "i4" => Self::I32,
+            "u8" => Self::U64,
+            "i8" => Self::I64,
+            _ => return None,
+        })
+    }
+}
 
 /// A parsed header.
 struct Head {
     element: Element,
+    /// The type as the header names it.
+    descr: String,
     shape: Vec<u64>,
+    /// Columns follow one another, each with the values of all rows.
+    by_columns: bool,
     /// Its own length.
     len: usize,
 }
 
-/// The rows of a matrix: two dimensions of f64, f32, f16, u8 or i8.
-pub(super) fn rows(mut input: Input) -> Result<(Rows, u64), Error> {
+/// The rows of a matrix: two dimensions of numbers or truth values. Where `one` says so, one dimension is a row.
+pub(super) fn rows(mut input: Input, one: bool) -> Result<(Rows, u64), Error> {
     let head = Head::read(&mut input.bytes, COORDINATES)?;
-    let &[rows, columns] = head.shape.as_slice() else {
-        let dimensions = head.shape.len();
-        return Err(Error::NpyShape { dimensions });
+    let (rows, columns) = match *head.shape.as_slice() {
+        [rows, columns] => (rows, columns),
+        [columns] if one => (1, columns),
+        _ => {
+            let dimensions = head.shape.len();
+            return Err(Error::NpyShape { dimensions });
+        }
     };
-    if !head.element.is_coordinate() {
-        return Err(head.element.unexpected(COORDINATES));
-    }
     if rows == 0 {
         return Err(Error::NoVectors);
     }
     // Before the dimension: a shape that contradicts the file's length is the better reason.
     input.check_len(head.len, rows, columns, head.element.size())?;
     let dim = check_dim(columns)?;
-    let source = Rows::counted(input.bytes, head.element, dim, rows);
+    let size = head.element.size();
+    let mut bytes = match head.by_columns {
+        true => columns::by_rows(input, head.len, (rows, dim), size)?,
+        false => input.bytes,
+    };
+    if head.is_swapped() {
+        bytes = Box::new(Swapped { bytes, size });
+    }
+    let source = Rows::counted(bytes, head.element, dim, rows);
     Ok((source, rows))
 }
 
-/// Reads a matrix of row numbers, `<i4`: for each query, its neighbours in order.
+/// Numbers of `size` bytes whose first byte is the highest, as such whose last one is.
+struct Swapped {
+    bytes: Box<dyn Read + Send>,
+    size: usize,
+}
+
+impl Read for Swapped {
+    fn read(&mut self, out: &mut [u8]) -> std::io::Result<usize> {
+        // Whole numbers, unless fewer bytes are asked for than one has: then there are none left.
+        let whole = out.len() / self.size * self.size;
+        if whole == 0 {
+            return self.bytes.read(out);
+        }
+        let read = read_up_to(&mut self.bytes, &mut out[..whole])?;
+        let numbers = out[..read].chunks_exact_mut(self.size);
+        numbers.for_each(<[u8]>::reverse);
+        Ok(read)
+    }
+}
+
+/// Reads a matrix of row numbers: for each query, its neighbours in order.
 ///
 /// # Errors
-/// If the header is damaged, the shape is not two-dimensional, the type is another one, the
-/// file's length is not what the header says, or a row number is negative.
+/// If the header is damaged, the shape is not two-dimensional, the type is not one of whole numbers, the
+/// file's length is not what the header says, or a row number is negative or has more than 32 bits.
 pub fn neighbours(bytes: &[u8]) -> Result<Vec<Vec<u32>>, Error> {
-    let mut input = Input::whole(bytes.to_vec());
-    let head = Head::read(&mut input.bytes, ROWS)?;
+    let (head, values) = Head::of(bytes, ROWS)?;
     let &[rows, columns] = head.shape.as_slice() else {
         let dimensions = head.shape.len();
         return Err(Error::NpyShape { dimensions });
     };
-    if head.element != Element::I32 {
-        return Err(head.element.unexpected(ROWS));
+    if !head.element.is_whole() || head.by_columns {
+        return Err(head.unexpected(ROWS));
     }
-    input.check_len(head.len, rows, columns, 4)?;
+    check_len(values.len() as u64, rows, columns, head.element.size())?;
     if rows == 0 || columns == 0 {
         return Err(Error::NoVectors);
     }
-    let values = bytes.get(head.len..).unwrap_or_default().as_chunks().0;
-    let rows: Result<Vec<u32>, _> = values
-        .iter()
-        .map(|b| u32::try_from(i32::from_le_bytes(*b)))
-        .collect();
+    let values = head.whole(values).into_iter();
+    let rows: Result<Vec<u32>, _> = values.map(u32::try_from).collect();
     let rows = rows.map_err(|_| Error::NegativeNeighbour)?;
     // The rows are as many as the file holds, so their number fits.
     let columns = usize::try_from(columns).unwrap_or(usize::MAX);
     Ok(rows.chunks(columns).map(<[u32]>::to_vec).collect())
 }
 
-/// Reads ids: one dimension of u32, i32, u64 or i64, an id for each vector.
+/// Reads ids: one dimension of whole numbers, an id for each vector.
 ///
 /// # Errors
 /// If the header is damaged, there is more than one dimension, the type is another one, the
 /// file's length is not what the header says, or an id is negative.
 pub fn ids(bytes: &[u8]) -> Result<Vec<Id>, Error> {
-    let mut input = Input::whole(bytes.to_vec());
-    let head = Head::read(&mut input.bytes, IDS)?;
+    let (head, values) = Head::of(bytes, IDS)?;
     let &[rows] = head.shape.as_slice() else {
         let dimensions = head.shape.len();
         return Err(Error::IdsShape { dimensions });
     };
-    if head.element.is_coordinate() {
-        return Err(head.element.unexpected(IDS));
+    if !head.element.is_whole() {
+        return Err(head.unexpected(IDS));
     }
-    input.check_len(head.len, rows, 1, head.element.size())?;
-    let values = bytes.get(head.len..).unwrap_or_default();
-    let ids = (0..).zip(head.element.ids(values));
+    check_len(values.len() as u64, rows, 1, head.element.size())?;
+    let ids = (0..).zip(head.whole(values));
     let read = |(row, x): (u64, i128)| {
         let number = u64::try_from(x).map(Id::Number);
         number.map_err(|_| Error::IdRow {
@@ -149,12 +160,40 @@ pub fn ids(bytes: &[u8]) -> Result<Vec<Id>, Error> {
 }
 
 impl Head {
+    /// The header of a file's bytes, and what follows it.
+    fn of<'a>(bytes: &'a [u8], expected: &'static str) -> Result<(Self, &'a [u8]), Error> {
+        let head = Self::read(&mut &*bytes, expected)?;
+        let values = bytes.get(head.len..).unwrap_or_default();
+        Ok((head, values))
+    }
+
+    /// True if the first byte of a number is the highest.
+    fn is_swapped(&self) -> bool {
+        self.descr.starts_with('>') && self.element.size() > 1
+    }
+
+    /// The whole numbers of these bytes.
+    fn whole(&self, values: &[u8]) -> Vec<i128> {
+        let mut values = values.to_vec();
+        if self.is_swapped() {
+            let numbers = values.chunks_exact_mut(self.element.size());
+            numbers.for_each(<[u8]>::reverse);
+        }
+        self.element.whole(&values)
+    }
+
+    fn unexpected(&self, expected: &'static str) -> Error {
+        let by_columns = if self.by_columns { ", by columns" } else { "" };
+        let descr = format!("{}{by_columns}", self.descr);
+        Error::NpyType { descr, expected }
+    }
+
     /// Reads the header, and no more; `expected` are the types that its values may have.
     fn read(input: &mut impl Read, expected: &'static str) -> Result<Self, Error> {
         let damaged = |what| Error::NpyHeader { what };
         let short = |_| damaged("it ends early");
         let mut start = [0; 8];
-        let got = read_up_to(input, &mut start)?;
+        let got = read_up_to(input, &mut start).map_err(Error::Read)?;
         if !start[..got].starts_with(&MAGIC[..got.min(MAGIC.len())]) {
             return Err(damaged("it does not begin with \\x93NUMPY"));
         }
@@ -181,11 +220,11 @@ impl Head {
         input.read_exact(&mut header).map_err(short)?;
         let header = std::str::from_utf8(&header).map_err(|_| damaged("it is not text"))?;
 
-        if field(header, "fortran_order").is_none_or(|value| !value.starts_with("False")) {
-            return Err(damaged(
-                "fortran_order is not False: save numpy.ascontiguousarray of it",
-            ));
-        }
+        let by_columns = match field(header, "fortran_order") {
+            Some(value) if value.starts_with("False") => false,
+            Some(value) if value.starts_with("True") => true,
+            _ => return Err(damaged("fortran_order is neither True nor False")),
+        };
         let descr = field(header, "descr").ok_or(damaged("descr is missing"))?;
         if descr.starts_with(['[', '(']) {
             return Err(damaged(
@@ -194,7 +233,11 @@ impl Head {
             ));
         }
         let descr = quoted(descr).ok_or(damaged("descr is no text in quotes"))?;
-        let element = Element::from_descr(descr, expected)?;
+        let descr: String = descr.chars().take(16).collect();
+        let name = descr.strip_prefix(['<', '>', '|', '=']);
+        let Some(element) = name.and_then(Element::named) else {
+            return Err(Error::NpyType { descr, expected });
+        };
         let shape = field(header, "shape")
             .and_then(|value| value.strip_prefix('(')?.split_once(')'))
             .ok_or(damaged("shape is missing"))?;
@@ -210,19 +253,26 @@ impl Head {
         let len = start.len() + prefix + len;
         Ok(Self {
             element,
+            descr,
             shape,
+            by_columns,
             len,
         })
     }
 }
 
 /// Fills as much of `buffer` as there are bytes.
-fn read_up_to(input: &mut impl Read, buffer: &mut [u8]) -> Result<usize, Error> {
-    let mut bytes = Vec::with_capacity(buffer.len());
-    let mut input = input.take(buffer.len() as u64);
-    input.read_to_end(&mut bytes).map_err(Error::Read)?;
-    buffer[..bytes.len()].copy_from_slice(&bytes);
-    Ok(bytes.len())
+fn read_up_to(input: &mut impl Read, buffer: &mut [u8]) -> std::io::Result<usize> {
+    let mut got = 0;
+    while got < buffer.len() {
+        match input.read(&mut buffer[got..]) {
+            Ok(0) => break,
+            Ok(more) => got += more,
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => (),
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(got)
 }
 
 /// The text after `'name':` or `"name":` in the header's dictionary.
@@ -280,6 +330,22 @@ mod tests {
             ("<f2", f16s, [1.5, -2.0]),
             ("|u1", vec![3, 255], [3.0, 255.0]),
             ("|i1", vec![3, 255], [3.0, -1.0]),
+            ("|b1", vec![1, 0], [1.0, 0.0]),
+            ("<u2", vec![3, 0, 0, 1], [3.0, 256.0]),
+            (">i2", vec![0, 3, 255, 255], [3.0, -1.0]),
+            ("<i4", vec![3, 0, 0, 0, 255, 255, 255, 255], [3.0, -1.0]),
+            (">u4", vec![0, 0, 0, 3, 0, 0, 1, 0], [3.0, 256.0]),
+            (">f4", vec![0x3f, 0xc0, 0, 0, 0xc0, 0, 0, 0], [1.5, -2.0]),
+            (
+                ">f8",
+                vec![0x3f, 0xf8, 0, 0, 0, 0, 0, 0, 0xc0, 0, 0, 0, 0, 0, 0, 0],
+                [1.5, -2.0],
+            ),
+            (
+                "<i8",
+                [3i64.to_le_bytes(), (-1i64).to_le_bytes()].concat(),
+                [3.0, -1.0],
+            ),
         ] {
             let matrix = vectors(&npy(descr, "(2, 1)", &values)).unwrap();
             assert_eq!((matrix.len(), matrix.dim()), (2, 1));
@@ -287,6 +353,23 @@ mod tests {
         }
         let truth = neighbours(&npy("<i4", "(1, 2)", &[7, 0, 0, 0, 1, 1, 0, 0])).unwrap();
         assert_eq!(truth, [[7, 257]]);
+        // FAISS and hnswlib number rows in 64 bits.
+        let wide = [7i64.to_le_bytes(), 257i64.to_le_bytes()].concat();
+        assert_eq!(
+            neighbours(&npy("<i8", "(1, 2)", &wide)).unwrap(),
+            [[7, 257]]
+        );
+        let wrong = neighbours(&npy("<f4", "(1, 1)", &[0; 4]))
+            .unwrap_err()
+            .to_string();
+        assert!(wrong.contains("expected whole numbers"), "{wrong}");
+    }
+
+    #[test]
+    fn one_dimension_is_a_row_where_that_is_meant() {
+        let bytes = npy("|u1", "(3,)", &[1, 2, 3]);
+        let (mut rows, len) = rows(Input::whole(bytes), true).unwrap();
+        assert_eq!((rows.next().unwrap(), len), (vec![1.0, 2.0, 3.0], 1));
     }
 
     #[test]
@@ -314,9 +397,11 @@ mod tests {
             why.ends_with("save array.astype('<i8')") && !why.contains("f8"),
             "{why}"
         );
+        let swapped = ids(&npy(">i4", "(1,)", &[0, 0, 0, 7])).unwrap();
+        assert_eq!(swapped, [Id::Number(7)]);
         for descr in ["<f8", ">f8", "<U3"] {
             let why = ids(&npy(descr, "(1,)", &[0; 8])).unwrap_err().to_string();
-            assert!(why.contains("expected whole numbers, <u4"), "{why}");
+            assert!(why.contains("expected whole numbers, such as <u4"), "{why}");
         }
         assert!(ids(&npy("<i8", "(2,)", &[0; 8])).is_err());
     }
@@ -359,7 +444,7 @@ mod tests {
         let short = message(&npy("|u1", "(2, 3)", &[0; 5]));
         assert!(short.contains("it was cut short"), "{short}");
         assert!(message(&npy("|u1", "(6,)", &[0; 6])).contains("1 dimension"));
-        assert!(message(&npy(">f4", "(1, 1)", &[0; 4])).contains(">f4"));
+        assert!(message(&npy("<c8", "(1, 1)", &[0; 8])).contains("<c8: expected numbers"));
         assert!(message(&npy("|u1", "(0, 3)", &[])).contains("no vectors"));
         assert!(
             message(&npy("|u1", "(18446744073709551615, 2)", &[0; 6])).contains("with 6 bytes")
@@ -370,7 +455,6 @@ mod tests {
             message(&npy("<f8", "(1, 1)", &1e-46f64.to_le_bytes())).contains("row 0, column 0")
         );
         assert!(message(&npy("|u1", "(1, 9000)", &[0; 9000])).contains("9000 dimensions"));
-        assert!(message(&npy("<i4", "(1, 1)", &[0; 4])).contains("<i4"));
         let mut long = [MAGIC, &[2, 0][..]].concat();
         long.extend(u32::MAX.to_le_bytes());
         assert!(message(&long).contains("64 KiB"));

@@ -1,4 +1,4 @@
-//! Tables in text: a record a line of JSON, or of CSV with a head.
+//! Tables in text: a record a line of JSON, an element of a JSON array, or a line of CSV with a head.
 
 use std::io::{BufRead, BufReader, Read};
 use std::sync::{Arc, OnceLock};
@@ -6,14 +6,19 @@ use std::sync::{Arc, OnceLock};
 use crate::column::Column;
 use crate::id::{Id, IdKind};
 use crate::input::{MAX_BYTES, MAX_VALUES, Rest, check_dim};
-use crate::rounding::Rounding;
-use crate::{ColumnNames, Error};
+use crate::rounding::{Rounding, narrowed};
+use crate::{ColumnNames, Error, FileOptions, Format};
 
+mod array;
 mod csv;
 mod jsonl;
+mod packed;
 
 /// Bytes of the longest record.
 const MAX_RECORD: usize = 1 << 25;
+
+/// Records at the start of a file that may be left out before there is one with a vector.
+const MAX_FAULTS_FIRST: usize = 1 << 12;
 
 /// U+FEFF in UTF-8.
 const MARK: &[u8] = b"\xef\xbb\xbf";
@@ -47,23 +52,31 @@ pub(super) struct Text {
     columns: usize,
     found: Found,
     json: bool,
-    /// The record being waited with.
-    next: Option<Record>,
     read: u64,
     rounding: Rounding,
+    /// True if records that cannot be read are left out.
+    skip: bool,
 }
 
 impl Text {
-    /// Lines of JSON objects.
-    pub(super) fn jsonl(bytes: Box<dyn Read + Send>, names: &ColumnNames) -> Result<Self, Error> {
-        let found = Found::default();
-        Self::new(jsonl::records(bytes, names, &found)?, names, found, true)
-    }
-
-    /// CSV with a head.
-    pub(super) fn csv(bytes: Box<dyn Read + Send>, names: &ColumnNames) -> Result<Self, Error> {
-        let found = Found::default();
-        Self::new(csv::records(bytes, names, &found)?, names, found, false)
+    /// A table in one of the formats of text, packed or not.
+    pub(super) fn open(
+        format: Format,
+        bytes: Box<dyn Read + Send>,
+        names: &ColumnNames,
+        options: &FileOptions,
+    ) -> Result<Self, Error> {
+        let (bytes, found) = (packed::unpacked(bytes)?, Found::default());
+        let (records, json) = match format {
+            Format::Csv | Format::Tsv => {
+                let usual = if format == Format::Tsv { b'\t' } else { b',' };
+                let delimiter = options.delimiter.unwrap_or(usual);
+                (csv::records(bytes, names, &found, delimiter)?, false)
+            }
+            Format::Json => (jsonl::records(array::elements(bytes)?, names, &found), true),
+            _ => (jsonl::records(Box::new(lines(bytes)), names, &found), true),
+        };
+        Self::new(records, names, found, (json, options.skip))
     }
 
     /// The first vector tells the dimension.
@@ -71,19 +84,37 @@ impl Text {
         mut records: Records,
         names: &ColumnNames,
         found: Found,
-        json: bool,
+        (json, skip): (bool, bool),
     ) -> Result<Self, Error> {
-        let next = records.next().ok_or(Error::NoVectors)??;
-        let dim = check_dim(next.vector.len() as u64)?;
+        let mut waiting: Vec<Result<Record, Error>> = Vec::new();
+        let dim = loop {
+            let next = records.next().ok_or(Error::NoVectors)?;
+            let dim = match &next {
+                Ok(record) => check_dim(record.vector.len() as u64).map_err(|error| (error, false)),
+                Err(error) => Err((Error::NoVectors, error.is_of_row())),
+            };
+            waiting.push(next);
+            match dim {
+                Ok(dim) => break dim,
+                // More are no table of vectors with some that are wrong.
+                Err((_, true)) if skip && waiting.len() < MAX_FAULTS_FIRST => (),
+                Err((error, _)) => {
+                    return match waiting.swap_remove(0) {
+                        Ok(_) => Err(error),
+                        Err(first) => Err(first),
+                    };
+                }
+            }
+        };
         Ok(Self {
             dim,
             rounding: Rounding::new(dim),
-            records,
+            records: Box::new(waiting.into_iter().chain(records)),
             columns: names.values.len(),
             found,
             json,
-            next: Some(next),
             read: 0,
+            skip,
         })
     }
 
@@ -100,38 +131,32 @@ impl Text {
         self.found.0.get().map_or(&[], Vec::as_slice)
     }
 
-    /// The next records, no more than fit a chunk and none at the end.
+    /// The next records, no more than fit a chunk and none at the end. Those that are left out end it.
     pub(super) fn next(&mut self) -> Result<Rest, Error> {
         let most = (MAX_VALUES / self.dim).max(1);
-        let (mut data, mut ids, mut lines) = (Vec::new(), Vec::new(), Vec::new());
+        let mut rest = Rest::default();
+        let (mut ids, mut lines) = (Vec::new(), Vec::new());
         let mut values: Vec<Vec<Option<Box<str>>>> = vec![Vec::new(); self.columns];
         let mut bytes = 0;
         for row in self.read..self.read + most as u64 {
             if bytes >= MAX_BYTES {
                 break;
             }
-            let Some(record) = self.next.take().map(Ok).or_else(|| self.records.next()) else {
+            let Some(record) = self.records.next() else {
                 break;
             };
-            let record = record?;
-            let line = record.line;
-            let (found, expected) = (record.vector.len() as u64, self.dim as u64);
-            if found != expected {
-                let wrong = Error::RowDimension {
-                    row,
-                    found,
-                    expected,
-                };
-                return Err(wrong.in_line(line));
-            }
-            let first = data.len();
-            self.rounding.row(record.vector.into_iter(), &mut data);
-            if let Some(column) = data[first..].iter().position(|x| !x.is_finite()) {
-                return Err(Error::NotFinite { row: 0, column }.in_line(line));
-            }
-            let id = record.id.transpose();
-            ids.extend(id.map_err(|error| in_row(error, row).in_line(line))?);
-            lines.push(line);
+            let record = match record.and_then(|record| self.checked(record, row)) {
+                Ok(record) => record,
+                Err(error) if self.skip && error.is_of_row() => {
+                    rest.fault = Some(error);
+                    self.read = row + 1;
+                    break;
+                }
+                Err(error) => return Err(error),
+            };
+            self.rounding.row(record.vector.into_iter(), &mut rest.data);
+            ids.extend(record.id.transpose()?);
+            lines.push(record.line);
             bytes += record
                 .values
                 .iter()
@@ -146,12 +171,32 @@ impl Text {
             true => Column::Json(values),
             false => Column::Text(values),
         };
-        Ok(Rest {
-            data,
-            ids: (!ids.is_empty()).then_some(ids),
-            values: values.into_iter().map(column).collect(),
-            lines: Some(lines),
-        })
+        rest.ids = (!ids.is_empty()).then_some(ids);
+        rest.values = values.into_iter().map(column).collect();
+        rest.lines = Some(lines);
+        Ok(rest)
+    }
+
+    /// Refuses a record that does not fit the others, and names its line.
+    fn checked(&self, mut record: Record, row: u64) -> Result<Record, Error> {
+        let line = record.line;
+        let (found, expected) = (record.vector.len() as u64, self.dim as u64);
+        if found != expected {
+            let wrong = Error::RowDimension {
+                row,
+                found,
+                expected,
+            };
+            return Err(wrong.in_line(line));
+        }
+        let finite = |x: &f64| narrowed(*x).is_finite();
+        if let Some(column) = record.vector.iter().position(|x| !finite(x)) {
+            return Err(Error::NotFinite { row: 0, column }.in_line(line));
+        }
+        let id = record.id.take().transpose();
+        let id = id.map_err(|error| in_row(error, row).in_line(line))?;
+        record.id = id.map(Ok);
+        Ok(record)
     }
 }
 
@@ -191,11 +236,19 @@ fn lines(
             line.drain(..MARK.len());
         }
         if line.len() > MAX_RECORD {
+            if !line.ends_with(b"\n")
+                && let Err(error) = input.skip_until(b'\n')
+            {
+                return Some(Err(Error::Read(error)));
+            }
             return Some(Err(fault(number, "longer than 32 MiB".to_owned())));
         }
         Some(Ok((number, line)))
     })
 }
+
+/// Records as they are written, each with the line that it begins in, from 1.
+type Written = Box<dyn Iterator<Item = Result<(u64, Vec<u8>), Error>> + Send>;
 
 /// The fault of a line.
 fn fault(line: u64, why: String) -> Error {

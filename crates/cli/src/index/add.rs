@@ -53,6 +53,8 @@ struct Report {
     index: PathBuf,
     version: u64,
     added: usize,
+    /// Records of the file that could not be read.
+    left_out: usize,
     /// Those of them whose ids were there.
     replaced: usize,
     /// Those that had another label before, which its readers can read until the index is compacted.
@@ -75,15 +77,16 @@ pub(super) fn run(args: &Args, output: Output) -> Result<(), Error> {
     let layout = args.input.layout(Some(store.manifest().ids))?;
     args.check_complete(&store, &layout)?;
     let first_id = store.next_number().filter(|_| !args.input.has_ids());
-    let (added, rounding) = match layout.labels().is_empty() {
+    let (added, rounding, left_out) = match layout.labels().is_empty() {
         true => args.add(&mut store, layout, output)?,
         // An exported file, whose numbers are of 32 bits.
-        false => (args.add_each(&mut store, &layout, output)?, None),
+        false => (args.add_each(&mut store, &layout, output)?, None, 0),
     };
     let report = Report {
         index: args.index.clone(),
         version: added.version,
         added: added.records,
+        left_out,
         replaced: added.replaced,
         relabelled: added.relabelled,
         records: store.len(),
@@ -155,10 +158,12 @@ impl Args {
         store: &mut OwnedIndex,
         layout: Layout,
         output: Output,
-    ) -> Result<(Added, Option<Rounding>), Error> {
+    ) -> Result<(Added, Option<Rounding>, usize), Error> {
         let records = self.input.records(layout, None)?;
+        let records = records.of_metric(store.manifest().metric);
         records.warn_of_ids(output);
         let (unseen, rounded) = (records.unseen(), records.rounded());
+        let left_out = records.left_out();
         let bar = output.progress(records.len_hint(), "adding");
         let records = records.counted(&bar);
         let label = self.label.as_deref();
@@ -168,10 +173,11 @@ impl Args {
             store.add_labelled(&mut rng, label, records, &mut |_| ())
         });
         bar.finish_and_clear();
+        let left_out = left_out.say(&self.input.file, output)?;
         let added = added.map_err(self.input.named(&self.index))?;
         unseen.say(&self.input.file, output);
         let rounding = rounded.say(&self.input.file, output);
-        Ok((added, rounding))
+        Ok((added, rounding, left_out))
     }
 
     /// Adds records under the labels that the file has for them.

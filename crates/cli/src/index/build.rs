@@ -36,8 +36,8 @@ pub(super) struct Args {
     /// The measure of nearness.
     #[arg(long, value_enum, default_value = "cosine")]
     metric: MetricName,
-    /// The kind of record ids. Without this it is that of the column of ids, or else numbers.
-    #[arg(long, value_enum)]
+    /// The kind of record ids. Without this it is that of the column of ids, or else numbers; ids of CSV are then texts.
+    #[arg(long, visible_alias = "id-type", value_enum)]
     id_kind: Option<KindName>,
     /// The most results of a search: messages have room for as many.
     #[arg(long, default_value_t = 10, value_parser = numbers::results)]
@@ -61,8 +61,7 @@ pub(super) struct Args {
     look: Look,
     #[command(flatten)]
     delivery: Delivery,
-    /// Give the index readers of its own from the first version on: nobody but the owner reads it until
-    /// somebody is granted to (`sordino keys grant`).
+    /// Give the index readers of its own from the first version on: nobody but the owner reads it until somebody is granted to (`sordino keys grant`).
     #[arg(long)]
     own_readers: bool,
     /// The way clients find their buckets, in sealed mode.
@@ -91,6 +90,16 @@ enum MetricName {
     /// The Euclidean distance.
     #[value(alias = "l2")]
     Euclidean,
+}
+
+impl From<MetricName> for Metric {
+    fn from(name: MetricName) -> Self {
+        match name {
+            MetricName::Cosine => Self::Cosine,
+            MetricName::InnerProduct => Self::InnerProduct,
+            MetricName::Euclidean => Self::Euclidean,
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -141,6 +150,8 @@ struct Report {
     metric: &'static str,
     ids: &'static str,
     n: usize,
+    /// Records of the file that could not be read.
+    left_out: usize,
     dim: u32,
     k: u32,
     /// Candidates that a search ranks by their exact vectors, if it does.
@@ -162,6 +173,23 @@ struct Report {
     instead: Option<&'static str>,
 }
 
+impl Report {
+    fn line(&self) -> String {
+        format!(
+            "{}: {} index of {} x {}, {}, ids of kind {}, version {}, {} in {:.1} s",
+            self.index.display(),
+            self.mode,
+            self.n,
+            self.dim,
+            self.metric,
+            self.ids,
+            self.version,
+            Bytes(self.bytes),
+            self.seconds
+        )
+    }
+}
+
 pub(super) fn run(args: &Args, output: Output) -> Result<(), Error> {
     let keys = keys::owner(&args.key)?;
     let place = Place::of(&args.index)?;
@@ -178,8 +206,10 @@ pub(super) fn run(args: &Args, output: Output) -> Result<(), Error> {
         labelled.announce(output);
     }
     let records = args.input.records(layout.clone(), None)?;
+    let records = records.of_metric(args.metric.into());
     records.warn_of_ids(output);
     let (spec, unseen, rounded) = (args.spec(&records)?, records.unseen(), records.rounded());
+    let left_out = records.left_out();
     let mut rng = random()?;
     let bar = output.progress(records.len_hint(), "reading");
     let start = Instant::now();
@@ -188,6 +218,7 @@ pub(super) fn run(args: &Args, output: Output) -> Result<(), Error> {
     let (disk, root) = (place.disk(), place.root());
     let store = Store::create_on(disk, root, &mut rng, &keys, &spec, records, &mut progress);
     bar.finish_and_clear();
+    let left_out = left_out.say(&args.input.file, output)?;
     let store = store.map_err(|error| args.refused(error))?;
     let mut store = OwnedIndex::made(store, pins, &place).map_err(Error::index(&args.index))?;
     unseen.say(&args.input.file, output);
@@ -205,6 +236,7 @@ pub(super) fn run(args: &Args, output: Output) -> Result<(), Error> {
         metric: manifest.metric.name(),
         ids: manifest.ids.name(),
         n: store.len(),
+        left_out,
         dim: manifest.dim,
         k: manifest.k,
         second_look: manifest.second_look().map(|look| look.candidates),
@@ -219,17 +251,7 @@ pub(super) fn run(args: &Args, output: Output) -> Result<(), Error> {
         instead: measured.and_then(|measured| Some(measured.instead?.mode.name())),
     };
     output.report(&report, || {
-        let mut text = format!(
-            "{}: {} index of {} x {}, {}, version {}, {} in {:.1} s",
-            args.index.display(),
-            report.mode,
-            report.n,
-            report.dim,
-            report.metric,
-            report.version,
-            Bytes(report.bytes),
-            seconds
-        );
+        let mut text = report.line();
         if let Some(recall) = report.expected_recall {
             let advice = match &measured {
                 Some(measured) => advice(measured),
@@ -255,11 +277,6 @@ impl Args {
     }
 
     fn spec(&self, records: &Records) -> Result<Spec, Error> {
-        let metric = match self.metric {
-            MetricName::Cosine => Metric::Cosine,
-            MetricName::InnerProduct => Metric::InnerProduct,
-            MetricName::Euclidean => Metric::Euclidean,
-        };
         let form = match self.mode {
             Mode::Masked => Form::Masked(self.packed(records, |plan| plan.masked().copied())?),
             Mode::Open => Form::Open(self.packed(records, |plan| plan.open().copied())?),
@@ -289,7 +306,7 @@ impl Args {
         Ok(Spec::new(form)
             .k(k)
             .ids(records.kind())
-            .metric(metric)
+            .metric(self.metric.into())
             .conditions(self.delivery.conditions(self.queries))
             .second_look(self.look.candidates)
             .checking(self.checks.into())

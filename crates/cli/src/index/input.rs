@@ -3,31 +3,35 @@
 mod columns;
 pub(super) mod exported;
 pub(super) mod layout;
+mod left_out;
 mod missing_members;
 mod omission;
+mod records;
 mod rounding;
 
 pub(super) use columns::Columns;
 pub(super) use layout::Layout;
-use missing_members::Unseen;
-use rounding::Rounded;
+pub(super) use left_out::OnErrorArgs;
+pub(super) use records::Records;
 pub(super) use rounding::Rounding;
 
 use super::ids::{Ids, Place, twice};
-use super::values::{Attribute, Payloads};
 use crate::Error;
+use crate::file_args::{FileArgs, path};
 use clap::Args;
-use indicatif::ProgressBar;
-use sordino_search::payload::MOST_PAYLOAD;
-use sordino_search::vectors::{self, ColumnNames, Reader};
-use sordino_search::{Attributes, Batch, Column, Error as Search, Id, IdKind};
+use missing_members::Unseen;
+use rounding::Rounded;
+use sordino_search::vectors::{self, ColumnNames, FileOptions, Reader};
+use sordino_search::{Error as Search, Id, IdKind};
+use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 
 /// A file of vectors and what goes with it.
 #[derive(Args, Debug)]
 pub(super) struct Input {
     /// The vectors: .npy, .fvecs, .bvecs, .fbin, .u8bin or .i8bin; or a table with a column of them: .parquet,
-    /// .arrow, .feather, .jsonl or .csv.
+    /// .arrow, .feather, .jsonl, .json, .csv or .tsv, the last four also packed (.csv.gz, .jsonl.zst); or `-`, standard input,
+    /// with --format.
     #[arg(value_name = "VECTORS")]
     pub(super) file: PathBuf,
     /// Record ids, one for each vector: .npy of integers, or text with one a line.
@@ -38,9 +42,14 @@ pub(super) struct Input {
         conflicts_with = "id_column"
     )]
     ids: Option<PathBuf>,
-    /// The column of a table that holds the vectors, if there are several that could.
-    #[arg(long, value_name = "NAME")]
+    /// The column of a table that holds the vectors, if there are several that could: lists, texts such as [0.1, 0.2], or
+    /// bytes of 32-bit floats. With a *, such as 'f*', the columns that hold a coordinate each; within structures a.b.
+    #[arg(long, visible_alias = "vector-columns", value_name = "NAME")]
     vector_column: Option<String>,
+    #[command(flatten)]
+    file_args: FileArgs,
+    #[command(flatten)]
+    on_error: OnErrorArgs,
     #[command(flatten)]
     columns: Columns,
     /// The file is one that `index export --vectors` wrote: ids, payloads, attributes and vectors are all taken from it.
@@ -51,29 +60,18 @@ pub(super) struct Input {
     vectorless: bool,
 }
 
-/// Records of a file, some at a time.
-pub(super) struct Records {
-    reader: Reader,
-    /// The first records, if they were looked at already.
-    first: Option<vectors::Chunk>,
-    kind: IdKind,
-    /// Ids from a file of their own.
-    ids: Option<Ids>,
-    payloads: Payloads,
-    attributes: Vec<Attribute>,
-    /// The label of the records that are wanted, of a file with labels.
-    wanted: Option<Option<String>>,
-    /// Records that have come.
-    read: usize,
-    unseen: Unseen,
-    rounded: Rounded,
-}
-
 impl Input {
     /// These columns of a table, whose vectors are not looked at.
-    pub(super) fn without_vectors(file: PathBuf, columns: Columns) -> Self {
+    pub(super) fn without_vectors(
+        file: PathBuf,
+        columns: Columns,
+        file_args: FileArgs,
+        on_error: OnErrorArgs,
+    ) -> Self {
         Self {
             file,
+            file_args,
+            on_error,
             ids: None,
             vector_column: None,
             columns,
@@ -118,12 +116,20 @@ impl Input {
             read: 0,
             unseen,
             rounded: Rounded::default(),
+            skip: self.on_error.skips(),
+            left_out: self.on_error.left_out()?,
+            metric: None,
+            waiting: VecDeque::new(),
         })
     }
 
     /// The places of all that is read, with ids of this kind; if there is none, of the kind that the file has.
     pub(super) fn layout(&self, kind: Option<IdKind>) -> Result<Layout, Error> {
         if self.exported {
+            if self.on_error.skips() {
+                let why = "--on-error has no place with --exported: its records were all written by `sordino index export`";
+                return Err(Error::Arguments(why.to_owned()));
+            }
             return exported::layout(&self.file, kind);
         }
         let names = ColumnNames {
@@ -136,13 +142,21 @@ impl Input {
     }
 
     fn reader(&self, layout: &Layout) -> Result<Reader, Error> {
-        Reader::open_columns(&self.file, &layout.names).map_err(Error::vectors(&self.file))
+        let options = FileOptions {
+            skip: self.on_error.skips(),
+            ..self.file_args.options()
+        };
+        let reader = Reader::open_with(path(&self.file), &layout.names, &options);
+        reader.map_err(Error::vectors(&self.file))
     }
 
     /// The file once more, to say where something is.
     fn again(&self, kind: Option<IdKind>) -> impl Iterator<Item = vectors::Chunk> {
-        let reader = self.layout(kind).and_then(|layout| self.reader(&layout));
-        reader.into_iter().flatten().map_while(Result::ok)
+        // A pipe has nothing more to give, and might be waited for.
+        let is_file = path(&self.file).is_file();
+        let reader = is_file.then(|| self.layout(kind).and_then(|layout| self.reader(&layout)));
+        let reader = reader.into_iter().flatten();
+        reader.flatten().map_while(Result::ok)
     }
 
     /// The same fault with the line that it is in, if the file is one of text.
@@ -203,140 +217,5 @@ impl Input {
     /// True if the records have ids of their own.
     pub(super) fn has_ids(&self) -> bool {
         self.ids.is_some() || self.columns.id.is_some() || self.exported
-    }
-}
-
-impl Records {
-    pub(super) fn dim(&self) -> usize {
-        self.reader.dim()
-    }
-
-    /// The kind of the ids.
-    pub(super) fn kind(&self) -> IdKind {
-        self.kind
-    }
-
-    pub(super) fn len_hint(&self) -> Option<u64> {
-        self.reader.len_hint()
-    }
-
-    /// The members that no record has, when all have been read.
-    pub(super) fn unseen(&self) -> Unseen {
-        self.unseen.clone()
-    }
-
-    /// The loss by rounding, when all have been read.
-    pub(super) fn rounded(&self) -> Rounded {
-        self.rounded.clone()
-    }
-
-    /// The same, counted by a bar.
-    pub(super) fn counted(self, bar: &ProgressBar) -> impl Iterator<Item = Result<Batch, Search>> {
-        self.inspect(|batch| {
-            if let Ok(batch) = batch {
-                bar.inc(batch.len() as u64);
-            }
-        })
-    }
-
-    /// The records of a chunk that are wanted, if there are any.
-    fn batch(&mut self, chunk: vectors::Chunk) -> Result<Option<Batch>, Search> {
-        let next = self.read + chunk.vectors.len();
-        let own = match &self.ids {
-            None => chunk.ids,
-            Some(ids) => {
-                let (found, expected) = (ids.list.len(), next);
-                let own = ids.list.get(self.read..next);
-                Some(own.ok_or(Search::Ids { found, expected })?.to_vec())
-            }
-        };
-        let rows = chunk.vectors.len();
-        let names = self.payloads.columns();
-        let names = names.chain(self.attributes.iter().map(|it| it.name.clone()));
-        for (name, column) in names.zip(&chunk.values) {
-            self.unseen.saw(&name, column);
-        }
-        let lines = chunk.lines.is_some();
-        let mut values = chunk.values.into_iter();
-        let count = self.payloads.columns().len();
-        let payloads: Vec<Column> = values.by_ref().take(count).collect();
-        let attributes = self.attributes.iter().zip(values.by_ref());
-        let attributes = attributes.map(|(it, column)| {
-            it.check(&column, self.read, lines)?;
-            it.read(column, self.read)
-        });
-        let attributes: Vec<(String, Column)> = attributes.collect::<Result<_, _>>()?;
-        let attributes = Attributes::new(rows, attributes)?;
-        let mut batch = match own {
-            Some(ids) => Batch::new(ids, chunk.vectors)?,
-            None => chunk.vectors.into(),
-        };
-        if !attributes.is_none() {
-            batch = batch.with_attributes(attributes)?;
-        }
-        if !payloads.is_empty() {
-            let payloads = self.payloads.of(payloads, rows, lines).map_err(|at| {
-                self.wrong_payload(at, "a payload in the form that `index export` names")
-            })?;
-            self.check(&payloads)?;
-            batch = batch.with_payloads(payloads)?;
-        }
-        self.read = next;
-        let Some(wanted) = &self.wanted else {
-            return Ok(Some(batch));
-        };
-        let labels = values
-            .next()
-            .and_then(|column| exported::labels_of(&column));
-        let labels = labels.into_iter().flatten().zip(0..);
-        let kept: Vec<usize> = labels
-            .filter_map(|(label, at)| (label == *wanted).then_some(at))
-            .collect();
-        (!kept.is_empty()).then(|| batch.select(&kept)).transpose()
-    }
-}
-
-impl Records {
-    /// Names the first of the next payloads that is too long.
-    fn check(&self, payloads: &[Vec<u8>]) -> Result<(), Search> {
-        let long = |payload: &Vec<u8>| payload.len() > MOST_PAYLOAD;
-        let Some(at) = payloads.iter().position(long) else {
-            return Ok(());
-        };
-        Err(self.wrong_payload(at, "a payload of at most 1048572 bytes"))
-    }
-
-    /// The error of a payload of the batch that is being read.
-    fn wrong_payload(&self, at: usize, expected: &'static str) -> Search {
-        let columns: Vec<String> = self.payloads.columns().collect();
-        let value = vectors::Error::Value {
-            row: (self.read + at) as u64,
-            column: columns.join(","),
-            expected,
-        };
-        value.into()
-    }
-}
-
-impl Iterator for Records {
-    type Item = Result<Batch, Search>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        loop {
-            let first = self.first.take().map(Ok);
-            let next = first.or_else(|| self.reader.next());
-            self.rounded.set(self.reader.loss());
-            let Some(chunk) = next else {
-                let found = self.ids.as_ref()?.list.len();
-                let expected = self.read;
-                return (found != expected).then_some(Err(Search::Ids { found, expected }));
-            };
-            let batch = chunk
-                .map_err(Search::from)
-                .and_then(|chunk| self.batch(chunk));
-            if let Some(batch) = batch.transpose() {
-                return Some(batch);
-            }
-        }
     }
 }

@@ -1,9 +1,10 @@
 //! `sordino index update`.
 
 use super::advice::after_change;
-use super::input::{Columns, Input};
+use super::input::{Columns, Input, OnErrorArgs};
 use super::list::QUOTING;
 use super::policy::Policy;
+use crate::file_args::FileArgs;
 use crate::owned_index::OwnedArgs;
 use crate::{Error, Output, keys, random};
 use clap::Args as ClapArgs;
@@ -18,11 +19,15 @@ pub(super) struct Args {
     /// The index.
     #[arg(value_name = "INDEX")]
     index: PathBuf,
-    /// A table: .parquet, .arrow, .feather, .jsonl or .csv. Its vectors are not looked at, and it need not have any.
+    /// A table: .parquet, .arrow, .feather, .jsonl, .json, .csv or .tsv, or `-`, standard input. Its vectors are not looked at, and it need not have any.
     #[arg(value_name = "TABLE")]
     file: PathBuf,
     #[command(flatten)]
     columns: Columns,
+    #[command(flatten)]
+    file_args: FileArgs,
+    #[command(flatten)]
+    on_error: OnErrorArgs,
     /// The owner's key file.
     #[arg(long, value_name = "OWNER_KEY")]
     key: PathBuf,
@@ -45,6 +50,8 @@ struct Report {
     index: PathBuf,
     version: u64,
     updated: usize,
+    /// Records of the file that could not be read.
+    left_out: usize,
     records: usize,
     segments: usize,
 }
@@ -60,11 +67,18 @@ pub(super) fn run(args: &Args, output: Output) -> Result<(), Error> {
     }
     let keys = keys::owner(&args.key)?;
     let mut store = args.owned.open(&args.index, (&args.key, &keys), output)?;
-    let input = Input::without_vectors(args.file.clone(), args.columns.clone());
+    let input = Input::without_vectors(
+        args.file.clone(),
+        args.columns.clone(),
+        args.file_args.clone(),
+        args.on_error.clone(),
+    );
     let named = input.named(&args.index);
     let records = input.records(input.layout(Some(store.manifest().ids))?, None)?;
     let unseen = records.unseen();
+    let left_out = records.left_out();
     let edit = Edit::of(records).map_err(&named)?;
+    let left_out = left_out.say(&args.file, output)?;
     if edit.is_empty() {
         return Err(Error::Arguments(format!(
             "{}: no records",
@@ -92,6 +106,7 @@ pub(super) fn run(args: &Args, output: Output) -> Result<(), Error> {
         index: args.index.clone(),
         version: store.version(),
         updated,
+        left_out,
         records: store.len(),
         segments: store.manifest().segments().len(),
     };

@@ -1,8 +1,11 @@
 //! Columns of a table as payloads and attributes.
 
+mod json_text;
+
 use super::list::Part;
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
+use json_text::{is_instant, is_several, unquoted};
 use serde_json::{Map, Value};
 use sordino_search::{Attributes, Client, Column, ColumnKind, Error as Search, Id, vectors};
 use std::collections::BTreeMap;
@@ -145,16 +148,17 @@ impl Attribute {
         }
     }
 
-    /// Refuses what a table has as JSON unless a type is named: dates and decimals compare as what is said of them.
+    /// Refuses what a table has as JSON unless a type is named, but for dates and instants: by ISO 8601 these compare as texts do.
     fn check_typed(&self, column: &Column, first: usize) -> Result<(), Search> {
         let (None, Column::Json(values)) = (self.kind, column) else {
             return Ok(());
         };
-        match values.iter().position(Option::is_some) {
+        let other = |value: &Option<Box<str>>| value.as_deref().is_some_and(|it| !is_instant(it));
+        match values.iter().position(other) {
             None => Ok(()),
             Some(at) => Err(self.unexpected(
                 first + at,
-                "a whole number below 2^63, a number, a truth value or a text: of dates say text, of decimals float \
+                "a whole number below 2^63, a number, a truth value, a text, a date or an instant: of decimals say float \
                  behind the name and a colon",
             )),
         }
@@ -218,25 +222,6 @@ impl Attribute {
         });
         let values: Result<Vec<_>, vectors::Error> = values.collect();
         Ok(values?)
-    }
-}
-
-/// True for a list or an object: of JSON, or in a text of CSV as JSON or Python write it.
-fn is_several(text: &str, json: bool) -> bool {
-    let text = text.trim();
-    let ends = |open: char, close: char| text.starts_with(open) && text.ends_with(close);
-    let brackets = ends('[', ']') || ends('{', '}');
-    let python = || text.starts_with("['") || text.starts_with("{'");
-    let is_json = || serde_json::from_str::<Value>(text).is_ok();
-    brackets && (json || python() || is_json())
-}
-
-/// A JSON value as text: of a text its content.
-fn unquoted(value: Option<Box<str>>) -> Option<Box<str>> {
-    let value = value?;
-    match serde_json::from_str(&value) {
-        Ok(Value::String(text)) => Some(text.into()),
-        _ => Some(value),
     }
 }
 

@@ -1,7 +1,8 @@
 //! The vectors to search for, one after another, as they come.
 
+use crate::file_args::{self, FileArgs};
 use crate::{Error, stdio::stdin};
-use sordino_search::vectors::{self, ColumnNames, numbers, to_f32};
+use sordino_search::vectors::{self, ColumnNames, FileOptions, numbers, to_f32};
 use sordino_search::{Error as Search, Vectors};
 use std::{
     io::{BufRead, Read},
@@ -92,6 +93,7 @@ impl Queries {
         text: Option<&str>,
         file: Option<&Path>,
         column: Option<&str>,
+        file_args: &FileArgs,
     ) -> Result<Self, Error> {
         match (text, file) {
             (Some(text), _) => {
@@ -105,7 +107,11 @@ impl Queries {
                     vectors: column.map(str::to_owned),
                     ..ColumnNames::default()
                 };
-                let reader = vectors::Reader::open_columns(path, &names);
+                let options = FileOptions {
+                    one_vector: true,
+                    ..file_args.options()
+                };
+                let reader = vectors::Reader::open_with(file_args::path(path), &names, &options);
                 let reader = reader.map_err(Error::vectors(path))?;
                 let len = reader.len_hint().and_then(|len| usize::try_from(len).ok());
                 let path = path.to_owned();

@@ -400,7 +400,7 @@ fn ids_that_are_none_are_shown_as_they_are() {
         ),
         (
             &long,
-            "xxx\"... of 70 bytes, expected a text of 1 to 64 bytes, such as a hash",
+            "xxx\"... of 70 bytes, expected a text of 1 to 64 bytes: of a longer one take a hash",
         ),
     ] {
         let text = format!("{{\"v\": [1, 2], \"n\": {id}}}\n");

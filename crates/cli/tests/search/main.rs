@@ -13,6 +13,7 @@ mod damage;
 mod documents;
 mod examples;
 mod exported;
+mod foreign;
 mod index;
 mod inputs;
 mod kept;

@@ -18,6 +18,12 @@ impl Error {
         }
     }
 
+    /// True if it is about one row, so that the rows after it can be read.
+    #[cfg(any(feature = "arrow", feature = "text"))]
+    pub(crate) fn is_of_row(&self) -> bool {
+        matches!(self, Self::Line { .. }) || self.row().is_some()
+    }
+
     /// The same fault of a file of text, whose places are lines, from 1.
     #[must_use]
     pub fn in_line(self, line: u64) -> Self {

@@ -153,7 +153,7 @@ impl Truth {
     pub fn open(path: impl AsRef<Path>) -> Result<Self, Error> {
         let path = path.as_ref();
         let bytes = read(path)?;
-        match extension(path) {
+        match &*extension(path) {
             "npy" => npy::neighbours(&bytes).map(Self::ranked),
             "ivecs" => texmex::ivecs(&bytes).map(Self::ranked),
             other => Err(Error::UnknownFormat {

@@ -8,14 +8,14 @@ use std::collections::HashMap;
 use std::io::{Cursor, Read};
 use std::sync::Arc;
 
-use arrow_array::RecordBatch;
+use arrow_array::{ArrayRef, RecordBatch};
 use arrow_buffer::Buffer;
 use arrow_ipc::convert::try_fb_to_schema;
-use arrow_ipc::reader::RecordBatchDecoder;
-use arrow_ipc::{Message, MessageHeader, root_as_message};
+use arrow_ipc::reader::{RecordBatchDecoder, read_dictionary};
+use arrow_ipc::{Message, MessageHeader, root_as_footer, root_as_message};
 use arrow_schema::{ArrowError, Schema};
 
-use super::{Batches, Columns, caught, columns};
+use super::{Batch, Batches, Columns, caught};
 use crate::{ColumnNames, Error};
 
 const FORMAT: &str = "Arrow";
@@ -35,11 +35,11 @@ const MAX_HEAD: u64 = 1 << 24;
 /// The longest message, before and after decompression.
 const MAX_BODY: u64 = 1 << 31;
 
-/// A stream's batches, and the names of all its columns.
+/// A stream's batches, and its columns.
 pub(super) fn open(
     mut input: Box<dyn Read + Send>,
     names: &ColumnNames,
-) -> Result<(Batches, Vec<String>), Error> {
+) -> Result<(Batches, Columns), Error> {
     let mut start = bytes(&mut input, 8)?;
     let framed = start.starts_with(MAGIC);
     if framed {
@@ -56,7 +56,12 @@ pub(super) fn open(
         return Err(damaged("it begins neither with ARROW1 nor with a message"));
     }
     input = Box::new(Cursor::new(start).chain(input));
-    let mut stream = Stream { input, framed };
+    let mut stream = Stream {
+        input,
+        framed,
+        batches: 0,
+        dictionaries: HashMap::new(),
+    };
     let head = stream.head()?.ok_or(Error::NoVectors)?;
     let message = message(&head)?;
     let schema = message
@@ -65,12 +70,10 @@ pub(super) fn open(
     let schema = Arc::new(try_fb_to_schema(schema).map_err(damaged)?);
     bytes(&mut stream.input, body_len(&message)?)?;
 
-    let Columns { read, order, all } = columns(&schema, names)?;
-    let batches = std::iter::from_fn(move || {
-        let batch = stream.batch(&schema, &read).transpose()?;
-        Some(batch.and_then(|batch| batch.project(&order).map_err(damaged)))
-    });
-    Ok((Box::new(batches), all))
+    let columns = Columns::new(&schema, names)?;
+    let wanted = columns.clone();
+    let batches = std::iter::from_fn(move || stream.batch(&schema, &wanted).transpose());
+    Ok((Box::new(batches), columns))
 }
 
 /// The messages that are left.
@@ -78,40 +81,61 @@ struct Stream {
     input: Box<dyn Read + Send>,
     /// True for a file, where a footer follows the last message.
     framed: bool,
+    /// Batches that have been read.
+    batches: usize,
+    /// The values of columns that are coded by a dictionary.
+    dictionaries: HashMap<i64, ArrayRef>,
 }
 
 impl Stream {
-    /// The description of the next message; `None` at the end mark.
-    ///
-    /// The standard lets a stream end without one. That would look like a truncated stream, so it
-    /// is refused.
+    /// The description of the next message; `None` at the end. The standard lets a stream end without a mark, as a
+    /// connection does, and a file: there the footer tells how many batches there are.
     fn head(&mut self) -> Result<Option<Vec<u8>>, Error> {
-        let start = bytes(&mut self.input, 8)?;
-        let (mark, len) = start.split_at(4);
-        if mark != CONTINUATION {
-            return Err(damaged("what should be a message does not begin like one"));
+        let mut start = Vec::new();
+        let mut first = (&mut self.input).take(8);
+        first.read_to_end(&mut start).map_err(Error::Read)?;
+        if start.is_empty() && !self.framed {
+            return Ok(None);
         }
-        let len = len.first_chunk().map_or(0, |len| u32::from_le_bytes(*len));
-        if len > 0 {
-            return bytes(&mut self.input, u64::from(len)).map(Some);
+        if start.starts_with(&CONTINUATION) && start.len() == 8 {
+            let len = start[4..].first_chunk();
+            let len = len.map_or(0, |len| u32::from_le_bytes(*len));
+            if len > 0 {
+                return bytes(&mut self.input, u64::from(len)).map(Some);
+            }
+            start.clear();
+        } else if !self.framed {
+            return Err(damaged(match start.len() {
+                8 => "what should be a message does not begin like one",
+                _ => "it is truncated",
+            }));
         }
         if self.framed {
-            let mut footer = Vec::new();
-            let mut rest = (&mut self.input).take(MAX_HEAD);
-            rest.read_to_end(&mut footer).map_err(Error::Read)?;
-            if !footer.ends_with(MAGIC) {
-                return Err(damaged("it does not end with ARROW1: it is truncated"));
-            }
+            self.check_footer(start)?;
         }
         Ok(None)
     }
 
-    /// The next batch's columns of these numbers.
-    fn batch(
-        &mut self,
-        schema: &Arc<Schema>,
-        order: &[usize],
-    ) -> Result<Option<RecordBatch>, Error> {
+    /// Checks that the footer, of which the start was read, ends the file and tells of as many batches as there were.
+    fn check_footer(&mut self, start: Vec<u8>) -> Result<(), Error> {
+        let truncated = || damaged("it does not end with a footer and ARROW1: it is truncated");
+        let mut end = start;
+        let mut rest = (&mut self.input).take(MAX_HEAD);
+        rest.read_to_end(&mut end).map_err(Error::Read)?;
+        let end = end.strip_suffix(MAGIC).ok_or_else(truncated)?;
+        let (footer, len) = end.split_last_chunk().ok_or_else(truncated)?;
+        let len = u32::from_le_bytes(*len) as usize;
+        let start = footer.len().checked_sub(len).ok_or_else(truncated)?;
+        let footer = root_as_footer(&footer[start..]).map_err(damaged)?;
+        let batches = footer.recordBatches().map_or(0, |blocks| blocks.len());
+        match batches == self.batches {
+            true => Ok(()),
+            false => Err(damaged("its footer tells of other batches than it has")),
+        }
+    }
+
+    /// The next batch's wanted columns.
+    fn batch(&mut self, schema: &Arc<Schema>, columns: &Columns) -> Result<Option<Batch>, Error> {
         loop {
             let Some(head) = self.head()? else {
                 return Ok(None);
@@ -120,15 +144,67 @@ impl Stream {
             let body = bytes(&mut self.input, body_len(&message)?)?;
             match message.header_type() {
                 MessageHeader::RecordBatch => {
-                    let batch = caught(FORMAT, || decode(&message, body, schema, order))?;
+                    self.batches += 1;
+                    let batch = caught(FORMAT, || {
+                        let batch = self.decode(&message, body, schema, &columns.read)?;
+                        columns.of(&batch)
+                    })?;
                     return batch.map(Some).map_err(damaged);
                 }
-                // None of the columns is coded by a dictionary.
-                MessageHeader::DictionaryBatch => (),
+                MessageHeader::DictionaryBatch => {
+                    caught(FORMAT, || self.dictionary(&message, body, schema))?.map_err(damaged)?;
+                }
                 _ => return Err(damaged("a message that is no batch")),
             }
         }
     }
+
+    /// Checks a batch's buffers, and decodes it.
+    fn decode(
+        &self,
+        message: &Message<'_>,
+        body: Vec<u8>,
+        schema: &Arc<Schema>,
+        read: &[usize],
+    ) -> Result<RecordBatch, ArrowError> {
+        let batch = message
+            .header_as_record_batch()
+            .ok_or_else(|| wrong("a batch without a description"))?;
+        check(&batch, &body)?;
+        let body = Buffer::from_vec(body);
+        let (dictionaries, version) = (&self.dictionaries, message.version());
+        RecordBatchDecoder::try_new(&body, batch, schema.clone(), dictionaries, &version)?
+            .with_projection(Some(read))
+            .read_record_batch()
+    }
+
+    /// Checks the buffers of a dictionary's values, and keeps these.
+    fn dictionary(
+        &mut self,
+        message: &Message<'_>,
+        body: Vec<u8>,
+        schema: &Schema,
+    ) -> Result<(), ArrowError> {
+        let batch = message
+            .header_as_dictionary_batch()
+            .ok_or_else(|| wrong("a dictionary without a description"))?;
+        let values = batch
+            .data()
+            .ok_or_else(|| wrong("a dictionary without values"))?;
+        check(&values, &body)?;
+        let body = Buffer::from_vec(body);
+        read_dictionary(
+            &body,
+            batch,
+            schema,
+            &mut self.dictionaries,
+            &message.version(),
+        )
+    }
+}
+
+fn wrong(why: &str) -> ArrowError {
+    ArrowError::IpcError(why.to_owned())
 }
 
 /// Exactly `len` bytes; memory grows with what arrives.
@@ -160,17 +236,8 @@ fn body_len(message: &Message<'_>) -> Result<u64, Error> {
     u64::try_from(message.bodyLength()).map_err(|_| damaged("a message of negative length"))
 }
 
-/// Checks a batch's buffers, and decodes it.
-fn decode(
-    message: &Message<'_>,
-    body: Vec<u8>,
-    schema: &Arc<Schema>,
-    order: &[usize],
-) -> Result<RecordBatch, ArrowError> {
-    let wrong = |why: &str| ArrowError::IpcError(why.to_owned());
-    let batch = message
-        .header_as_record_batch()
-        .ok_or_else(|| wrong("a batch without a description"))?;
+/// Refuses a batch whose buffers do not lie within its message, or unpack to more than is read.
+fn check(batch: &arrow_ipc::RecordBatch<'_>, body: &[u8]) -> Result<(), ArrowError> {
     let compressed = batch.compression().is_some();
     // The decoder multiplies lengths, and asserts that nothing overflows.
     let possible = |len: i64| u64::try_from(len).is_ok_and(|len| len <= MAX_BODY);
@@ -200,10 +267,7 @@ fn decode(
     if unpacked > MAX_BODY {
         return Err(wrong("a batch of more than 2 GiB: write smaller batches"));
     }
-    let (body, none) = (Buffer::from_vec(body), HashMap::new());
-    RecordBatchDecoder::try_new(&body, batch, schema.clone(), &none, &message.version())?
-        .with_projection(Some(order))
-        .read_record_batch()
+    Ok(())
 }
 
 fn damaged(why: impl ToString) -> Error {

@@ -4,7 +4,7 @@ use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{ArrowReaderOptions, ParquetRecordBatchReaderBuilder};
 use parquet::file::reader::ChunkReader;
 
-use super::{Batches, Columns, caught, columns};
+use super::{Batches, Columns, caught};
 use crate::input::MAX_BYTES;
 use crate::{ColumnNames, Error};
 
@@ -13,8 +13,8 @@ const FORMAT: &str = "Parquet";
 /// Rows that are decoded at a time.
 const BATCH: usize = 1024;
 
-/// A file's batches, the names of all its columns, and the number of rows it says it has.
-pub(super) fn open<R>(file: R, names: &ColumnNames) -> Result<(Batches, Vec<String>, u64), Error>
+/// A file's batches, its columns, and the number of rows it says it has.
+pub(super) fn open<R>(file: R, names: &ColumnNames) -> Result<(Batches, Columns, u64), Error>
 where
     R: ChunkReader + 'static,
 {
@@ -22,8 +22,8 @@ where
     let rows = builder.metadata().file_metadata().num_rows();
     let rows = u64::try_from(rows).map_err(damaged)?;
 
-    let Columns { read, order, all } = columns(builder.schema(), names)?;
-    let mask = ProjectionMask::roots(builder.parquet_schema(), read);
+    let columns = Columns::new(builder.schema(), names)?;
+    let mask = ProjectionMask::roots(builder.parquet_schema(), columns.read.iter().copied());
     // Fewer long values are decoded at a time, by what the file says of its pages.
     let groups = builder.metadata().row_groups().iter();
     let bytes: i64 = groups
@@ -35,15 +35,16 @@ where
     let builder = builder.with_projection(mask).with_batch_size(batch);
     let mut reader = caught(FORMAT, || builder.build())?.map_err(damaged)?;
 
+    let wanted = columns.clone();
     let batches = std::iter::from_fn(move || {
         let batch = match caught(FORMAT, || reader.next()) {
             Ok(batch) => batch?,
             Err(error) => return Some(Err(error)),
         };
-        let batch = batch.and_then(|batch| batch.project(&order));
+        let batch = batch.and_then(|batch| wanted.of(&batch));
         Some(batch.map_err(damaged))
     });
-    Ok((Box::new(batches), all, rows))
+    Ok((Box::new(batches), columns, rows))
 }
 
 /// The names of a file's columns.
@@ -70,7 +71,7 @@ fn damaged(error: impl ToString) -> Error {
     let text = error.to_string();
     let why = match text.split_once("Disabled feature at compile time: ") {
         Some((_, codec)) => {
-            format!("pages compressed by {codec}: expected zstd, snappy, gzip, lz4 or none")
+            format!("pages compressed by {codec}: expected zstd, snappy, gzip, brotli, lz4 or none")
         }
         None => text,
     };

@@ -6,11 +6,13 @@ use arrow_array::types::{
     UInt16Type, UInt32Type, UInt64Type,
 };
 use arrow_array::{Array, ArrayRef};
-use arrow_schema::DataType;
+use arrow_schema::{ArrowError, DataType};
+use arrow_select::take::take;
 use uuid::Uuid;
 
+use super::caught;
 use super::json;
-use super::strings::{is_bytes, is_text};
+use super::strings::{bytes, is_bytes, is_text, text};
 use crate::Error;
 use crate::column::{Column, ColumnKind};
 use crate::id::{Id, IdKind};
@@ -28,6 +30,42 @@ pub(super) fn is_id(kind: &DataType) -> bool {
 
 pub(super) fn is_value(kind: &DataType) -> bool {
     is_bytes(kind) || matches!(kind, DataType::Null) || json::is_value(kind)
+}
+
+/// The type of a column's values, where a dictionary holds them, too.
+pub(super) fn value_type(kind: &DataType) -> &DataType {
+    match kind {
+        DataType::Dictionary(_, value) => value,
+        kind => kind,
+    }
+}
+
+/// The bytes that a row may have more than its share of a column's: those of the longest value of a dictionary.
+pub(super) fn longest(column: &ArrayRef) -> usize {
+    let Some(dictionary) = column.as_any_dictionary_opt() else {
+        return 0;
+    };
+    let values = dictionary.values();
+    let len = |at| {
+        let text = text(values, at).map(str::len);
+        text.or_else(|| bytes(values, at).map(<[u8]>::len))
+    };
+    (0..values.len()).filter_map(len).max().unwrap_or(0)
+}
+
+/// The column with the values that a dictionary has for it.
+pub(super) fn plain(column: &ArrayRef) -> Result<ArrayRef, Error> {
+    let Some(dictionary) = column.as_any_dictionary_opt() else {
+        return Ok(column.clone());
+    };
+    let damaged = |error: ArrowError| Error::Table {
+        format: "Arrow",
+        why: error.to_string(),
+    };
+    let taken = caught("Arrow", || {
+        take(dictionary.values(), dictionary.keys(), None)
+    })?;
+    taken.map_err(damaged)
 }
 
 /// A column without nulls as ids; its first row is row `first` of the table. Texts are read as ids of this kind.

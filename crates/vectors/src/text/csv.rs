@@ -2,10 +2,10 @@
 
 use std::io::{BufRead, BufReader, Read};
 
-use csv::{Reader, StringRecord};
+use csv::{ReaderBuilder, StringRecord};
 
 use super::{Found, Record, Records, fault, parsed};
-use crate::format::only_place;
+use crate::format::{fitting, only_place};
 use crate::numbers::{is_list, parse};
 use crate::{ColumnNames, Error};
 
@@ -15,11 +15,12 @@ pub(super) fn records(
     bytes: Box<dyn Read + Send>,
     names: &ColumnNames,
     found: &Found,
+    delimiter: u8,
 ) -> Result<Records, Error> {
     let mut bytes = BufReader::with_capacity(1 << 16, bytes);
     let ends = Ends::of(bytes.fill_buf().map_err(Error::Read)?);
     let wrong = move |error| ends.wrong(error);
-    let mut rows = Reader::from_reader(bytes);
+    let mut rows = ReaderBuilder::new().delimiter(delimiter).from_reader(bytes);
     let head = rows.headers().map_err(wrong)?.clone();
     if !head.is_empty() && head.iter().all(|name| name.trim().parse::<f64>().is_ok()) {
         let why = "numbers, where the names of columns are expected; a vector is one field, \"[0.1, 0.2]\", under such a \
@@ -33,16 +34,21 @@ pub(super) fn records(
         let found = only_place(head.iter(), name)?;
         found.ok_or_else(|| Error::NoColumn {
             wanted: name.clone(),
-            found: head.iter().take(20).collect::<Vec<_>>().join(", "),
+            found: listed(&head),
         })
     };
     let vectors = match &names.vectors {
-        _ if names.vectorless => None,
-        Some(name) => Some(find(name)?),
+        _ if names.vectorless => Place::None,
+        Some(name) => match fitting(head.iter(), name) {
+            several if !several.is_empty() && only_place(head.iter(), name)?.is_none() => {
+                Place::Several(several)
+            }
+            _ => Place::One(find(name)?),
+        },
         None => {
             let at = only_list(&head, &first)?;
             only_place(head.iter(), head.get(at).unwrap_or_default())?;
-            Some(at)
+            Place::One(at)
         }
     };
     let ids = names.ids.as_ref().map(find).transpose()?;
@@ -53,12 +59,20 @@ pub(super) fn records(
         let row = row.map_err(wrong)?;
         let field = |at: usize| row.get(at).unwrap_or_default();
         let line = row.position().map_or(0, |at| ends.line(at));
-        let vector = match vectors {
-            None => vec![0.0],
-            Some(at) => parse(field(at)).map_err(|error| {
-                let column = head.get(at).unwrap_or_default();
-                fault(line, format!("column {column}: {error}"))
-            })?,
+        let in_column = |at: usize, error: &dyn std::fmt::Display| {
+            let column = head.get(at).unwrap_or_default();
+            fault(line, format!("column {column}: {error}"))
+        };
+        let vector = match &vectors {
+            Place::None => vec![0.0],
+            Place::One(at) => parse(field(*at)).map_err(|error| in_column(*at, &error))?,
+            Place::Several(columns) => {
+                let numbers = columns.iter().map(|&at| {
+                    let number = field(at).trim().parse::<f64>();
+                    number.map_err(|_| in_column(at, &"expected a number"))
+                });
+                numbers.collect::<Result<_, _>>()?
+            }
         };
         let values = values.iter().map(|&at| Some(Box::from(field(at))));
         Ok(Record {
@@ -69,6 +83,14 @@ pub(super) fn records(
         })
     });
     Ok(Box::new(records))
+}
+
+/// The columns of a record's vector.
+enum Place {
+    None,
+    One(usize),
+    /// A coordinate each.
+    Several(Vec<usize>),
 }
 
 fn only_list(head: &StringRecord, first: &StringRecord) -> Result<usize, Error> {
@@ -82,11 +104,26 @@ fn only_list(head: &StringRecord, first: &StringRecord) -> Result<usize, Error> 
         [at] => Ok(at),
         [] => Err(Error::NoColumn {
             wanted: "of vectors in brackets".to_owned(),
-            found: head.iter().take(20).collect::<Vec<_>>().join(", "),
+            found: listed(head),
         }),
         _ => Err(Error::SeveralColumns {
             found: names(&lists),
         }),
+    }
+}
+
+/// The names of columns, for a message; of one column what it may be.
+fn listed(head: &StringRecord) -> String {
+    let names = head.iter().take(20).collect::<Vec<_>>().join(", ");
+    let signs = [("tab", '\t'), ("semicolon", ';'), ("pipe", '|')];
+    let sign = signs.iter().find(|(_, sign)| names.contains(*sign));
+    match sign {
+        Some((name, _)) if head.len() == 1 => {
+            format!(
+                "{names:?}, one column: if there is a {name} between fields, name it (on the command line --delimiter {name})"
+            )
+        }
+        _ => names,
     }
 }
 
@@ -120,7 +157,7 @@ impl Ends {
             csv::ErrorKind::UnequalLengths {
                 expected_len, len, ..
             } => {
-                let why = "as many as the first line names, separated by commas; a field with a comma, a quotation mark, \
+                let why = "as many as the first line names; a field with a comma, a quotation mark, \
                            a line feed or a carriage return in it stands in quotation marks";
                 fault(
                     line,

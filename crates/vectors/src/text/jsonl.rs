@@ -1,37 +1,43 @@
 //! A record a line, a JSON object.
 
 use std::collections::BTreeMap;
-use std::io::Read;
 
 use serde_json::value::RawValue;
 
-use super::{Found, Record, Records, fault, lines, parsed};
+use super::{Found, Record, Records, Written, fault, parsed};
 use crate::id::{Id, IdKind};
 use crate::json::members;
+use crate::numbers::parse;
 use crate::{ColumnNames, Error};
 
 type Object<'a> = BTreeMap<String, &'a RawValue>;
 
-/// The records of these members. Where the vectors' is not named, it is the only list of numbers of the first
-/// record.
-pub(super) fn records(
-    bytes: Box<dyn Read + Send>,
-    names: &ColumnNames,
-    found: &Found,
-) -> Result<Records, Error> {
+/// The records of these members, of objects as they are written. Where the vectors' is not named, it is the only list
+/// of numbers of the first record. Records may be the lists of numbers themselves.
+pub(super) fn records(written: Written, names: &ColumnNames, found: &Found) -> Records {
     let (mut names, found) = (names.clone(), found.clone());
     let mut first = true;
-    let full = lines(bytes).filter(|line| {
+    let full = written.filter(|line| {
         let blank = |line: &[u8]| line.iter().all(u8::is_ascii_whitespace);
         !matches!(line, Ok((_, line)) if blank(line))
     });
     let records = full.map(move |line| {
         let (number, line) = line?;
         let wrong = |why: String| fault(number, why);
+        if line.trim_ascii_start().starts_with(b"[") && is_bare(&names) {
+            let vector = serde_json::from_slice(&line)
+                .map_err(|_| wrong(format!("expected a list of numbers{}", not_json(&line))))?;
+            return Ok(Record {
+                line: number,
+                vector,
+                id: None,
+                values: Vec::new(),
+            });
+        }
         let object = members(&line).map_err(|error| {
             let hint = match error.to_string().starts_with("two members") {
                 true => "",
-                false => "; expected one JSON object a line",
+                false => hint(&line),
             };
             wrong(format!("{error}{hint}"))
         })?;
@@ -55,7 +61,30 @@ pub(super) fn records(
             other => other,
         })
     });
-    Ok(Box::new(records))
+    Box::new(records)
+}
+
+/// True if nothing is asked for by its name, so that there need not be any names.
+fn is_bare(names: &ColumnNames) -> bool {
+    let named = names.vectors.is_some() || names.ids.is_some() || !names.values.is_empty();
+    !named && !names.vectorless
+}
+
+/// The advice for a record that is no object.
+fn hint(line: &[u8]) -> &'static str {
+    match not_json(line) {
+        "" => "; expected one JSON object a line, or in a .json file an array of objects",
+        hint => hint,
+    }
+}
+
+/// Said of a record with words that Python writes, and that JSON has not.
+fn not_json(line: &[u8]) -> &'static str {
+    let has = |word: &[u8]| line.windows(word.len()).any(|at| at == word);
+    match has(b"NaN") || has(b"Infinity") {
+        true => "; JSON has no NaN and no Infinity: write null, or leave the record out",
+        false => "",
+    }
 }
 
 fn record(
@@ -81,7 +110,12 @@ fn record(
         true => vec![0.0],
         false => {
             let vector = member(vectors).ok_or_else(|| missing(vectors))?;
-            serde_json::from_str(vector).map_err(|_| Error::Value {
+            let numbers = match serde_json::from_str::<String>(vector) {
+                // Databases write columns of their own types so: "[0.1, 0.2]".
+                Ok(text) => parse(&text).ok(),
+                Err(_) => serde_json::from_str(vector).ok(),
+            };
+            numbers.ok_or_else(|| Error::Value {
                 row: 0,
                 column: vectors.to_owned(),
                 expected: "a list of numbers",

@@ -16,7 +16,7 @@ use parquet::file::properties::WriterProperties;
 use proptest::prelude::*;
 use sordino_vectors::column::Column;
 use sordino_vectors::id::IdKind;
-use sordino_vectors::{ColumnNames, Error, Format, Reader};
+use sordino_vectors::{ColumnNames, Error, FileOptions, Format, Reader};
 
 const UUIDS: [&str; 2] = [
     "67e55044-10b1-426f-9247-bb680e5fe0c8",
@@ -201,8 +201,18 @@ fn text_is_read_as_it_is_written() {
         ),
         (
             Format::Jsonl,
-            "[1]",
-            "line 1: invalid type: sequence, expected an object, at byte 0; expected one JSON object a line",
+            "7",
+            "at byte 1; expected one JSON object a line, or in a .json file an array",
+        ),
+        (
+            Format::Jsonl,
+            "{\"v\": [1]}\n{\"v\": [NaN]}",
+            "line 2: expected value, at byte 8; JSON has no NaN",
+        ),
+        (
+            Format::Csv,
+            "id;v\n1;[1 2]\n",
+            "one column: if there is a semicolon between fields, name it (on the command line --delimiter semicolon)",
         ),
         (
             Format::Jsonl,
@@ -342,9 +352,13 @@ fn a_table_with_two_columns_of_one_name_is_refused_where_that_is_asked_for() {
 proptest! {
     #[test]
     fn no_bytes_panic(bytes in prop::collection::vec(any::<u8>(), 0..200), text in "[\\[\\]{}\":,v0-9\n ]{0,80}") {
-        for format in [Format::Jsonl, Format::Csv] {
+        for format in [Format::Jsonl, Format::Json, Format::Csv, Format::Tsv] {
             for bytes in [&bytes[..], text.as_bytes()] {
-                let _ = all(format, bytes.to_vec(), &names(Some("v"), None, &["v"]));
+                let names = names(Some("v"), None, &["v"]);
+                let _ = all(format, bytes.to_vec(), &names);
+                let skip = FileOptions { format: Some(format), skip: true, ..FileOptions::default() };
+                let reader = Reader::from_bytes_with(bytes.to_vec(), &names, &skip);
+                assert!(reader.into_iter().flatten().count() <= bytes.len());
             }
         }
     }

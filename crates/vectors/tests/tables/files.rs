@@ -319,11 +319,15 @@ fn small() -> [(Format, Vec<u8>); 3] {
 
 #[test]
 fn a_truncated_table_is_refused_at_every_length() {
-    for (format, bytes) in small() {
+    for (form, (format, bytes)) in small().into_iter().enumerate() {
+        let mut whole = Vec::new();
         for len in 0..bytes.len() {
             let read = all(format, bytes[..len].to_vec(), &names(None, Some("id")));
-            assert!(read.is_err(), "{format:?} cut at {len} of {}", bytes.len());
+            whole.extend(read.map(|(_, ids)| ids.len()));
         }
+        // A stream may end after each of its batches, without a mark.
+        let expected: &[usize] = if form == 2 { &[25, 40] } else { &[] };
+        assert_eq!(whole, expected, "{format:?}");
         assert!(all(format, bytes, &names(None, Some("id"))).is_ok());
     }
 }

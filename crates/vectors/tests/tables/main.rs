@@ -9,5 +9,9 @@
 mod columns;
 #[cfg(feature = "arrow")]
 mod files;
+#[cfg(all(feature = "arrow", feature = "text"))]
+mod others;
+#[cfg(all(feature = "arrow", feature = "text"))]
+mod skipped;
 #[cfg(feature = "arrow")]
 mod structures;

@@ -1,0 +1,125 @@
+//! Records that cannot be read: what to do with them, and how they are told.
+
+use crate::{Error, Output};
+use clap::Args;
+use serde_json::json;
+use sordino_search::vectors;
+use std::cell::RefCell;
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+use std::str::FromStr;
+
+/// Records that are told on the terminal, at most.
+const SHOWN: usize = 10;
+
+/// The choice for records that cannot be read.
+#[derive(Args, Clone, Debug)]
+pub(in crate::index) struct OnErrorArgs {
+    /// The choice for a record that cannot be read, such as one with a number that is none, of another dimension, or
+    /// without an id: stop, skip it and show the first ten, or report=FILE, which skips it and writes all of them to a file
+    /// that is not there yet, a JSON object a line. A fault of the file as such stops in any case, and so does an id that
+    /// comes twice.
+    #[arg(long, value_name = "stop|skip|report=FILE", default_value = "stop")]
+    on_error: OnError,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum OnError {
+    Stop,
+    Skip,
+    Report(PathBuf),
+}
+
+impl FromStr for OnError {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match (text, text.strip_prefix("report=")) {
+            ("stop", _) => Ok(Self::Stop),
+            ("skip", _) => Ok(Self::Skip),
+            (_, Some(file)) if !file.is_empty() => Ok(Self::Report(file.into())),
+            _ => Err("expected stop, skip or report=FILE"),
+        }
+    }
+}
+
+impl OnErrorArgs {
+    /// True if records that cannot be read are left out.
+    pub(super) fn skips(&self) -> bool {
+        self.on_error != OnError::Stop
+    }
+
+    /// No records left out so far, and the file that they are written to.
+    pub(super) fn left_out(&self) -> Result<LeftOut, Error> {
+        let report = match &self.on_error {
+            OnError::Stop | OnError::Skip => None,
+            OnError::Report(path) => {
+                let file = File::create_new(path).map_err(Error::at(path))?;
+                Some((path.clone(), BufWriter::new(file)))
+            }
+        };
+        Ok(LeftOut(Rc::new(RefCell::new(List {
+            report,
+            ..List::default()
+        }))))
+    }
+}
+
+/// Records that were left out.
+#[derive(Clone, Default)]
+pub(in crate::index) struct LeftOut(Rc<RefCell<List>>);
+
+#[derive(Default)]
+struct List {
+    count: usize,
+    first: Vec<String>,
+    report: Option<(PathBuf, BufWriter<File>)>,
+    /// The report could not be written.
+    failed: Option<std::io::Error>,
+}
+
+impl LeftOut {
+    pub(super) fn add(&self, fault: &vectors::Error) {
+        let mut list = self.0.borrow_mut();
+        list.count += 1;
+        if list.first.len() < SHOWN {
+            list.first.push(fault.to_string());
+        }
+        let line = match fault {
+            vectors::Error::Line { line, why } => json!({"line": line, "why": why}),
+            fault => json!({"row": fault.row(), "why": fault.to_string()}),
+        };
+        if let Some((_, report)) = &mut list.report
+            && let Err(error) = writeln!(report, "{line}")
+        {
+            list.failed.get_or_insert(error);
+        }
+    }
+
+    /// Says how many there are and what is wrong with the first, and ends the report. Returns their number.
+    pub(in crate::index) fn say(&self, file: &Path, output: Output) -> Result<usize, Error> {
+        let mut list = self.0.borrow_mut();
+        let (count, mut place) = (list.count, String::new());
+        if let Some((path, mut report)) = list.report.take() {
+            let ended = report.flush();
+            let failed = list.failed.take().map_or(ended, Err);
+            failed.map_err(Error::at(&path))?;
+            place = format!(", all in {}", path.display());
+        }
+        if count == 0 {
+            return Ok(0);
+        }
+        let rest = match count - list.first.len() {
+            0 => String::new(),
+            more => format!("\n  and {more} more"),
+        };
+        output.note(&format!(
+            "warning: {}: {count} left out{place}:\n  {}{rest}",
+            file.display(),
+            list.first.join("\n  ")
+        ));
+        Ok(count)
+    }
+}

@@ -1,0 +1,223 @@
+//! The records of a file, as they are read.
+
+use super::left_out::LeftOut;
+use super::missing_members::Unseen;
+use super::rounding::Rounded;
+use super::{exported, vectors};
+use crate::index::ids::Ids;
+use crate::index::values::{Attribute, Payloads};
+use indicatif::ProgressBar;
+use sordino_search::payload::MOST_PAYLOAD;
+use sordino_search::vectors::Reader;
+use sordino_search::{Attributes, Batch, Column, Error as Search, IdKind, Metric};
+use std::collections::VecDeque;
+
+/// Records of a file, some at a time.
+pub(in crate::index) struct Records {
+    pub(super) reader: Reader,
+    /// The first records, if they were looked at already.
+    pub(super) first: Option<vectors::Chunk>,
+    pub(super) kind: IdKind,
+    /// Ids from a file of their own.
+    pub(super) ids: Option<Ids>,
+    pub(super) payloads: Payloads,
+    pub(super) attributes: Vec<Attribute>,
+    /// The label of the records that are wanted, of a file with labels.
+    pub(super) wanted: Option<Option<String>>,
+    /// The row of the first record of the chunk that is being read.
+    pub(super) read: usize,
+    pub(super) unseen: Unseen,
+    pub(super) rounded: Rounded,
+    /// True if records that cannot be read are left out.
+    pub(super) skip: bool,
+    pub(super) left_out: LeftOut,
+    /// The metric that vectors have to fit, where others are left out.
+    pub(super) metric: Option<Metric>,
+    /// Chunks with a record that cannot be read, in parts.
+    pub(super) waiting: VecDeque<vectors::Chunk>,
+}
+
+impl Records {
+    pub(in crate::index) fn dim(&self) -> usize {
+        self.reader.dim()
+    }
+
+    /// The kind of the ids.
+    pub(in crate::index) fn kind(&self) -> IdKind {
+        self.kind
+    }
+
+    pub(in crate::index) fn len_hint(&self) -> Option<u64> {
+        self.reader.len_hint()
+    }
+
+    /// The members that no record has, when all have been read.
+    pub(in crate::index) fn unseen(&self) -> Unseen {
+        self.unseen.clone()
+    }
+
+    /// The loss by rounding, when all have been read.
+    pub(in crate::index) fn rounded(&self) -> Rounded {
+        self.rounded.clone()
+    }
+
+    /// The records that are left out, when all have been read.
+    pub(in crate::index) fn left_out(&self) -> LeftOut {
+        self.left_out.clone()
+    }
+
+    /// The same for an index of this metric: where records may be left out, so are those that it cannot compare.
+    pub(in crate::index) fn of_metric(mut self, metric: Metric) -> Self {
+        self.metric = Some(metric).filter(|_| self.skip);
+        self
+    }
+
+    /// The same, counted by a bar.
+    pub(in crate::index) fn counted(
+        self,
+        bar: &ProgressBar,
+    ) -> impl Iterator<Item = Result<Batch, Search>> {
+        self.inspect(|batch| {
+            if let Ok(batch) = batch {
+                bar.inc(batch.len() as u64);
+            }
+        })
+    }
+
+    /// The records of a chunk that are wanted, if there are any.
+    fn batch(&mut self, chunk: vectors::Chunk) -> Result<Option<Batch>, Search> {
+        self.read = usize::try_from(chunk.first).unwrap_or(usize::MAX);
+        let next = self.read + chunk.vectors.len();
+        if let Some(metric) = self.metric {
+            metric.check(&chunk.vectors, self.read)?;
+        }
+        let own = match &self.ids {
+            None => chunk.ids,
+            Some(ids) => {
+                let (found, expected) = (ids.list.len(), next);
+                let own = ids.list.get(self.read..next);
+                Some(own.ok_or(Search::Ids { found, expected })?.to_vec())
+            }
+        };
+        let rows = chunk.vectors.len();
+        let names = self.payloads.columns();
+        let names = names.chain(self.attributes.iter().map(|it| it.name.clone()));
+        for (name, column) in names.zip(&chunk.values) {
+            self.unseen.saw(&name, column);
+        }
+        let lines = chunk.lines.is_some();
+        let mut values = chunk.values.into_iter();
+        let count = self.payloads.columns().len();
+        let payloads: Vec<Column> = values.by_ref().take(count).collect();
+        let attributes = self.attributes.iter().zip(values.by_ref());
+        let attributes = attributes.map(|(it, column)| {
+            it.check(&column, self.read, lines)?;
+            it.read(column, self.read)
+        });
+        let attributes: Vec<(String, Column)> = attributes.collect::<Result<_, _>>()?;
+        let attributes = Attributes::new(rows, attributes)?;
+        let mut batch = match own {
+            Some(ids) => Batch::new(ids, chunk.vectors)?,
+            None => chunk.vectors.into(),
+        };
+        if !attributes.is_none() {
+            batch = batch.with_attributes(attributes)?;
+        }
+        if !payloads.is_empty() {
+            let payloads = self.payloads.of(payloads, rows, lines).map_err(|at| {
+                self.wrong_payload(at, "a payload in the form that `index export` names")
+            })?;
+            self.check(&payloads)?;
+            batch = batch.with_payloads(payloads)?;
+        }
+        let Some(wanted) = &self.wanted else {
+            return Ok(Some(batch));
+        };
+        let labels = values
+            .next()
+            .and_then(|column| exported::labels_of(&column));
+        let labels = labels.into_iter().flatten().zip(0..);
+        let kept: Vec<usize> = labels
+            .filter_map(|(label, at)| (label == *wanted).then_some(at))
+            .collect();
+        (!kept.is_empty()).then(|| batch.select(&kept)).transpose()
+    }
+}
+
+impl Records {
+    /// Names the first of the next payloads that is too long.
+    fn check(&self, payloads: &[Vec<u8>]) -> Result<(), Search> {
+        let long = |payload: &Vec<u8>| payload.len() > MOST_PAYLOAD;
+        let Some(at) = payloads.iter().position(long) else {
+            return Ok(());
+        };
+        Err(self.wrong_payload(at, "a payload of at most 1048572 bytes"))
+    }
+
+    /// The error of a payload of the batch that is being read.
+    fn wrong_payload(&self, at: usize, expected: &'static str) -> Search {
+        let columns: Vec<String> = self.payloads.columns().collect();
+        let value = vectors::Error::Value {
+            row: (self.read + at) as u64,
+            column: columns.join(","),
+            expected,
+        };
+        value.into()
+    }
+}
+
+impl Iterator for Records {
+    type Item = Result<Batch, Search>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            let before = self.waiting.pop_front().or_else(|| self.first.take());
+            let next = before.map(Ok).or_else(|| self.reader.next());
+            self.rounded.set(self.reader.loss());
+            let faults = self.reader.take_faults();
+            faults.iter().for_each(|fault| self.left_out.add(fault));
+            let Some(chunk) = next else {
+                let found = self.ids.as_ref()?.list.len();
+                let expected = usize::try_from(self.reader.position()).unwrap_or(usize::MAX);
+                return (found != expected).then_some(Err(Search::Ids { found, expected }));
+            };
+            let chunk = match chunk {
+                Ok(chunk) => chunk,
+                Err(error) => return Some(Err(error.into())),
+            };
+            let kept = self.skip.then(|| chunk.clone());
+            match (self.batch(chunk).transpose(), kept) {
+                (Some(Err(Search::Vectors(fault))), Some(chunk)) if fault.row().is_some() => {
+                    if let Err(error) = self.leave_out(chunk, fault) {
+                        return Some(Err(error.into()));
+                    }
+                }
+                (Some(batch), _) => return Some(batch),
+                (None, _) => (),
+            }
+        }
+    }
+}
+
+impl Records {
+    /// Leaves out a chunk's only record, or looks for the one that is wrong in halves of the chunk.
+    fn leave_out(
+        &mut self,
+        chunk: vectors::Chunk,
+        fault: vectors::Error,
+    ) -> Result<(), vectors::Error> {
+        let rows = chunk.vectors.len();
+        if rows > 1 {
+            let (first, last) = chunk.split(rows / 2)?;
+            self.waiting.push_front(last);
+            self.waiting.push_front(first);
+            return Ok(());
+        }
+        let line = chunk.lines.and_then(|lines| lines.first().copied());
+        self.left_out.add(&match line {
+            Some(line) => fault.in_line(line),
+            None => fault,
+        });
+        Ok(())
+    }
+}

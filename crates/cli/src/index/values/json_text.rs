@@ -1,0 +1,57 @@
+//! Values of a table that are JSON, as texts.
+
+use serde_json::Value;
+
+/// True for a JSON text that begins like a date of four digits for the year.
+pub(super) fn is_instant(json: &str) -> bool {
+    let digits = "\"dddd-dd-dd".bytes().zip(json.bytes());
+    let fits = |(sign, found): (u8, u8)| match sign {
+        b'd' => found.is_ascii_digit(),
+        sign => sign == found,
+    };
+    json.len() > 11 && digits.into_iter().all(fits)
+}
+
+/// True for a list or an object: of JSON, or in a text of CSV as JSON or Python write it.
+pub(super) fn is_several(text: &str, json: bool) -> bool {
+    let text = text.trim();
+    let ends = |open: char, close: char| text.starts_with(open) && text.ends_with(close);
+    let brackets = ends('[', ']') || ends('{', '}');
+    let python = || text.starts_with("['") || text.starts_with("{'");
+    let is_json = || serde_json::from_str::<Value>(text).is_ok();
+    brackets && (json || python() || is_json())
+}
+
+/// A JSON value as text: of a text its content.
+pub(super) fn unquoted(value: Option<Box<str>>) -> Option<Box<str>> {
+    let value = value?;
+    match serde_json::from_str(&value) {
+        Ok(Value::String(text)) => Some(text.into()),
+        _ => Some(value),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dates_and_instants_are_told_from_decimals() {
+        for json in [
+            "\"2026-01-01\"",
+            "\"2024-07-03T09:46:40Z\"",
+            "\"0001-01-01\"",
+        ] {
+            assert!(is_instant(json), "{json}");
+        }
+        for json in [
+            "\"12.50\"",
+            "\"PT90.5S\"",
+            "[\"2026-01-01\"]",
+            "\"+12026-01-01\"",
+            "1",
+        ] {
+            assert!(!is_instant(json), "{json}");
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! Files as other programs write them, and what becomes of records that cannot be read.
+
+use crate::binary::{command, done, failed, json};
+use crate::place::Place;
+use serde_json::Value;
+use std::fs::{self, File};
+use std::process::Stdio;
+
+/// An array of two dimensions or one, whose columns follow one another.
+fn by_columns(shape: &str, values: &[f64]) -> Vec<u8> {
+    let head = format!("{{'descr': '>f8', 'fortran_order': True, 'shape': {shape}, }}\n");
+    let len = u16::try_from(head.len()).unwrap().to_le_bytes();
+    let values: Vec<u8> = values.iter().flat_map(|x| x.to_be_bytes()).collect();
+    [b"\x93NUMPY\x01\0", &len[..], head.as_bytes(), &values].concat()
+}
+
+fn built(place: &Place, line: &str) -> Value {
+    json(&place.line(&format!(
+        "index build {line} --key @owner.key --mode local --k 1"
+    )))
+}
+
+#[test]
+fn arrays_of_pandas_are_read_and_one_vector_is_a_query() {
+    let place = Place::new();
+    // The rows (1, 0) and (0, 1).
+    let pandas = by_columns("(2, 2)", &[1.0, 0.0, 0.0, 1.0]);
+    fs::write(place.path("DF.NPY"), pandas).unwrap();
+    assert_eq!(built(&place, "@DF.NPY @i")["n"], 2);
+    fs::write(place.path("q.npy"), by_columns("(2,)", &[0.1, 0.9])).unwrap();
+    let found = done(&place.line("query --index @i --key @reader.key --file @q.npy"));
+    assert!(found.starts_with("0\t1\t1\t"), "{found}");
+    let error = failed(&place.line("index build @q.npy @j --key @owner.key"), 1);
+    assert!(error.contains("of one vector save array[None]"), "{error}");
+}
+
+#[test]
+fn standard_input_and_other_names_are_read_by_their_format() {
+    let place = Place::new();
+    fs::write(place.path("base.txt"), "id;v\n1;[1 0]\n2;[0 1]\n").unwrap();
+    let options = "--format csv --delimiter semicolon --id-column id --id-type number";
+    let report = built(&place, &format!("@base.txt @named {options}"));
+    assert_eq!(
+        (&report["n"], &report["ids"]),
+        (&2.into(), &"number".into())
+    );
+    let line = format!("index build - @piped --key @owner.key --mode local --k 1 {options}");
+    let mut build = command(&place.line(&line));
+    build.stdin(Stdio::from(File::open(place.path("base.txt")).unwrap()));
+    let built = build.output().unwrap();
+    let said = String::from_utf8_lossy(&built.stdout);
+    assert!(
+        built.status.success() && said.contains("2 x 2, cosine, ids of kind number"),
+        "{said}"
+    );
+    for (line, why) in [
+        ("- @j", "name its format (on the command line --format)"),
+        ("@base.txt @j", "--format csv"),
+        ("@base.txt @j --format csv", "--delimiter semicolon"),
+        ("@set.hdf5 @j", "import h5py, numpy"),
+        ("@set.npy.gz @j", "gunzip -k"),
+    ] {
+        let error = failed(
+            &place.line(&format!("index build {line} --key @owner.key")),
+            1,
+        );
+        assert!(error.contains(why), "{line}: {error}");
+    }
+}
+
+#[test]
+fn records_that_cannot_be_read_are_left_out_where_that_is_asked_for() {
+    let place = Place::new();
+    let mut text = "id,v,year\n".to_owned();
+    for at in 0..40 {
+        text += &match at {
+            3 => format!("{at},[1 NaN],2000\n"),
+            7 => format!("{at},[1],2000\n"),
+            11 => format!("{at},[0 0],2000\n"),
+            19 => format!("{at},[1 1],none\n"),
+            23 => format!("x,[1 1],2000\n"),
+            _ => format!("{at},[1 {at}],2000\n"),
+        };
+    }
+    fs::write(place.path("base.csv"), text).unwrap();
+    let options = "--id-column id --id-type number --attribute year:int";
+    let line = format!("@base.csv @i {options}");
+    let error = failed(
+        &place.line(&format!("index build {line} --key @owner.key")),
+        1,
+    );
+    assert!(error.contains("line 5"), "{error}");
+    let bad_report = format!("--on-error report={}", place.at("bad.jsonl"));
+    let report = built(&place, &format!("{line} {bad_report}"));
+    assert_eq!((&report["n"], &report["left_out"]), (&35.into(), &5.into()));
+    let bad = fs::read_to_string(place.path("bad.jsonl")).unwrap();
+    let bad = bad
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let mut lines: Vec<u64> = bad.map(|bad| bad["line"].as_u64().unwrap()).collect();
+    lines.sort_unstable();
+    assert_eq!(lines, [5, 9, 13, 21, 25]);
+    // The report is there already.
+    let again = format!("index build @base.csv @j {options} --key @owner.key {bad_report}");
+    assert!(failed(&place.line(&again), 1).contains("bad.jsonl"));
+    let add = format!("index add @i @base.csv {options} --key @owner.key --on-error skip");
+    let added = json(&place.line(&add));
+    assert_eq!(
+        (&added["replaced"], &added["left_out"]),
+        (&35.into(), &5.into())
+    );
+    let update = format!("index update @i @base.csv {options} --key @owner.key --on-error skip");
+    let error = failed(&place.line(&update), 1);
+    // Vectors are not looked at, so records are named that the index has not.
+    assert!(error.contains("is not in"), "{error}");
+}

@@ -1,0 +1,91 @@
+//! Formats that are not read, each with the command that makes one that is.
+
+/// The fault of an ending, and what to do about it.
+pub(super) fn unknown(ending: &str) -> String {
+    let what = match ending {
+        "" => "a file without an ending".to_owned(),
+        ending => format!("unknown format .{ending}"),
+    };
+    match conversion(ending) {
+        Some(conversion) => format!("{what}: {conversion}"),
+        None => format!("{what}: expected {}", known()),
+    }
+}
+
+fn known() -> &'static str {
+    match (cfg!(feature = "arrow"), cfg!(feature = "text")) {
+        (true, true) => {
+            ".npy, .fvecs, .bvecs, .fbin, .u8bin, .i8bin, .parquet, .arrow, .feather, .jsonl, .json, .csv or .tsv (.npy \
+             or .ivecs for neighbours), or the option that names the format (on the command line --format)"
+        }
+        _ => ".npy, .fvecs, .bvecs, .fbin, .u8bin or .i8bin (.npy or .ivecs for neighbours)",
+    }
+}
+
+/// The way from a format that people have to one that is read.
+fn conversion(ending: &str) -> Option<String> {
+    let python = |program: &str| format!("convert it, with `python3 -c \"{program}\"`");
+    let table = |read: &str| {
+        python(&format!(
+            "import pandas; pandas.{read}('FILE').to_parquet('base.parquet')"
+        ))
+    };
+    Some(match ending {
+        "" => format!(
+            "name its format (on the command line --format), one of {}",
+            known()
+        ),
+        "hdf5" | "h5" => format!(
+            "{}; sets of ann-benchmarks have their queries in 'test'",
+            python("import h5py, numpy; numpy.save('base.npy', h5py.File('FILE')['train'][:])")
+        ),
+        "npz" => format!(
+            "it has several arrays, so {}",
+            python("import numpy; numpy.save('base.npy', numpy.load('FILE')['NAME'])")
+        ),
+        "pkl" | "pickle" => format!(
+            "it may run code, so read it only if you know who made it: {}",
+            table("read_pickle")
+        ),
+        "pt" | "pth" => python(
+            "import numpy, torch; numpy.save('base.npy', torch.load('FILE', weights_only=True).float().numpy())",
+        ),
+        "safetensors" => python(
+            "import numpy; from safetensors.numpy import load_file; numpy.save('base.npy', load_file('FILE')['NAME'])",
+        ),
+        "xls" | "xlsx" => table("read_excel"),
+        "orc" => table("read_orc"),
+        "mat" => python(
+            "import numpy, scipy.io; numpy.save('base.npy', scipy.io.loadmat('FILE')['NAME'])",
+        ),
+        "faiss" | "index" => python(
+            "import faiss, numpy; i = faiss.read_index('FILE'); numpy.save('base.npy', i.reconstruct_n(0, i.ntotal))",
+        ),
+        "db" | "sqlite" | "sqlite3" => {
+            "export the table, with `sqlite3 -header -csv FILE 'select * from TABLE' > base.csv`"
+                .to_owned()
+        }
+        "duckdb" => {
+            "export the table, with `duckdb FILE \"copy TABLE to 'base.parquet'\"`".to_owned()
+        }
+        "avro" => {
+            "convert it, with `duckdb -c \"copy (from read_avro('FILE')) to 'base.parquet'\"`"
+                .to_owned()
+        }
+        "txt" | "vec" | "dat" => format!(
+            "of a table name the format (on the command line --format csv); of rows of numbers alone {}",
+            python("import numpy; numpy.save('base.npy', numpy.loadtxt('FILE'))")
+        ),
+        "zip" => "unpack it, with `unzip FILE`".to_owned(),
+        "tar" => "unpack it, with `tar -xf FILE`".to_owned(),
+        "bz2" => "unpack it, with `bunzip2 -k FILE`".to_owned(),
+        "xz" => "unpack it, with `unxz -k FILE`".to_owned(),
+        other if other.ends_with(".gz") || other.ends_with(".gzip") => {
+            "unpack it, with `gunzip -k FILE`: texts alone are read as they are packed".to_owned()
+        }
+        other if other.ends_with(".zst") || other.ends_with(".zstd") => {
+            "unpack it, with `unzstd FILE`: texts alone are read as they are packed".to_owned()
+        }
+        _ => return None,
+    })
+}

@@ -1,0 +1,260 @@
+//! The columns that are wanted, in a table's schema.
+
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::{Array, ArrayRef, RecordBatch, make_array};
+use arrow_buffer::NullBuffer;
+use arrow_schema::{ArrowError, DataType, FieldRef, Fields, Schema};
+
+use super::Batch;
+use super::values::{is_id, is_value, value_type};
+use super::vectors::{is_list, is_number, is_vector};
+use crate::format::{fitting, only_place};
+use crate::input::check_dim;
+use crate::{ColumnNames, Error};
+
+/// Structures within one another, at most, in which a column is looked for.
+const MAX_DEPTH: usize = 16;
+
+/// Where columns are in the file's schema, each once, and which of them are wanted in which order.
+#[derive(Clone)]
+pub(super) struct Columns {
+    /// In the order of the file.
+    pub(super) read: Vec<usize>,
+    /// Places in `read`, and within structures there: the vectors, the ids if they are wanted, others.
+    order: Vec<(usize, Vec<usize>)>,
+    /// The number of columns that vectors are in.
+    pub(super) vectors: usize,
+    /// The names of those that are wanted.
+    pub(super) names: Vec<String>,
+    /// The names of all columns of the file.
+    pub(super) all: Vec<String>,
+}
+
+impl Columns {
+    /// Finds the columns in a file's schema.
+    pub(super) fn new(schema: &Schema, names: &ColumnNames) -> Result<Self, Error> {
+        let fields = schema.fields();
+        let mut wanted = vectors(fields, names)?;
+        let vectors = wanted.len();
+        if let Some(name) = &names.ids {
+            wanted.push(find(fields, name, is_id, "whole numbers, texts or UUIDs")?);
+        }
+        for name in &names.values {
+            let expected =
+                "numbers, truth values, texts, bytes, dates, or lists and structures of them";
+            wanted.push(find(fields, name, is_value, expected)?);
+        }
+        let mut read: Vec<usize> = wanted.iter().map(|found| found.path[0]).collect();
+        read.sort_unstable();
+        read.dedup();
+        let order = wanted.iter().map(|found| {
+            let place = read.binary_search(&found.path[0]).unwrap_or_default();
+            (place, found.path[1..].to_vec())
+        });
+        Ok(Self {
+            order: order.collect(),
+            vectors,
+            names: wanted.into_iter().map(|found| found.name).collect(),
+            all: field_names(fields).map(str::to_owned).collect(),
+            read,
+        })
+    }
+
+    /// The wanted columns of a batch of those that are read.
+    pub(super) fn of(&self, batch: &RecordBatch) -> Result<Batch, ArrowError> {
+        let columns = self.order.iter().map(|(place, within)| {
+            let column = batch.columns().get(*place);
+            let column =
+                column.ok_or_else(|| ArrowError::SchemaError("a column is missing".to_owned()))?;
+            within
+                .iter()
+                .try_fold(column.clone(), |column, at| inner(&column, *at))
+        });
+        columns.collect()
+    }
+
+    /// The error of a row that lacks something in one of the wanted columns.
+    pub(super) fn null(&self, column: usize, row: u64) -> Error {
+        let column = shortened(&self.names[column]);
+        Error::Null { row, column }
+    }
+}
+
+/// A field of a structure, without a value in rows that have no structure.
+fn inner(column: &ArrayRef, at: usize) -> Result<ArrayRef, ArrowError> {
+    let outer = column
+        .as_struct_opt()
+        .ok_or_else(|| ArrowError::SchemaError("a column is no structure".to_owned()))?;
+    let inner = outer.column(at);
+    let nulls = NullBuffer::union(outer.nulls(), inner.nulls());
+    let data = inner.to_data().into_builder().nulls(nulls).build()?;
+    Ok(make_array(data))
+}
+
+/// A column that was found.
+struct Found {
+    name: String,
+    /// Its place, and those of fields within it.
+    path: Vec<usize>,
+    kind: DataType,
+}
+
+/// The columns of vectors.
+fn vectors(fields: &Fields, names: &ColumnNames) -> Result<Vec<Found>, Error> {
+    let of = |at: usize| Found {
+        name: fields[at].name().clone(),
+        path: vec![at],
+        kind: fields[at].data_type().clone(),
+    };
+    let Some(name) = &names.vectors else {
+        return Ok(vec![match names.vectorless {
+            // A column has to stand in the vectors' place, which is not looked at.
+            true => match names.ids.iter().chain(&names.values).next() {
+                Some(name) => find(fields, name, |_| true, "any")?,
+                None if fields.is_empty() => return Err(Error::NoVectors),
+                None => of(0),
+            },
+            false => of(only_vectors(fields)?),
+        }]);
+    };
+    if names.vectorless {
+        let unnamed = ColumnNames {
+            vectors: None,
+            ..names.clone()
+        };
+        return vectors(fields, &unnamed);
+    }
+    let several = fitting(field_names(fields), name);
+    if !several.is_empty() && only_place(field_names(fields), name)?.is_none() {
+        check_dim(several.len() as u64)?;
+        for &at in &several {
+            let field = &fields[at];
+            if !is_number(field.data_type()) {
+                return Err(wrong_type(field.name(), field.data_type(), "numbers"));
+            }
+        }
+        return Ok(several.into_iter().map(of).collect());
+    }
+    let expected = "lists of numbers, texts such as [0.1, 0.2], or bytes of 32-bit floats; of a column for each coordinate \
+                    name all with a * (on the command line --vector-columns 'f*')";
+    let found = find(fields, name, is_vector, expected)?;
+    check_fixed(&found.kind)?;
+    Ok(vec![found])
+}
+
+/// The only column of lists of numbers.
+fn only_vectors(fields: &Fields) -> Result<usize, Error> {
+    let mut lists = fields
+        .iter()
+        .enumerate()
+        .filter(|(_, field)| is_list(field.data_type()));
+    let (first, field) = lists.next().ok_or_else(|| Error::NoColumn {
+        wanted: "of vectors, which are lists of numbers,".to_owned(),
+        found: format!(
+            "{}; name one of texts such as [0.1, 0.2], one of bytes of 32-bit floats, or several with a coordinate each, \
+             such as 'f*' (on the command line --vector-column)",
+            listed(fields, |_| true)
+        ),
+    })?;
+    if lists.next().is_some() {
+        let found = listed(fields, is_list);
+        return Err(Error::SeveralColumns { found });
+    }
+    only_place(field_names(fields), field.name())?;
+    check_fixed(field.data_type())?;
+    Ok(first)
+}
+
+/// Refuses lists whose type says that they are too long.
+fn check_fixed(kind: &DataType) -> Result<(), Error> {
+    if let DataType::FixedSizeList(_, dim) = kind {
+        check_dim(u64::try_from(*dim).unwrap_or(0))?;
+    }
+    Ok(())
+}
+
+/// A column of this name, or within structures of the names before its dots.
+fn find(
+    fields: &Fields,
+    name: &str,
+    suits: fn(&DataType) -> bool,
+    expected: &'static str,
+) -> Result<Found, Error> {
+    let (path, field) = match only_place(field_names(fields), name)? {
+        Some(at) => (vec![at], fields[at].clone()),
+        None => nested(fields, name, MAX_DEPTH)?.ok_or_else(|| Error::NoColumn {
+            wanted: shortened(name),
+            found: listed(fields, |_| true),
+        })?,
+    };
+    if !suits(value_type(field.data_type())) {
+        return Err(wrong_type(name, field.data_type(), expected));
+    }
+    Ok(Found {
+        name: name.to_owned(),
+        path,
+        kind: field.data_type().clone(),
+    })
+}
+
+/// The field within structures that is meant by `outer.inner`.
+fn nested(
+    fields: &Fields,
+    name: &str,
+    depth: usize,
+) -> Result<Option<(Vec<usize>, FieldRef)>, Error> {
+    if let Some(at) = only_place(field_names(fields), name)? {
+        return Ok(Some((vec![at], Arc::clone(&fields[at]))));
+    }
+    let Some((outer, inner)) = name.split_once('.').filter(|_| depth > 0) else {
+        return Ok(None);
+    };
+    let Some(at) = only_place(field_names(fields), outer)? else {
+        return Ok(None);
+    };
+    let DataType::Struct(within) = fields[at].data_type() else {
+        return Ok(None);
+    };
+    let found = nested(within, inner, depth - 1)?;
+    Ok(found.map(|(mut path, field)| {
+        path.insert(0, at);
+        (path, field)
+    }))
+}
+
+fn wrong_type(name: &str, found: &DataType, expected: &'static str) -> Error {
+    Error::ColumnType {
+        column: shortened(name),
+        found: shortened(&found.to_string()),
+        expected,
+    }
+}
+
+fn field_names(fields: &Fields) -> impl Iterator<Item = &str> {
+    fields.iter().map(|field| field.name().as_str())
+}
+
+/// The names and types of columns, for a message: a table may have thousands.
+fn listed(fields: &Fields, suits: fn(&DataType) -> bool) -> String {
+    const MOST: usize = 20;
+    let suiting = fields.iter().filter(|field| suits(field.data_type()));
+    let mut names: Vec<String> = suiting
+        .take(MOST)
+        .map(|field| {
+            let kind = field.data_type().to_string();
+            format!("{} ({})", shortened(field.name()), shortened(&kind))
+        })
+        .collect();
+    if names.is_empty() {
+        names.push("none".to_owned());
+    } else if names.len() == MOST {
+        names.push("...".to_owned());
+    }
+    names.join(", ")
+}
+
+pub(super) fn shortened(text: &str) -> String {
+    text.chars().take(60).collect()
+}

@@ -1,0 +1,26 @@
+//! Texts that gzip or zstd packed.
+
+use std::io::{BufRead, BufReader, Read};
+
+use flate2::bufread::MultiGzDecoder;
+use zstd::stream::read::Decoder;
+
+use crate::Error;
+
+/// The bytes that begin what gzip packed, and what zstd did. No text begins so.
+const GZIP: [u8; 2] = [0x1f, 0x8b];
+const ZSTD: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
+
+/// The text, unpacked as it is read.
+pub(super) fn unpacked(bytes: Box<dyn Read + Send>) -> Result<Box<dyn Read + Send>, Error> {
+    let mut bytes = BufReader::with_capacity(1 << 16, bytes);
+    let start = bytes.fill_buf().map_err(Error::Read)?;
+    if start.starts_with(&GZIP) {
+        return Ok(Box::new(MultiGzDecoder::new(bytes)));
+    }
+    if start.starts_with(&ZSTD) {
+        let text = Decoder::with_buffer(bytes).map_err(Error::Read)?;
+        return Ok(Box::new(text));
+    }
+    Ok(Box::new(bytes))
+}

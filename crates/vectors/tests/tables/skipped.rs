@@ -1,0 +1,124 @@
+//! Rows that cannot be read, left out.
+
+use std::sync::Arc;
+
+use arrow_array::builder::{Float32Builder, ListBuilder};
+use arrow_array::{ArrayRef, StringArray};
+use parquet::basic::Compression;
+use sordino_vectors::{ColumnNames, FileOptions, Format, Reader};
+
+use crate::others::{named, parquet, stream, table};
+
+/// The rows that were read, each with its number, and the faults of others.
+fn read(format: Format, bytes: Vec<u8>, names: &ColumnNames) -> (Vec<(u64, f32)>, Vec<String>) {
+    let options = FileOptions {
+        format: Some(format),
+        skip: true,
+        ..FileOptions::default()
+    };
+    let mut reader = Reader::from_bytes_with(bytes, names, &options).unwrap();
+    let mut rows = Vec::new();
+    while let Some(chunk) = reader.next() {
+        let chunk = chunk.unwrap();
+        let firsts = chunk.vectors.rows().map(|row| row[0]);
+        rows.extend((chunk.first..).zip(firsts));
+        for others in [
+            chunk.ids.map(|ids| ids.len()),
+            chunk.lines.map(|lines| lines.len()),
+        ] {
+            assert!(others.is_none_or(|len| len == chunk.vectors.len()));
+        }
+    }
+    let faults = reader.take_faults();
+    assert_eq!(reader.position(), (rows.len() + faults.len()) as u64);
+    (rows, faults.iter().map(ToString::to_string).collect())
+}
+
+#[test]
+fn rows_of_text_are_left_out_with_their_lines() {
+    let csv = "id,v\n,[8 8]\na,[0 0]\nb,[1 NaN]\nc,[2]\nd,\n,[5 5]\ne,[6 6],x\nf,[7 7]\n";
+    let names = named(Some("v"), Some("id"), &[]);
+    let (rows, faults) = read(Format::Csv, csv.into(), &names);
+    assert_eq!(rows, [(1, 0.0), (7, 7.0)]);
+    let lines: Vec<&str> = faults
+        .iter()
+        .filter_map(|fault| fault.split(':').next())
+        .collect();
+    assert_eq!(
+        lines,
+        ["line 2", "line 4", "line 5", "line 6", "line 7", "line 8"]
+    );
+    let json = "{\"v\": null}\n{\"v\": [1, 2]}\nnonsense\n\n{\"v\": [NaN, 1]}\n{\"v\": [3, 4]}";
+    let (rows, faults) = read(Format::Jsonl, json.into(), &named(Some("v"), None, &[]));
+    assert_eq!((rows, faults.len()), (vec![(1, 1.0), (4, 3.0)], 3));
+}
+
+#[test]
+fn rows_of_tables_are_left_out_with_their_numbers() {
+    let mut list = ListBuilder::new(Float32Builder::new());
+    let mut expected = Vec::new();
+    for at in 0..300u16 {
+        let x = f32::from(at);
+        match at % 7 {
+            0 => list.append(false),
+            3 => {
+                list.values().append_slice(&[x]);
+                list.append(true);
+            }
+            6 => {
+                list.values().append_slice(&[x, f32::NAN]);
+                list.append(true);
+            }
+            _ => {
+                list.values().append_slice(&[x, 1.0]);
+                list.append(true);
+                if at % 5 > 0 {
+                    expected.push((u64::from(at), x));
+                }
+            }
+        }
+    }
+    let ids = (0..300).map(|at| (at % 5 > 0).then(|| format!("id {at}")));
+    let ids: ArrayRef = Arc::new(StringArray::from_iter(ids));
+    let batch = table(vec![("v", Arc::new(list.finish())), ("id", ids)]);
+    for (format, bytes) in [
+        (Format::Parquet, parquet(&batch, Compression::SNAPPY)),
+        (Format::Arrow, stream(&batch)),
+    ] {
+        let (rows, faults) = read(format, bytes, &named(None, Some("id"), &["id"]));
+        assert_eq!(rows, expected);
+        assert!(
+            faults
+                .iter()
+                .any(|fault| fault == "row 5, column id is null or has a null in it"),
+            "{faults:?}"
+        );
+    }
+}
+
+#[test]
+fn rows_of_arrays_are_left_out() {
+    let dict = "{'descr': '<f4', 'fortran_order': True, 'shape': (5, 2), }\n";
+    let len = u16::try_from(dict.len()).unwrap().to_le_bytes();
+    let values = [
+        f32::NAN,
+        1.0,
+        f32::INFINITY,
+        3.0,
+        4.0,
+        0.0,
+        1.0,
+        2.0,
+        f32::NAN,
+        4.0,
+    ];
+    let values = values.map(f32::to_le_bytes).concat();
+    let bytes = [b"\x93NUMPY\x01\x00", &len[..], dict.as_bytes(), &values].concat();
+    let (rows, faults) = read(Format::Npy, bytes, &ColumnNames::default());
+    assert_eq!(rows, [(1, 1.0), (4, 4.0)]);
+    let starts: Vec<&str> = faults
+        .iter()
+        .filter_map(|fault| fault.split(',').next())
+        .collect();
+    assert_eq!(starts, ["row 0", "row 2", "row 3"]);
+}
