@@ -72,9 +72,12 @@ pub(super) fn run(args: &Args, output: Output) -> Result<(), Error> {
     let keys = keys::owner(&args.key)?;
     let mut store = args.owned.open(&args.index, (&args.key, &keys), output)?;
     let (before, recall) = (labels_of(&store), store.recall());
-    let layout = args.input.layout(Some(store.manifest().ids))?;
+    let mut layout = args.input.layout(Some(store.manifest().ids))?;
+    if !store.manifest().has_payloads() {
+        layout.leave_guessed_payloads();
+    }
     args.check_complete(&store, &layout)?;
-    let first_id = store.next_number().filter(|_| !args.input.has_ids());
+    let first_id = store.next_number().filter(|_| !args.input.has_ids(&layout));
     let (added, rounding) = match layout.labels().is_empty() {
         true => args.add(&mut store, layout, output)?,
         // An exported file, whose numbers are of 32 bits.
@@ -125,7 +128,7 @@ pub(super) fn run(args: &Args, output: Output) -> Result<(), Error> {
 impl Args {
     /// Refuses to replace records by ones that lack payloads or attributes which the index has, unsaid.
     fn check_complete<D: Disk>(&self, store: &Store<D>, layout: &Layout) -> Result<(), Error> {
-        if self.leave_empty || !self.input.has_ids() {
+        if self.leave_empty || !self.input.has_ids(layout) {
             return Ok(());
         }
         let mut lacking = Vec::new();
@@ -142,8 +145,8 @@ impl Args {
             return Ok(());
         }
         Err(Error::Arguments(format!(
-            "records of {} have {}, and these would come without: a record that is replaced would lose its own. Name them, or \
-             add --leave-empty",
+            "records of {} have {}, and these would come without: a record that is replaced would lose its own. Name them, add \
+             --exported if `sordino index export` wrote the file, or --leave-empty",
             self.index.display(),
             lacking.join(" and ")
         )))
@@ -156,8 +159,8 @@ impl Args {
         layout: Layout,
         output: Output,
     ) -> Result<(Added, Option<Rounding>), Error> {
-        let records = self.input.records(layout, None)?;
-        records.warn_of_ids(output);
+        let records = self.input.records(layout.clone(), None)?;
+        records.announce(&layout, output);
         let (unseen, rounded) = (records.unseen(), records.rounded());
         let bar = output.progress(records.len_hint(), "adding");
         let records = records.counted(&bar);

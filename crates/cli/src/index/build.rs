@@ -48,7 +48,7 @@ pub(super) struct Args {
     recall: f64,
     /// Searches that a client makes in one version of the index: decides what is downloaded once and
     /// what each time.
-    #[arg(long, default_value_t = 100)]
+    #[arg(long, default_value_t = 100, value_parser = numbers::searches)]
     queries: u64,
     /// Coordinates that share a polynomial, in masked and open mode: 4 or 8, and of many dimensions 16, 32 or 64.
     /// Without it, what moves the fewest bytes.
@@ -178,7 +178,7 @@ pub(super) fn run(args: &Args, output: Output) -> Result<(), Error> {
         labelled.announce(output);
     }
     let records = args.input.records(layout.clone(), None)?;
-    records.warn_of_ids(output);
+    records.announce(&layout, output);
     let (spec, unseen, rounded) = (args.spec(&records)?, records.unseen(), records.rounded());
     let mut rng = random()?;
     let bar = output.progress(records.len_hint(), "reading");

@@ -71,7 +71,7 @@ fn updates_that_say_nothing_or_of_records_that_are_not_there_are_refused() {
     fs::write(place.path("texts.csv"), "id,text\na,x\nd,y\n").unwrap();
     fs::write(place.path("twice.csv"), "id,text\na,x\na,y\n").unwrap();
     for (options, why) in [
-        ("@texts.csv --payload-column text", "--id-column"),
+        ("@texts.csv --no-guess --payload-column text", "--id-column"),
         (
             "@texts.csv --id-column id",
             "--payload-column or --attribute",
