@@ -221,7 +221,7 @@ fn errors_name_the_place_and_never_the_value() {
     let error = csv(&digits, &named, b"a,x\n1,\xff23456\n").unwrap_err();
     assert!(matches!(error, Error::NotUtf8 { line: 2, column: 2 }));
     let error = csv(&digits, &table(Column::Number(5)), b"1,123456\n").unwrap_err();
-    assert_eq!(error.to_string(), "the input has no column 6: there are 1");
+    assert_eq!(error.to_string(), "the input has no column 6: there are 2");
     assert!(Column::new("0", false).is_err() && Column::new("x", false).is_err());
 }
 
