@@ -30,7 +30,7 @@ fn a_table_without_vectors_updates_payloads_and_attributes() {
     )
     .unwrap();
     let report = json(&place.line(
-        "index update @index @texts.csv --key @owner.key --id-column id --payload-column text --json",
+        "index update @index @texts.csv --key @owner.key --id-column id --payload-column text",
     ));
     assert_eq!(
         (&report["updated"], &report["version"]),
@@ -89,6 +89,6 @@ fn updates_that_say_nothing_or_of_records_that_are_not_there_are_refused() {
         );
         assert!(error.contains(why), "{options}: {error}");
     }
-    let info = json(&place.line("index info @index --key @owner.pub --json"));
+    let info = json(&place.line("index info @index --key @owner.pub"));
     assert_eq!(info["version"], 1);
 }

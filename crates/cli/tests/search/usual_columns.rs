@@ -14,7 +14,7 @@ c9,Three,\"[0, 0, 1]\",a third text
 /// A build that succeeds, and what it says on standard error.
 fn built(place: &Place, name: &str, text: &str, options: &str) -> String {
     fs::write(place.path(name), text).unwrap();
-    let line = format!("index build @{name} @{name}.index --key @owner.key --k 2 {options}");
+    let line = format!("index build @{name} @{name}.index --key @owner.key {options}");
     let output = run(&place.line(&line));
     let said = String::from_utf8(output.stderr).unwrap();
     assert!(output.status.success(), "{said}");
@@ -38,7 +38,7 @@ fn usual_columns_need_no_option_and_are_said() {
     );
     // One list of two is the vectors by its name; what is named is not guessed.
     let two = "{\"id\": 5, \"sizes\": [1, 2], \"vector\": [3, 4, 5], \"content\": \"x\", \"note\": \"y\"}\n";
-    let said = built(&place, "two.jsonl", two, "--payload-column note --k 1");
+    let said = built(&place, "two.jsonl", two, "--payload-column note");
     assert!(
         said.contains("ids (number) from column id, vectors from vector, payloads from note"),
         "{said}"
@@ -46,7 +46,7 @@ fn usual_columns_need_no_option_and_are_said() {
     assert!(done(&place.line("plan --data @two.jsonl")).contains("1 x 3"));
     // Two of them are no usual column.
     let both = "{\"id\": 5, \"v\": [3, 4, 5], \"content\": \"x\", \"text\": \"y\"}\n";
-    let said = built(&place, "both.jsonl", both, "--k 1");
+    let said = built(&place, "both.jsonl", both, "");
     assert!(said.contains("no payloads"), "{said}");
     let said = built(
         &place,
@@ -64,16 +64,15 @@ fn usual_columns_need_no_option_and_are_said() {
 #[test]
 fn queries_are_printed_by_their_ids() {
     let place = Place::new();
-    built(&place, "books.csv", BOOKS, "");
+    built(&place, "books.csv", BOOKS, "--k 2");
     fs::write(
         place.path("asked.csv"),
         "id,name,vector\nq1,n1,\"[0, 0, 1]\"\nq2,n2,\"[1, 0, 0]\"\n",
     )
     .unwrap();
     let query = |more: &str| {
-        let line = format!(
-            "query --index @books.csv.index --key @reader.key --file @asked.csv --k 1 {more}"
-        );
+        let line =
+            format!("query --index @books.csv.index --key @reader.key --file @asked.csv {more}");
         place.line(&line)
     };
     let first = |text: &str| -> Vec<String> {
@@ -81,9 +80,9 @@ fn queries_are_printed_by_their_ids() {
             .map(|line| line.split('\t').next().unwrap().to_owned())
             .collect()
     };
-    assert_eq!(first(&done(&query(""))), ["q1", "q2"]);
-    assert_eq!(first(&done(&query("--id-column name"))), ["n1", "n2"]);
-    assert_eq!(first(&done(&query("--no-guess"))), ["0", "1"]);
+    assert_eq!(first(&done(&query("--k 1"))), ["q1", "q2"]);
+    assert_eq!(first(&done(&query("--k 1 --id-column name"))), ["n1", "n2"]);
+    assert_eq!(first(&done(&query("--k 1 --no-guess"))), ["0", "1"]);
     let found = json(&query(""));
     let asked = &found["queries"][1];
     assert_eq!(
