@@ -299,7 +299,7 @@ fn what_an_exported_file_has_is_not_left_out_unsaid() {
         assert_eq!(built["n"], 2);
     }
     let bare = "{\"id\": 7, \"vector\": [1, 2]}\n";
-    let error = place.refused("bare.jsonl", bare, "--no-guess --k 1");
+    let error = place.refused("bare.jsonl", bare, "--no-guess");
     assert!(error.contains("what becomes of id"), "{error}");
 }
 
