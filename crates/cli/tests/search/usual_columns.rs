@@ -43,7 +43,7 @@ fn usual_columns_need_no_option_and_are_said() {
         said.contains("ids (number) from column id, vectors from vector, payloads from note"),
         "{said}"
     );
-    assert!(done(&place.line("plan --data @two.jsonl")).contains("1 x 3"));
+    assert!(done(&place.line("plan --data @two.jsonl --k 1")).contains("1 x 3"));
     // Two of them are no usual column.
     let both = "{\"id\": 5, \"v\": [3, 4, 5], \"content\": \"x\", \"text\": \"y\"}\n";
     let said = built(&place, "both.jsonl", both, "");
