@@ -56,7 +56,8 @@ fn usual_columns_need_no_option_and_are_said() {
     );
     assert!(!said.contains("column id"), "{said}");
     // Payloads come to an index that has none only by an option.
-    done(&place.line("index add @none.csv.index @books.csv --ids 7,8,9 --key @owner.key"));
+    fs::write(place.path("ids.txt"), "7\n8\n9\n").unwrap();
+    done(&place.line("index add @none.csv.index @books.csv --ids @ids.txt --key @owner.key"));
     let shown = done(&place.line("index get @none.csv.index --ids 0,7 --key @reader.key"));
     assert!(!shown.contains("text"), "{shown}");
 }
