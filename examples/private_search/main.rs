@@ -118,16 +118,14 @@ fn search_all(args: &Args) -> Result<(), Error> {
                 .unwrap_or(data.as_os_str())
                 .to_string_lossy()
                 .into_owned();
-            search(
-                &Set {
-                    name,
-                    base,
-                    queries,
-                    truth,
-                },
-                wish,
-                args,
-            )
+            let set = Set {
+                name,
+                base,
+                queries,
+                truth,
+            };
+            search(&set, wish, args, true)?;
+            Ok(())
         }
         _ => {
             let (default_n, dim, count) = BUILT_IN;
@@ -137,26 +135,34 @@ fn search_all(args: &Args) -> Result<(), Error> {
                 synthetic::uniform(count, dim, 43),
             );
             let clustered = synthetic::clustered(n, count, dim, 42);
+            let mut all = Vec::new();
             for (name, (base, queries)) in [("uniform", uniform), ("clustered", clustered)] {
                 let truth = recall::nearest(Metric::Cosine, &base, &queries, args.k.min(n));
-                search(
-                    &Set {
-                        name: name.to_owned(),
-                        base,
-                        queries,
-                        truth,
-                    },
-                    wish,
-                    args,
-                )?;
+                let set = Set {
+                    name: name.to_owned(),
+                    base,
+                    queries,
+                    truth,
+                };
+                // Sets of one size have one plan.
+                let measured = search(&set, wish, args, all.is_empty())?;
+                all.push((name, measured));
+            }
+            if !args.json {
+                report::summary(&all);
             }
             Ok(())
         }
     }
 }
 
-/// Searches one set in every mode asked for, and reports.
-fn search(set: &Set, wish: Wish, args: &Args) -> Result<(), Error> {
+/// Searches one set in every mode asked for, and reports, with the plan if that was not printed before.
+fn search(
+    set: &Set,
+    wish: Wish,
+    args: &Args,
+    shows_plan: bool,
+) -> Result<Vec<run::Measurement>, Error> {
     let wanted = |mode| args.mode.is_none_or(|only| only == mode);
     let plan = Plan::new(set.base.len(), set.base.dim(), wish)?;
     if !args.json {
@@ -164,7 +170,9 @@ fn search(set: &Set, wish: Wish, args: &Args) -> Result<(), Error> {
             let planned = plan.masked().map(|scoring| scoring.packing);
             texts::show(set, wish, args.t.or(planned).unwrap_or(Packing::T4))?;
         }
-        println!("\n{} {plan}\n", set.name);
+        if shows_plan {
+            println!("\n{plan}\n");
+        }
     }
     let mut measured = Vec::new();
     if wanted(Mode::Masked) {
@@ -199,7 +207,7 @@ fn search(set: &Set, wish: Wish, args: &Args) -> Result<(), Error> {
     } else {
         report::print(set, &measured);
     }
-    Ok(())
+    Ok(measured)
 }
 
 fn packing(t: &str) -> Result<Packing, &'static str> {

@@ -64,6 +64,34 @@ pub(crate) fn print(set: &Set, all: &[Measurement]) {
     seen(all);
 }
 
+/// A line for each set and mode, at the end.
+pub(crate) fn summary(sets: &[(&str, Vec<Measurement>)]) {
+    println!(
+        "In short: milliseconds of the median search on this machine, and bytes of a search and once"
+    );
+    let (mode, recall, time) = ("mode", "recall", "ms");
+    println!(
+        "  {:<10} {mode:<8} {recall:>7} {time:>8} {:>10} {:>10}",
+        "set", "a search", "once"
+    );
+    for (set, all) in sets {
+        for it in all {
+            let each = Bytes(it.bytes.up + it.bytes.down);
+            println!(
+                "  {set:<10} {:<8} {:>7.4} {:>8} {:>10} {:>10}",
+                it.mode,
+                it.recall,
+                milliseconds(it.total),
+                each.to_string(),
+                Bytes(it.bytes.once).to_string()
+            );
+        }
+    }
+    println!(
+        "The server saw no query and no result; of stored vectors, all in open mode, and means of clusters in sealed mode with encrypted centroids."
+    );
+}
+
 /// A column for each mode.
 fn table(set: &Set, all: &[Measurement]) {
     println!(

@@ -121,6 +121,11 @@ pub enum Error {
     /// Scales that differ, or that the modulus has no room for.
     #[error("scales differ, or the modulus has no room for the scale")]
     Scale,
+    /// Values that are too large for the modulus.
+    #[error(
+        "values times the scale reach a quarter of the first modulus: expected smaller values, or a smaller scale"
+    )]
+    ValueRoom,
     /// A rotation for which the evaluator has no key.
     #[error("no key for a rotation by {rotation}")]
     MissingKey {

@@ -1,7 +1,7 @@
 //! The arguments of the whole command.
 
 use crate::{
-    bench, completions, fpe, gather, index, keys, man, plan, proxy, query, serve, token,
+    bench, completions, demo, fpe, gather, index, keys, man, plan, proxy, query, serve, token,
     transparency,
 };
 use clap::{Parser, Subcommand};
@@ -24,6 +24,7 @@ pub struct Arguments {
 
 const EXAMPLES: &str = "\
 Examples:
+  sordino demo \"something warm to eat\"
   sordino keys new owner owner.key
   sordino keys new reader reader.key --from owner.key
   sordino keys new public owner.pub --from owner.key
@@ -35,6 +36,8 @@ Examples:
 /// A command and its arguments.
 #[derive(Debug, Subcommand)]
 pub enum Command {
+    /// See a private search from keys to an answer, in one command.
+    Demo(demo::Args),
     /// Make and inspect keys.
     Keys(keys::Args),
     /// Issue, narrow and verify tokens that allow clients something.

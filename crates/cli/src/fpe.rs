@@ -73,7 +73,8 @@ struct Fields {
     /// The key file, as `keygen` makes it.
     #[arg(long)]
     key_file: PathBuf,
-    /// The format of the field: pan, pan-luhn, ssn, phone:N, date, uuid, email, digits...
+    /// The format of the field: pan, pan:FIRST,LAST, pan-luhn, ssn, phone:KEPT, date, date:1900..2099, uuid, email, email-lower,
+    /// digits, hex, lower, upper, alphanumeric, printable, orcid, alphabet:SYMBOLS, or a pattern such as 'pattern:AB-{keep upper:2}-{digits:6}'.
     #[arg(long)]
     format: Format,
     /// The tweak: any text, the same to decrypt as to encrypt.
@@ -92,8 +93,8 @@ struct Fields {
     /// The CSV input has no header.
     #[arg(long, requires = "column")]
     no_header: bool,
-    /// The separator of the CSV fields: one character of ASCII. [default: ,]
-    #[arg(long, requires = "column")]
+    /// The separator of the CSV fields: one character of ASCII, or tab. [default: ,]
+    #[arg(long, requires = "column", value_parser = delimiter)]
     delimiter: Option<char>,
     /// Let empty fields pass.
     #[arg(long)]
@@ -105,6 +106,9 @@ struct Fields {
     /// Also take formats with fewer than a million values.
     #[arg(long)]
     allow_small_domain: bool,
+    /// The first symbol of a value is no 0, before and after, so that a program that takes values for numbers keeps all digits.
+    #[arg(long)]
+    first_nonzero: bool,
     /// Bind values as they are spelled, as all data were encrypted before separators and capitals of e-mail
     /// domains were left out. Only for such data: a ciphertext whose separators were changed since
     /// decrypts to a wrong value without an error.
@@ -169,6 +173,9 @@ impl Fields {
         let mut format = self.format.clone();
         if self.allow_small_domain {
             format = format.allow_small_domain();
+        }
+        if self.first_nonzero {
+            format = format.first_nonzero();
         }
         if self.bind_spelling {
             format = format.bind_spelling();
@@ -294,6 +301,16 @@ impl Fields {
             delimiter: u8::try_from(self.delimiter.unwrap_or(','))
                 .map_err(|_| Failure::Delimiter)?,
         }))
+    }
+}
+
+/// One character, or the name of the one that shells do not pass easily.
+fn delimiter(text: &str) -> Result<char, String> {
+    let mut signs = text.chars();
+    match (text, signs.next(), signs.next()) {
+        ("tab" | "\\t", ..) => Ok('\t'),
+        (_, Some(sign), None) => Ok(sign),
+        _ => Err("expected one character of ASCII, or tab".to_owned()),
     }
 }
 

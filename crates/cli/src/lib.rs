@@ -4,6 +4,7 @@ pub mod arguments; // of the whole command
 pub mod bench; // every mode measured on the same vectors
 pub mod completions; // scripts for shells
 pub mod config; // configuration files
+pub mod demo; // a private search in one command
 pub mod fpe; // format-preserving encryption of lines and columns
 pub mod gather; // the server over several that hold shards
 pub mod index; // indexes on disk
@@ -42,6 +43,7 @@ mod second_look;
 mod server_loop;
 mod stdio; // standard input and output
 mod times; // of day, and how long
+mod usual_columns; // that need no option
 
 pub use arguments::{Arguments, Command};
 pub use error::{Error, FAILURE, INTEGRITY, INTERRUPTED, SERVER, SUCCESS, USAGE};

@@ -4,8 +4,8 @@ use clap::CommandFactory;
 use clap::error::ErrorKind;
 use sordino_cli::config::Refused;
 use sordino_cli::{
-    Arguments, Command, Error, Output, bench, completions, fpe, gather, index, keys, log, man,
-    plan, proxy, query, serve, token, transparency,
+    Arguments, Command, Error, Output, bench, completions, demo, fpe, gather, index, keys, log,
+    man, plan, proxy, query, serve, token, transparency,
 };
 use std::process::ExitCode;
 
@@ -43,6 +43,7 @@ fn run(arguments: Arguments, output: Output) -> Result<(), Error> {
         _ => log::start(None),
     }
     match arguments.command {
+        Command::Demo(args) => demo::run(&args, output),
         Command::Keys(args) => keys::run(args, output),
         Command::Token(args) => token::run(&args, output),
         Command::Plan(args) => plan::run(&args, output),

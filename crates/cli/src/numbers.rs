@@ -65,11 +65,44 @@ pub(crate) fn share(text: &str) -> Result<f64, String> {
         .ok_or_else(|| "expected a number above 0 and below 1".to_owned())
 }
 
+/// Searches of a client.
+pub(crate) fn searches(text: &str) -> Result<u64, String> {
+    within(text, 0..=u64::MAX)
+}
+
+/// The digits of a whole number that has underscores between its digits, an exponent or a unit: `1_000_000`, `1e6`, `1.5M`.
+fn plain(text: &str) -> Option<String> {
+    let digits = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
+    let unit = |power| text.get(..text.len() - 1).map(|number| (number, power));
+    let (number, power) = match text.bytes().last()? {
+        b'k' | b'K' => unit(3)?,
+        b'M' => unit(6)?,
+        _ => {
+            let (number, power) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
+            let power = power.strip_prefix('+').unwrap_or(power);
+            (number, power.parse().ok().filter(|_| digits(power))?)
+        }
+    };
+    let (whole, fraction) = match number.split_once('.') {
+        Some((whole, fraction)) if power > 0 && !fraction.is_empty() => (whole, fraction),
+        Some(_) => return None,
+        None => (number, ""),
+    };
+    let grouped = whole
+        .split('_')
+        .all(|group| !group.is_empty() && digits(group));
+    let fraction = fraction.trim_end_matches('0');
+    // No number that is taken has more digits.
+    let zeros = power.min(20_usize).checked_sub(fraction.len())?;
+    let whole = whole.replace('_', "");
+    (grouped && digits(fraction)).then(|| format!("{whole}{fraction}{}", "0".repeat(zeros)))
+}
+
 fn within<T: FromStr + PartialOrd + Display>(
     text: &str,
     range: RangeInclusive<T>,
 ) -> Result<T, String> {
-    let number = text.parse().ok();
+    let number = text.parse().ok().or_else(|| plain(text)?.parse().ok());
     number
         .filter(|number| range.contains(number))
         .ok_or_else(|| {
@@ -86,10 +119,39 @@ mod tests {
     fn bounds_are_said() {
         assert_eq!(results("1024"), Ok(1024));
         assert_eq!(vectors("4294967295"), Ok(4_294_967_295));
-        for wrong in ["0", "1025", "-1", "ten", "", "1e3"] {
+        for wrong in [
+            "0", "1025", "-1", "ten", "", "2e3", "1.5", "1_", "1.", "1.0005e3",
+        ] {
             let error = results(wrong).unwrap_err();
             assert_eq!(error, "expected a number from 1 to 1024", "{wrong}");
         }
+        for million in [
+            "1e6",
+            "1E+6",
+            "1_000_000",
+            "1M",
+            "1000k",
+            "1.0e6",
+            "0.001e9",
+        ] {
+            assert_eq!(vectors(million), Ok(1_000_000), "{million}");
+        }
+        for wrong in [
+            "1,000,000",
+            "1e",
+            "e6",
+            "M",
+            "1__0",
+            "_1",
+            "1e-6",
+            "1.2.3M",
+            "1e99",
+            "1e_6",
+            "+1M",
+        ] {
+            assert!(vectors(wrong).is_err(), "{wrong}");
+        }
+        assert_eq!(searches("1.5k"), Ok(1500));
         for wrong in ["0", "nan", "inf", "-1"] {
             assert!(rate(wrong).is_err(), "{wrong}");
         }

@@ -4,6 +4,7 @@ mod line;
 mod ways;
 
 use crate::delivery::{Line, Memory};
+use crate::usual_columns::UsualColumns;
 use crate::{Error, Output, checks::Checks, numbers, second_look::Look};
 use clap::Args as ClapArgs;
 use line::Seconds;
@@ -36,7 +37,7 @@ pub struct Args {
     #[arg(long, default_value_t = 0.95, value_parser = numbers::share)]
     recall: f64,
     /// Searches that a client makes in one version of the index.
-    #[arg(long, default_value_t = 100)]
+    #[arg(long, default_value_t = 100, value_parser = numbers::searches)]
     queries: u64,
     /// Records carry payloads of so many bytes each, compressed as far as they can be: `k` of them are fetched after each search.
     #[arg(long, value_name = "BYTES")]
@@ -196,7 +197,8 @@ pub fn run(args: &Args, output: Output) -> Result<(), Error> {
                     .candidates
                     .map(|it| format!(" --second-look={it}"));
                 let look = look.unwrap_or_default() + args.checks.argument(mode);
-                format!("use: sordino index build --mode {mode}{look}")
+                let other = unheld(mode, &planned.modes).unwrap_or_default();
+                format!("use: sordino index build --mode {mode}{look}{other}")
             }
             None => "no mode satisfies all of this".to_owned(),
         };
@@ -219,8 +221,9 @@ impl Args {
             return Ok((self.n.unwrap_or(0), self.dim.unwrap_or(0)));
         };
         let at = Error::vectors(path);
+        let usual = || UsualColumns::of(path)?.vectors();
         let names = ColumnNames {
-            vectors: self.vector_column.clone(),
+            vectors: self.vector_column.clone().or_else(usual),
             ..ColumnNames::default()
         };
         let reader = Reader::open_columns(path, &names).map_err(&at)?;
@@ -237,6 +240,26 @@ impl Args {
         };
         Ok((usize::try_from(len).unwrap_or(usize::MAX), dim))
     }
+}
+
+/// The mode for readers who are not to hold the whole index, where the recommended one has them download it.
+fn unheld(recommended: &str, modes: &[Mode]) -> Option<String> {
+    if recommended != "local" {
+        return None;
+    }
+    let others = modes
+        .iter()
+        .filter(|mode| mode.mode != recommended && mode.ruled_out.is_none());
+    let cost = |mode: &&Mode| match mode.line_seconds {
+        Some(seconds) => seconds.in_all,
+        None => mode.bytes_in_all as f64,
+    };
+    let other = others.min_by(|a, b| cost(a).total_cmp(&cost(b)))?;
+    Some(format!(
+        "\nReaders hold the whole index in local mode. Where they are not to, or it changes often: --mode {}, {} in all.",
+        other.mode,
+        Bytes(other.bytes_in_all)
+    ))
 }
 
 /// The time of each mode on a line, in words.

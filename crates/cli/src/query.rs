@@ -1,5 +1,6 @@
 //! `sordino query`: searches, on a server or in this process.
 
+mod columns;
 mod input;
 mod report;
 mod work;
@@ -10,7 +11,8 @@ use crate::file_args::FileArgs;
 use crate::pin::PinArgs;
 use crate::place::Place;
 use crate::{Error, Output, keys, numbers};
-use clap::Args as ClapArgs;
+use clap::{ArgGroup, Args as ClapArgs};
+use columns::Columns;
 use input::Queries;
 use report::Form;
 use sordino_net::Deadlines;
@@ -20,13 +22,13 @@ use work::{Wanted, Work};
 
 /// Arguments of `sordino query`.
 #[derive(ClapArgs, Debug)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = EXAMPLES, group(ArgGroup::new("place").required(true).args(["connect", "index"])))]
 pub struct Args {
     /// The server, https://host:port, or http://host:port without TLS.
-    #[arg(long, value_name = "URL", required_unless_present = "index")]
+    #[arg(long, value_name = "URL")]
     connect: Option<String>,
     /// Search an index on this disk, without a server.
-    #[arg(long, value_name = "DIR", conflicts_with = "connect")]
+    #[arg(long, value_name = "DIR")]
     index: Option<PathBuf>,
     /// A reader's key file, or the owner's.
     #[arg(long, value_name = "READER_KEY")]
@@ -64,6 +66,12 @@ pub struct Args {
     vector_column: Option<String>,
     #[command(flatten)]
     file_args: FileArgs,
+    /// The column of that file that holds ids of the queries, which results are printed with; without this, its only column `id`.
+    #[arg(long, value_name = "NAME", requires = "file")]
+    id_column: Option<String>,
+    /// Take only columns of that file that are named, and the only one of vectors.
+    #[arg(long, requires = "file")]
+    no_guess: bool,
     /// Results of each search, at most as many as the index was built for, which is taken without this.
     #[arg(long, value_parser = numbers::results)]
     k: Option<usize>,
@@ -93,7 +101,7 @@ Examples:
   sordino query --connect https://search.example:7700 --key reader.key --file queries.npy --k 5 \\
       --where 'year >= 2020 and lang in (\"en\", \"de\")'
 
-Results are lines of query, rank, id, score and, where records have one, payload, separated by tabs, in
+Results are lines of query (its id where the file has ids, else its number from 0), rank, id, score and, where records have one, payload, separated by tabs, in
 the order of the queries, each printed as soon as those before it are; scores must not go back to the server. With --json they are one
 object, printed at the end. On an error or Ctrl-C the results so far are printed, and the exit code
 says so. The number and sizes of messages are the same whatever is searched for, and whatever --k, --min-score
@@ -114,7 +122,11 @@ pub fn run(args: &Args, output: Output) -> Result<(), Error> {
     let queries = Queries::open(
         args.vector.as_deref(),
         args.file.as_deref(),
-        args.vector_column.as_deref(),
+        Columns {
+            vectors: args.vector_column.as_deref(),
+            ids: args.id_column.as_deref(),
+            guess: !args.no_guess,
+        },
         &args.file_args,
     )?;
     let mut work = Work {

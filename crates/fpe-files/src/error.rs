@@ -1,6 +1,7 @@
 //! Reasons for the work on a file to stop.
 
 use std::{
+    borrow::Cow,
     io,
     path::{Path, PathBuf},
 };
@@ -54,11 +55,24 @@ pub enum Error {
     #[error("the delimiter is to be one character of ASCII, no quotation mark and no line end")]
     Delimiter,
     /// There is no such column.
-    #[error("the input has no column {column}")]
+    #[error("the input has no column {column}: there are {found}")]
     NoColumn {
         /// Its name, or its number from 1.
         column: String,
+        /// The columns that there are.
+        found: String,
     },
+    /// A column without a name is not named by a number.
+    #[error("column {column} of an input without a header: expected its number, from 1")]
+    ColumnNumber {
+        /// The text in its place.
+        column: String,
+    },
+    /// The input is compressed.
+    #[error(
+        "the input is compressed by gzip: expected text, as `gunzip -c FILE | sordino fpe ...` gives it"
+    )]
+    Compressed,
     /// Two columns have the name that was asked for.
     #[error(
         "the input has column {column} twice, as number {first} and as number {second}, so that the name does not tell \
@@ -82,7 +96,7 @@ pub enum Error {
         column: String,
     },
     /// A value was refused.
-    #[error("line {line}, column {column}: {source}")]
+    #[error("line {line}, column {column}: {source}{}", Expected(*source, expected))]
     Value {
         /// The line, from 1.
         line: u64,
@@ -90,6 +104,8 @@ pub enum Error {
         column: usize,
         /// The reason.
         source: sordino_fpe::Error,
+        /// The values of the format in words.
+        expected: &'static str,
     },
     /// A value is not UTF-8.
     #[error("line {line}, column {column}: not UTF-8")]
@@ -122,12 +138,14 @@ pub enum Error {
         second: usize,
     },
     /// An object has no such member.
-    #[error("line {line}: the object has no member {member:?}")]
+    #[error("line {line}: the object has no member {member:?}: there are {found}")]
     NoMember {
         /// The line, from 1.
         line: u64,
         /// Its name.
         member: String,
+        /// The members that there are.
+        found: String,
     },
     /// A member is no string.
     #[error(
@@ -154,12 +172,14 @@ pub enum Error {
         found: String,
     },
     /// A value of a Parquet file was refused.
-    #[error("row {row}: {source}")]
+    #[error("row {row}: {source}{}", Expected(*source, expected))]
     Row {
         /// The row, from 1.
         row: u64,
         /// The reason.
         source: sordino_fpe::Error,
+        /// The values of the format in words.
+        expected: &'static str,
     },
     /// A record has not as many fields as those before.
     #[error("line {line}: {found} fields, expected {expected}")]
@@ -224,6 +244,7 @@ impl Error {
                 | Self::Parquet { .. }
                 | Self::ColumnType { .. }
                 | Self::Row { .. }
+                | Self::Compressed
                 | Self::NoColumn { .. }),
             ) => Self::Input {
                 path: path.to_owned(),
@@ -231,5 +252,33 @@ impl Error {
             },
             (_, error) => error,
         }
+    }
+}
+
+/// The values that a format expects, after an error that tells only where a value departs from them.
+struct Expected(sordino_fpe::Error, &'static str);
+
+impl std::fmt::Display for Expected {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.0 {
+            sordino_fpe::Error::Symbol { .. } | sordino_fpe::Error::OutOfRange => {
+                write!(f, ": expected {}", self.1)
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// The names of columns for a message: a table may have thousands, and a name may be long.
+pub(crate) fn listed<'a>(names: impl Iterator<Item = Cow<'a, str>>) -> String {
+    const MOST: usize = 20;
+    let mut names = names.map(|name| name.chars().take(40).collect::<String>());
+    let mut found: Vec<String> = names.by_ref().take(MOST).collect();
+    if names.next().is_some() {
+        found.push("others".to_owned());
+    }
+    match found.is_empty() {
+        true => "none".to_owned(),
+        false => found.join(", "),
     }
 }

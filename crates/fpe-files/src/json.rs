@@ -3,6 +3,7 @@
 
 use crate::{
     Error, Transform,
+    error::listed,
     stream::{Line, after_mark, read_line},
 };
 use serde::de::{Deserializer, MapAccess, Visitor};
@@ -24,10 +25,15 @@ pub struct Members {
     pub tweak: Option<String>,
 }
 
+/// Names that a message has room for, and one.
+const NAMED: usize = 21;
+
 /// Where two members of an object lie in its line.
 struct Found<'a> {
     value: Option<Range<usize>>,
     tweak: Option<Range<usize>>,
+    /// The first names.
+    names: Vec<Cow<'a, str>>,
     /// A name that came again, and where the two values lie.
     twice: Option<(&'a str, [usize; 2])>,
 }
@@ -49,6 +55,7 @@ impl<'de> Visitor<'de> for Finder<'de> {
         let mut found = Found {
             value: None,
             tweak: None,
+            names: Vec::new(),
             twice: None,
         };
         while let Some(name) = map.next_key::<Name<'de>>()? {
@@ -67,6 +74,9 @@ impl<'de> Visitor<'de> for Finder<'de> {
                         .twice
                         .or(Some((wanted.as_str(), [first.start, start])));
                 }
+            }
+            if found.names.len() < NAMED {
+                found.names.push(name.0);
             }
         }
         Ok(found)
@@ -112,6 +122,7 @@ fn work(
     let missing = |member: &String| Error::NoMember {
         line: number,
         member: member.clone(),
+        found: listed(found.names.iter().map(|name| Cow::Borrowed(&**name))),
     };
     let no_text = |member: &String| Error::NoText {
         line: number,

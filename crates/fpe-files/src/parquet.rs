@@ -1,10 +1,11 @@
 //! One column of a Parquet file.
 
-use crate::{Error, Transform, table::only};
+use crate::{Error, Transform, error::listed, table::only};
 use arrow_array::{
     Array, ArrayRef, BooleanArray, LargeStringArray, RecordBatch, StringArray, StringViewArray,
+    cast::AsArray,
 };
-use arrow_schema::{DataType, Schema};
+use arrow_schema::{DataType, FieldRef, Schema, SchemaRef};
 use parquet::{
     arrow::{ArrowWriter, arrow_reader::ParquetRecordBatchReaderBuilder},
     file::{
@@ -26,7 +27,7 @@ const BATCH: usize = 8192;
 /// Metadata that the writer makes itself.
 const ARROW_SCHEMA: &str = "ARROW:schema";
 
-/// One column of text of a Parquet file. Rows, other columns, the schema, the columns' compression and the
+/// One column of text of a Parquet file; a categorical one is written as plain text. Rows, other columns, the schema, the columns' compression and the
 /// file's metadata stay; the bytes are those of another writer. Errors of rows go to `refused`, unless
 /// [`Transform::on_error`] is [`crate::OnError::Stop`].
 ///
@@ -61,12 +62,13 @@ fn rewrite<R: ChunkReader + 'static>(
         return Err(Error::OwnTweak { column });
     }
     let properties = properties(builder.metadata());
+    let written = plain(&schema, column);
     let mut writer =
-        ArrowWriter::try_new(output, Arc::clone(&schema), Some(properties)).map_err(damaged)?;
+        ArrowWriter::try_new(output, Arc::clone(&written), Some(properties)).map_err(damaged)?;
     let mut row = 0;
     for batch in builder.with_batch_size(BATCH).build().map_err(damaged)? {
         let batch = batch.map_err(damaged)?;
-        let done = work(transform, &batch, (column, tweak), row, refused)?;
+        let done = work(transform, (&batch, &written), (column, tweak), row, refused)?;
         row += batch.num_rows() as u64;
         writer.write(&done).map_err(damaged)?;
     }
@@ -94,15 +96,47 @@ fn properties(metadata: &ParquetMetaData) -> WriterProperties {
 fn find(schema: &Schema, name: &str) -> Result<usize, Error> {
     let named = |&at: &usize| schema.field(at).name() == name;
     let at = only((0..schema.fields().len()).filter(named), name)?;
-    let at = at.ok_or(Error::NoColumn {
+    let at = at.ok_or_else(|| Error::NoColumn {
         column: name.to_owned(),
+        found: listed(schema.fields().iter().map(|field| field.name().into())),
     })?;
     match schema.field(at).data_type() {
-        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => Ok(at),
+        kind if is_text(kind) => Ok(at),
+        DataType::Dictionary(_, kind) if is_text(kind) => Ok(at),
         other => Err(Error::ColumnType {
             column: name.to_owned(),
             found: other.to_string(),
         }),
+    }
+}
+
+fn is_text(kind: &DataType) -> bool {
+    matches!(
+        kind,
+        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View
+    )
+}
+
+/// The schema with this column as one of plain text: values of a dictionary get results of their own.
+fn plain(schema: &Schema, column: usize) -> SchemaRef {
+    let mut fields: Vec<FieldRef> = schema.fields().iter().cloned().collect();
+    if let DataType::Dictionary(_, kind) = fields[column].data_type() {
+        let field = fields[column]
+            .as_ref()
+            .clone()
+            .with_data_type((**kind).clone());
+        fields[column] = Arc::new(field);
+    }
+    Arc::new(Schema::new_with_metadata(fields, schema.metadata().clone()))
+}
+
+/// The same values, not in a dictionary.
+fn unpacked(array: &ArrayRef) -> Result<ArrayRef, Error> {
+    match array.as_any_dictionary_opt() {
+        Some(dictionary) => {
+            arrow_select::take::take(dictionary.values(), dictionary.keys(), None).map_err(damaged)
+        }
+        None => Ok(Arc::clone(array)),
     }
 }
 
@@ -123,15 +157,19 @@ fn texts(array: &ArrayRef) -> Box<dyn Iterator<Item = Option<&str>> + '_> {
 /// A batch with its column worked on, without the rows that are left out.
 fn work(
     transform: &Transform,
-    batch: &RecordBatch,
+    (batch, written): (&RecordBatch, &SchemaRef),
     (column, tweak): (usize, Option<usize>),
     first: u64,
     refused: &mut dyn FnMut(Error),
 ) -> Result<RecordBatch, Error> {
-    let mut tweaks = tweak.map(|tweak| texts(batch.column(tweak)));
+    let values = unpacked(batch.column(column))?;
+    let tweaks = tweak
+        .map(|tweak| unpacked(batch.column(tweak)))
+        .transpose()?;
+    let mut tweaks = tweaks.as_ref().map(texts);
     let mut results: Vec<Option<Zeroizing<String>>> = Vec::with_capacity(batch.num_rows());
     let mut kept = Vec::with_capacity(batch.num_rows());
-    for (row, value) in (first + 1..).zip(texts(batch.column(column))) {
+    for (row, value) in (first + 1..).zip(texts(&values)) {
         let own = tweaks.as_mut().and_then(Iterator::next).flatten();
         let own = own.unwrap_or_default().as_bytes();
         let result = match value {
@@ -139,7 +177,11 @@ fn work(
             value => transform
                 .text(own, value.unwrap_or_default())
                 .map(Some)
-                .map_err(|source| Error::Row { row, source }),
+                .map_err(|source| Error::Row {
+                    row,
+                    source,
+                    expected: transform.cipher.expected(),
+                }),
         };
         match result {
             Ok(result) => {
@@ -155,14 +197,14 @@ fn work(
     let texts = results
         .iter()
         .map(|text| text.as_ref().map(|text| text.as_str()));
-    let array: ArrayRef = match batch.column(column).data_type() {
+    let array: ArrayRef = match values.data_type() {
         DataType::Utf8 => Arc::new(texts.collect::<StringArray>()),
         DataType::LargeUtf8 => Arc::new(texts.collect::<LargeStringArray>()),
         _ => Arc::new(texts.collect::<StringViewArray>()),
     };
     let mut columns = batch.columns().to_vec();
     columns[column] = array;
-    let batch = RecordBatch::try_new(batch.schema(), columns).map_err(damaged)?;
+    let batch = RecordBatch::try_new(Arc::clone(written), columns).map_err(damaged)?;
     if kept.iter().all(|kept| *kept) {
         return Ok(batch);
     }

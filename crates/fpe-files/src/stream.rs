@@ -2,7 +2,7 @@
 
 use crate::Error;
 use sordino_fpe::FormatCipher;
-use std::io::{self, BufRead, Cursor, Read, Write};
+use std::io::{BufRead, Cursor, Read, Write};
 use zeroize::Zeroizing;
 
 /// The longest line that is taken for a value, in bytes.
@@ -10,6 +10,9 @@ const MAX_LINE: u64 = 1 << 20;
 
 /// The byte-order mark of UTF-8, which some programs write before the first line.
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
+/// The first bytes of what gzip compressed, which no text begins with.
+const GZIP: &[u8] = b"\x1f\x8b";
 
 /// The way on from a value that the format refuses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -54,6 +57,7 @@ impl Transform {
             line,
             column,
             source,
+            expected: self.cipher.expected(),
         })
     }
 
@@ -97,8 +101,11 @@ impl Transform {
 pub(crate) fn after_mark<'a>(
     input: &'a mut dyn BufRead,
     output: &mut dyn Write,
-) -> io::Result<impl BufRead + 'a> {
+) -> Result<impl BufRead + 'a, Error> {
     let mut head = Vec::new();
+    if input.fill_buf()?.starts_with(GZIP) {
+        return Err(Error::Compressed);
+    }
     input.take(3).read_to_end(&mut head)?;
     if head == BYTE_ORDER_MARK {
         output.write_all(&head)?;

@@ -2,6 +2,7 @@
 
 use crate::{
     Error, Transform,
+    error::listed,
     record::{Record, field},
     stream::after_mark,
 };
@@ -24,7 +25,7 @@ impl Column {
     /// A name where there is a header, else a number from 1.
     ///
     /// # Errors
-    /// [`Error::NoColumn`] for what is no such number.
+    /// [`Error::ColumnNumber`] for what is no such number.
     pub fn new(text: &str, header: bool) -> Result<Self, Error> {
         if header {
             return Ok(Self::Name(text.into()));
@@ -33,7 +34,7 @@ impl Column {
             .parse()
             .ok()
             .and_then(|number: usize| number.checked_sub(1));
-        number.map(Self::Number).ok_or_else(|| Error::NoColumn {
+        number.map(Self::Number).ok_or_else(|| Error::ColumnNumber {
             column: text.into(),
         })
     }
@@ -51,7 +52,13 @@ impl Column {
             Self::Number(number) => (*number < first.len()).then_some(*number),
         };
         let column = self.to_string();
-        found.ok_or(Error::NoColumn { column })
+        found.ok_or_else(|| Error::NoColumn {
+            column,
+            found: match self {
+                Self::Number(_) => format!("{}", first.len()),
+                Self::Name(_) => names(first),
+            },
+        })
     }
 }
 
@@ -61,6 +68,21 @@ impl fmt::Display for Column {
             Self::Name(name) => f.write_str(name),
             Self::Number(number) => write!(f, "{}", number + 1),
         }
+    }
+}
+
+/// The names of the first record's fields, and a hint at the delimiter where one field seems to hold them all.
+fn names(first: &Record) -> String {
+    let fields = (0..first.len()).filter_map(|i| first.value(i).ok());
+    let text = listed(fields.map(|field| String::from_utf8_lossy(&field).into_owned().into()));
+    let other = [(';', "';'"), ('\t', "tab"), ('|', "'|'")].into_iter();
+    let mut other = other.filter(|(sign, _)| first.len() == 1 && text.contains(*sign));
+    match other.next() {
+        Some((_, name)) => format!(
+            "{} (is it separated otherwise? --delimiter {name})",
+            text.replace('\t', " ")
+        ),
+        None => text,
     }
 }
 

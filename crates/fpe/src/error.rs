@@ -33,6 +33,19 @@ pub enum Error {
         /// Most symbols allowed.
         max: usize,
     },
+    /// So little of a text is encrypted that its values can be tried one by one.
+    #[error(
+        "input of {found} symbols, of which {encrypted} are encrypted: expected {min} symbols, or `allow_small_domain` \
+         (--allow-small-domain), by which values can be found by trying"
+    )]
+    FewSymbols {
+        /// Symbols given, those among them that a format keeps.
+        found: usize,
+        /// Those of them that are encrypted.
+        encrypted: usize,
+        /// Fewest symbols without the option.
+        min: usize,
+    },
     /// A numeral is not below the radix.
     #[error("numeral {index} is not below the radix")]
     Numeral {
@@ -40,7 +53,7 @@ pub enum Error {
         index: usize,
     },
     /// A symbol is not in the alphabet, or not what the format has at this place.
-    #[error("symbol {index} does not belong to the alphabet or format")]
+    #[error("symbol {index}, counted from 0, does not belong to the alphabet or format")]
     Symbol {
         /// Position of the first such symbol.
         index: usize,
@@ -58,7 +71,7 @@ pub enum Error {
     OutOfRange,
     /// The range, the product of a format's segments, or the list of bases is not one that
     /// the algorithm can permute.
-    #[error("domain of {found} values: expected {min} to {max}")]
+    #[error("domain of {found} values: expected {min} to {max}{}", small(*found, *min))]
     Domain {
         /// Values in the domain (saturated).
         found: u128,
@@ -132,6 +145,17 @@ pub enum Error {
         /// The kind of format.
         format: &'static str,
     },
+}
+
+/// The way to a domain that is small, and not too small.
+fn small(found: u128, min: u128) -> &'static str {
+    // The bounds of FF1 and FF3, without the option and with it.
+    match min == 1_000_000 && (100..min).contains(&found) {
+        true => {
+            ", or `allow_small_domain` (--allow-small-domain), by which values can be found by trying"
+        }
+        false => "",
+    }
 }
 
 /// Lengths in words: a bound that no input reaches would only hide the other one.

@@ -8,7 +8,9 @@ mod calendar; // days and dates
 mod check; // check digits
 mod cipher; // a format under a key
 mod contradiction; // formats that cannot work
+mod first; // no zero in front
 mod name; // formats by name
+mod notation; // patterns in one line
 mod pattern; // texts of segments
 mod preset; // well-known fields
 mod range; // fields that are integers of a range
@@ -71,7 +73,7 @@ pub enum Segment {
 /// 1. `sordino-fpe format 1`;
 /// 2. the identity of the format: strings that are each after their length again. A text has `text`, its name, the symbols of its alphabet and the
 ///    characters that pass, for each call of [`Format::keep`] the two numbers, each as a string of 8 bytes, and for each call
-///    of [`Format::check`] the name in [`Check`]. A pattern has `pattern`, its name, and for each segment `literal`, `keep` or `encrypt`, the literal or the
+///    of [`Format::check`] the name in [`Check`], and for one of [`Format::first_nonzero`] `first-nonzero`. A pattern has `pattern`, its name, and for each segment `literal`, `keep` or `encrypt`, the literal or the
 ///    symbols of the alphabet, and the number of symbols (0 of a literal). The others have `ssn`, or `date` and one string of the
 ///    first and the last day, counted from 0001-01-01 in 4 bytes each;
 /// 3. the caller's tweak;
@@ -89,6 +91,8 @@ pub struct Format {
     small: bool,
     /// True if the spelling counts too.
     spelling: bool,
+    /// The values of the format in words.
+    expected: &'static str,
     /// An option that was set although this shape has none of that name.
     misplaced: Option<&'static str>,
 }
@@ -115,6 +119,18 @@ impl Shape {
             Self::Date(..) => "a date",
         }
     }
+
+    /// Its values in messages.
+    fn expected(&self) -> &'static str {
+        match self {
+            Self::Text(_) => "symbols of the alphabet, and characters that pass",
+            Self::Pattern(_) => "the symbols of the pattern, with all of its separators or none",
+            Self::Ssn => {
+                "a number as 123-45-6789, without area 000, 666 or 900 and above, group 00 or serial 0000"
+            }
+            Self::Date(..) => "a day as YYYY-MM-DD, of the range of the format",
+        }
+    }
 }
 
 impl Format {
@@ -138,6 +154,7 @@ impl Format {
             keep_suffix: 0,
             check: None,
             until: None,
+            first: None,
         };
         Self::new(Shape::Text(text), &parts.each_ref().map(Vec::as_slice))
     }
@@ -164,6 +181,7 @@ impl Format {
     }
 
     fn new(shape: Shape, parts: &[&[u8]]) -> Self {
+        let expected = shape.expected();
         let mut identity = Vec::new();
         parts.iter().for_each(|part| push(&mut identity, part));
         Self {
@@ -171,6 +189,7 @@ impl Format {
             identity,
             small: false,
             spelling: false,
+            expected,
             misplaced: None,
         }
     }

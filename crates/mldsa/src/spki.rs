@@ -1,6 +1,6 @@
 //! Public keys of X.509 certificates (RFC 9881), by RustCrypto's `spki` traits.
 
-use spki::der::asn1::BitStringRef;
+use spki::der::{self, Tagged, asn1::BitStringRef};
 use spki::{
     AlgorithmIdentifierRef, Document, EncodePublicKey, ObjectIdentifier, SubjectPublicKeyInfoRef,
 };
@@ -26,16 +26,20 @@ impl<P: Params> EncodePublicKey for ExpandedKey<P> {
     }
 }
 
-/// Expands the key of a `SubjectPublicKeyInfo`; with it comes `DecodePublicKey`. Another algorithm, and
-/// parameters, are refused as an unknown identifier, a key of the wrong length as malformed.
+/// Expands the key of a `SubjectPublicKeyInfo`; with it comes `DecodePublicKey`. Another algorithm is
+/// refused as an unknown identifier, parameters as an unexpected element, a key of the wrong length as malformed.
 impl<P: Params> TryFrom<SubjectPublicKeyInfoRef<'_>> for ExpandedKey<P> {
     type Error = spki::Error;
 
     fn try_from(info: SubjectPublicKeyInfoRef<'_>) -> spki::Result<Self> {
-        let AlgorithmIdentifierRef { oid, parameters } = algorithm::<P>();
-        if (info.algorithm.oid, info.algorithm.parameters) != (oid, parameters) {
-            let oid = info.algorithm.oid;
+        let oid = info.algorithm.oid;
+        if oid != algorithm::<P>().oid {
             return Err(spki::Error::OidUnknown { oid });
+        }
+        if let Some(parameters) = info.algorithm.parameters {
+            let (expected, actual) = (None, parameters.tag());
+            let error: der::Error = der::ErrorKind::TagUnexpected { expected, actual }.into();
+            return Err(error.into());
         }
         let encoded = info.subject_public_key.as_bytes();
         let key = encoded.and_then(|encoded| Self::from_bytes(encoded).ok());

@@ -23,6 +23,15 @@ pub enum Error {
         /// Columns of the database matrix.
         columns: usize,
     },
+    /// Appended records outgrow the set that the database was made with.
+    #[error(
+        "the parameter set of this database, with hints of as many bits as now, does not serve {records} records: make it \
+         with `Params::with_room` for them"
+    )]
+    NoRoom {
+        /// Records with those that were to be appended.
+        records: usize,
+    },
     /// A record does not fit in its place.
     #[error("record {index} has {found} bytes, more than the declared {expected}")]
     RecordTooLong {

@@ -140,16 +140,13 @@ impl<P: Protocol> Params<P> {
     /// The same layout and set with more records.
     ///
     /// # Errors
-    /// [`Error::TooLarge`] if the set, with hints of as many bits as now, cannot keep the failure
+    /// [`Error::NoRoom`] if the set, with hints of as many bits as now, cannot keep the failure
     /// bound.
     pub(crate) fn grown(&self, records: usize) -> Result<Self, Error> {
         let (record_len, per_column) = (self.record_len(), self.per_column());
         Self::under(self.set(), records, record_len, per_column)?
             .filter(|params| params.hint_bits() == self.hint_bits())
-            .ok_or(Error::TooLarge {
-                rows: self.rows(),
-                columns: records.div_ceil(per_column),
-            })
+            .ok_or(Error::NoRoom { records })
     }
 
     /// The layout under one set, or nothing if that set cannot keep the failure bound.

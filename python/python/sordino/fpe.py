@@ -119,18 +119,24 @@ class Format:
     "4111111111111111" have the same ciphertext but for the spaces, and one whose spaces were taken away decrypts to
     the right value.
 
-    name: "pan", "pan-luhn", "ssn", "phone:N", "date", "date:FIRST..LAST", "uuid", "email", "orcid",
-        "digits", "hex", "lower", "upper", "alphanumeric", "printable", "alphabet:SYMBOLS".
+    name: "pan", "pan-luhn", "ssn", "phone:N", "date", "date:FIRST..LAST", "uuid", "email",
+        "email-lower", "orcid", "digits", "hex", "lower", "upper", "alphanumeric", "printable", "alphabet:SYMBOLS",
+        "pan:FIRST,LAST", or a pattern such as "pattern:AB-{keep upper:2}-{digits:6}".
     key: 16, 24 or 32 bytes of AES key.
     bind_spelling: binds values as they are spelled, to read data that were encrypted before separators and
         capitals were left out. A ciphertext that is spelled otherwise since decrypts to a wrong value without an error.
+    allow_small_domain: also takes values of which there are 100 to 999,999, such as cards of 15 digits and "date:1900..2099".
+        Whoever can have values encrypted finds all of them.
 
     Raises `InputError`.
     """
 
-    def __init__(self, name: str, key: bytes, *, bind_spelling: bool = False) -> None:
+    def __init__(
+        self, name: str, key: bytes, *, bind_spelling: bool = False, allow_small_domain: bool = False
+    ) -> None:
         key = _arrays.octets(key, "key")
-        self._native = _sordino.Format(_text(name, "name"), key, _flag(bind_spelling, "bind_spelling"))
+        flags = _flag(bind_spelling, "bind_spelling"), _flag(allow_small_domain, "allow_small_domain")
+        self._native = _sordino.Format(_text(name, "name"), key, *flags)
 
     @overload
     def encrypt(self, field: str, tweak: bytes = b"") -> str: ...  # type: ignore[overload-overlap]

@@ -214,13 +214,21 @@ impl Ff1Range {
 #[pymethods]
 impl Format {
     #[new]
-    fn new(py: Python<'_>, name: &str, key: Vec<u8>, bind_spelling: bool) -> PyResult<Self> {
-        let format: sordino_fpe::Format = name.parse().map_err(|error: Error| wrong(py, &error))?;
-        let format = if bind_spelling {
-            format.bind_spelling()
-        } else {
-            format
-        };
+    fn new(
+        py: Python<'_>,
+        name: &str,
+        key: Vec<u8>,
+        bind_spelling: bool,
+        allow_small_domain: bool,
+    ) -> PyResult<Self> {
+        let mut format: sordino_fpe::Format =
+            name.parse().map_err(|error: Error| wrong(py, &error))?;
+        if bind_spelling {
+            format = format.bind_spelling();
+        }
+        if allow_small_domain {
+            format = format.allow_small_domain();
+        }
         let cipher = format.cipher(&aes_key(py, key)?);
         Ok(Self(cipher.map_err(|error| wrong(py, &error))?))
     }

@@ -116,7 +116,7 @@ impl Encoder {
     ///
     /// # Errors
     /// [`Error::Length`] if there are more values than slots, [`Error::NotFinite`], [`Error::Level`],
-    /// [`Error::Scale`] if a scaled value does not stay below a quarter of `q_0`.
+    /// [`Error::Scale`] if the scale is not from 1 to a quarter of `q_0`, [`Error::ValueRoom`] if a scaled value is not below that.
     pub fn encode_at(&self, values: &[f64], level: usize, scale: f64) -> Result<Plaintext, Error> {
         let (n, slots) = (self.params.degree(), self.params.slots());
         if values.len() > slots {
@@ -140,7 +140,10 @@ impl Encoder {
             .fold(0.0, |largest: f64, x| largest.max(x.abs()));
         let base = self.params.plan(0).modulus().q() as f64;
         if !(scale >= 1.0 && largest * scale < base / 4.0) {
-            return Err(Error::Scale);
+            return Err(match scale >= 1.0 && scale < base / 4.0 {
+                true => Error::ValueRoom,
+                false => Error::Scale,
+            });
         }
         let mut embedded = vec![Complex::default(); slots];
         for (&position, &re) in self.position.iter().zip(values) {

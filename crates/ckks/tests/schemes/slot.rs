@@ -189,7 +189,7 @@ fn bad_operands_are_refused_by_name() {
         }
     );
     assert_eq!(refuse(&[0.0, f64::NAN]), Error::NotFinite { index: 1 });
-    assert_eq!(refuse(&[1e6]), Error::Scale);
+    assert_eq!(refuse(&[1e6]), Error::ValueRoom);
     assert_eq!(
         encoder.encode_at(&[1.0], 2, 1e6).unwrap_err(),
         Error::Level { found: 2, most: 1 }

@@ -74,9 +74,12 @@ pub(super) fn run(args: &Args, output: Output) -> Result<(), Error> {
     let keys = keys::owner(&args.key)?;
     let mut store = args.owned.open(&args.index, (&args.key, &keys), output)?;
     let (before, recall) = (labels_of(&store), store.recall());
-    let layout = args.input.layout(Some(store.manifest().ids))?;
+    let mut layout = args.input.layout(Some(store.manifest().ids))?;
+    if !store.manifest().has_payloads() {
+        layout.leave_guessed_payloads();
+    }
     args.check_complete(&store, &layout)?;
-    let first_id = store.next_number().filter(|_| !args.input.has_ids());
+    let first_id = store.next_number().filter(|_| !args.input.has_ids(&layout));
     let (added, rounding, left_out) = match layout.labels().is_empty() {
         true => args.add(&mut store, layout, output)?,
         // An exported file, whose numbers are of 32 bits.
@@ -128,7 +131,7 @@ pub(super) fn run(args: &Args, output: Output) -> Result<(), Error> {
 impl Args {
     /// Refuses to replace records by ones that lack payloads or attributes which the index has, unsaid.
     fn check_complete<D: Disk>(&self, store: &Store<D>, layout: &Layout) -> Result<(), Error> {
-        if self.leave_empty || !self.input.has_ids() {
+        if self.leave_empty || !self.input.has_ids(layout) {
             return Ok(());
         }
         let mut lacking = Vec::new();
@@ -145,8 +148,8 @@ impl Args {
             return Ok(());
         }
         Err(Error::Arguments(format!(
-            "records of {} have {}, and these would come without: a record that is replaced would lose its own. Name them, or \
-             add --leave-empty",
+            "records of {} have {}, and these would come without: a record that is replaced would lose its own. Name them, add \
+             --exported if `sordino index export` wrote the file, or --leave-empty",
             self.index.display(),
             lacking.join(" and ")
         )))
@@ -159,9 +162,9 @@ impl Args {
         layout: Layout,
         output: Output,
     ) -> Result<(Added, Option<Rounding>, usize), Error> {
-        let records = self.input.records(layout, None)?;
+        let records = self.input.records(layout.clone(), None)?;
         let records = records.of_metric(store.manifest().metric);
-        records.warn_of_ids(output);
+        records.announce(&layout, output);
         let (unseen, rounded) = (records.unseen(), records.rounded());
         let left_out = records.left_out();
         let bar = output.progress(records.len_hint(), "adding");

@@ -48,7 +48,7 @@ pub(super) struct Args {
     recall: f64,
     /// Searches that a client makes in one version of the index: decides what is downloaded once and
     /// what each time.
-    #[arg(long, default_value_t = 100)]
+    #[arg(long, default_value_t = 100, value_parser = numbers::searches)]
     queries: u64,
     /// Coordinates that share a polynomial, in masked and open mode: 4 or 8, and of many dimensions 16, 32 or 64.
     /// Without it, what moves the fewest bytes.
@@ -207,7 +207,7 @@ pub(super) fn run(args: &Args, output: Output) -> Result<(), Error> {
     }
     let records = args.input.records(layout.clone(), None)?;
     let records = records.of_metric(args.metric.into());
-    records.warn_of_ids(output);
+    records.announce(&layout, output);
     let (spec, unseen, rounded) = (args.spec(&records)?, records.unseen(), records.rounded());
     let left_out = records.left_out();
     let mut rng = random()?;

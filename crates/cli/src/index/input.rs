@@ -86,7 +86,7 @@ impl Input {
         let wanted = (!layout.labels().is_empty()).then(|| label.map(str::to_owned));
         let kind = layout.names.id_kind;
         let mut reader = self.reader(&layout)?;
-        self.check_ids_taken(&reader)?;
+        self.check_all_taken(&reader, &layout)?;
         let mut first = None;
         if kind.is_none() && layout.names.ids.is_some() {
             // The first record says what the column holds. A file may be a pipe, so it is read once.
@@ -138,7 +138,7 @@ impl Input {
             id_kind: kind,
             ..ColumnNames::default()
         };
-        self.columns.layout(names)
+        self.columns.layout(names, &self.file, self.ids.is_some())
     }
 
     fn reader(&self, layout: &Layout) -> Result<Reader, Error> {
@@ -215,7 +215,7 @@ impl Input {
     }
 
     /// True if the records have ids of their own.
-    pub(super) fn has_ids(&self) -> bool {
-        self.ids.is_some() || self.columns.id.is_some() || self.exported
+    pub(super) fn has_ids(&self, layout: &Layout) -> bool {
+        self.ids.is_some() || layout.has_id_column()
     }
 }

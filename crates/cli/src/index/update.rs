@@ -57,10 +57,6 @@ struct Report {
 }
 
 pub(super) fn run(args: &Args, output: Output) -> Result<(), Error> {
-    if args.columns.id.is_none() {
-        let why = "name the column of record ids with --id-column";
-        return Err(Error::Arguments(why.to_owned()));
-    }
     if !args.columns.has_values() {
         let why = "nothing to update: name columns with --payload-column or --attribute";
         return Err(Error::Arguments(why.to_owned()));
@@ -74,7 +70,12 @@ pub(super) fn run(args: &Args, output: Output) -> Result<(), Error> {
         args.on_error.clone(),
     );
     let named = input.named(&args.index);
-    let records = input.records(input.layout(Some(store.manifest().ids))?, None)?;
+    let layout = input.layout(Some(store.manifest().ids))?;
+    if !layout.has_id_column() {
+        let why = "name the column of record ids with --id-column: there is none that is called id";
+        return Err(Error::Arguments(why.to_owned()));
+    }
+    let records = input.records(layout, None)?;
     let unseen = records.unseen();
     let left_out = records.left_out();
     let edit = Edit::of(records).map_err(&named)?;

@@ -1,9 +1,10 @@
 //! The vectors to search for, one after another, as they come.
 
+use super::columns::Columns;
 use crate::file_args::{self, FileArgs};
 use crate::{Error, stdio::stdin};
-use sordino_search::vectors::{self, ColumnNames, FileOptions, numbers, to_f32};
-use sordino_search::{Error as Search, Vectors};
+use sordino_search::vectors::{self, FileOptions, numbers, to_f32};
+use sordino_search::{Error as Search, Id, Vectors};
 use std::{
     io::{BufRead, Read},
     path::{Path, PathBuf},
@@ -29,6 +30,8 @@ pub(super) struct Query {
     /// The vector, or why a line has none.
     pub(super) vector: Result<Vec<f32>, Error>,
     pub(super) place: Place,
+    /// The id that a file has for it.
+    pub(super) id: Option<Id>,
 }
 
 /// Where a vector was given.
@@ -69,8 +72,11 @@ impl std::fmt::Display for Place {
     }
 }
 
-/// A vector, or why a line has none; an error after which nothing comes.
-type Item = Result<(Place, Result<Vec<f32>, Error>), Error>;
+/// A vector, or why a line has none, where it was given, and its id.
+type Given = (Place, Result<Vec<f32>, Error>, Option<Id>);
+
+/// A query; an error after which nothing comes.
+type Item = Result<Given, Error>;
 
 /// The queries of a command, in their order. They are read by a thread of its own, a few ahead.
 pub(super) struct Queries {
@@ -81,7 +87,7 @@ pub(super) struct Queries {
 
 struct Coming {
     /// The one that was waited for before anything else was done.
-    first: Option<(Place, Result<Vec<f32>, Error>)>,
+    first: Option<Given>,
     taken: usize,
     rest: Receiver<Item>,
     reading: Option<JoinHandle<()>>,
@@ -92,21 +98,18 @@ impl Queries {
     pub(super) fn open(
         text: Option<&str>,
         file: Option<&Path>,
-        column: Option<&str>,
+        columns: Columns<'_>,
         file_args: &FileArgs,
     ) -> Result<Self, Error> {
         match (text, file) {
             (Some(text), _) => {
                 let vector = coordinates(text, &Place::Argument)?;
                 let vector = Vectors::new(vector.len(), vector)?;
-                let one = (Place::Argument, Ok(vector.as_slice().to_vec()));
+                let one = (Place::Argument, Ok(vector.as_slice().to_vec()), None);
                 Self::start(Some(1), move || std::iter::once(Ok(one)))
             }
             (None, Some(path)) => {
-                let names = ColumnNames {
-                    vectors: column.map(str::to_owned),
-                    ..ColumnNames::default()
-                };
+                let names = columns.names(path);
                 let options = FileOptions {
                     one_vector: true,
                     ..file_args.options()
@@ -161,7 +164,7 @@ impl Queries {
     /// The next query, if there is one; none, too, when `stop` says so.
     pub(super) fn next(&self, stop: impl Fn() -> bool) -> Result<Option<Query>, Error> {
         let mut coming = self.coming.lock().unwrap_or_else(PoisonError::into_inner);
-        let (place, vector) = match coming.first.take() {
+        let (place, vector, id) = match coming.first.take() {
             Some(first) => first,
             None => loop {
                 if stop() {
@@ -185,6 +188,7 @@ impl Queries {
             number,
             vector,
             place,
+            id,
         }))
     }
 }
@@ -198,8 +202,12 @@ fn rows(reader: vectors::Reader, path: PathBuf) -> impl Iterator<Item = Item> {
             Ok(chunk) => {
                 let rows = (row..).zip(chunk.vectors.rows());
                 row += chunk.vectors.len();
-                rows.map(|(row, vector)| Ok((Place::Row(path.clone(), row), Ok(vector.to_vec()))))
-                    .collect()
+                let mut ids = chunk.ids.into_iter().flatten();
+                let given = rows.map(|(row, vector)| {
+                    let place = Place::Row(path.clone(), row);
+                    Ok((place, Ok(vector.to_vec()), ids.next()))
+                });
+                given.collect()
             }
             Err(error) => vec![Err(named(error))],
         }
@@ -219,7 +227,7 @@ fn lines(mut input: impl BufRead) -> impl Iterator<Item = Item> {
                 Ok(Some(Ok(text))) if text.trim().is_empty() => (),
                 Ok(Some(text)) => {
                     let vector = text.and_then(|text| coordinates(&text, &place));
-                    return Some(Ok((place, vector)));
+                    return Some(Ok((place, vector, None)));
                 }
             }
         }
@@ -271,7 +279,7 @@ mod tests {
         }
         let two: Result<Vec<_>, _> = lines(&b"1 2\n\n[3, 4]\r\n"[..]).collect();
         let two = two.unwrap().into_iter();
-        let two: Vec<_> = two.map(|(_, vector)| vector.unwrap()).collect();
+        let two: Vec<_> = two.map(|(_, vector, _)| vector.unwrap()).collect();
         assert_eq!(two, [[1.0, 2.0], [3.0, 4.0]]);
     }
 
@@ -299,7 +307,7 @@ mod tests {
         let text = [long.as_bytes(), b"x\n\xff\n4 5\n"].concat();
         let found = lines(&text[..]).map(|item| item.unwrap());
         let found: Vec<_> = found
-            .map(|(place, vector)| (place.to_string(), vector.is_ok()))
+            .map(|(place, vector, _)| (place.to_string(), vector.is_ok()))
             .collect();
         let at = |line: usize, good| (format!("standard input, line {line}"), good);
         let expected = [
@@ -314,7 +322,7 @@ mod tests {
 
     #[test]
     fn queries_come_in_order_and_with_their_numbers() {
-        let some = || (0..200).map(|at| Ok((Place::Line(at), Ok(vec![1.0]))));
+        let some = || (0..200).map(|at| Ok((Place::Line(at), Ok(vec![1.0]), None)));
         let queries = Queries::start(None, some).unwrap();
         for number in 0..200 {
             let query = queries.next(|| false).unwrap().unwrap();
@@ -330,7 +338,7 @@ mod tests {
     fn whoever_waits_can_be_stopped() {
         let (hold, held) = mpsc::channel::<()>();
         let queries = Queries::start(None, move || {
-            let first = std::iter::once(Ok((Place::Argument, Ok(vec![1.0]))));
+            let first = std::iter::once(Ok((Place::Argument, Ok(vec![1.0]), None)));
             first.chain(std::iter::from_fn(move || {
                 held.recv().ok()?;
                 None

@@ -38,6 +38,9 @@ enum Line {
 #[derive(Debug, Serialize)]
 pub(super) struct Answer {
     pub(super) query: usize,
+    /// The id that the file of queries has for it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) query_id: Option<Id>,
     pub(super) hits: Vec<Hit>,
 }
 
@@ -241,12 +244,15 @@ fn write(out: &mut impl Write, form: Form, line: &Line) -> io::Result<()> {
     let Line::Found(answer) = line else {
         return Ok(());
     };
+    let query = match &answer.query_id {
+        Some(id) => escaped(&id.to_string()),
+        None => answer.query.to_string(),
+    };
     for (rank, hit) in (1..).zip(&answer.hits) {
         let Hit { id, score, .. } = hit;
         write!(
             out,
-            "{}\t{rank}\t{}\t{score}",
-            answer.query,
+            "{query}\t{rank}\t{}\t{score}",
             escaped(&id.to_string())
         )?;
         if let Some(value) = &hit.payload {

@@ -181,8 +181,13 @@ where
         });
         match found {
             Ok((hits, time)) => {
-                let query = query.number;
-                self.printer().print(Answer { query, hits }, time)
+                let (query, query_id) = (query.number, query.id);
+                let answer = Answer {
+                    query,
+                    query_id,
+                    hits,
+                };
+                self.printer().print(answer, time)
             }
             Err(error) if error.kind() == Kind::Local && !error.is_bad_reply() => {
                 Err(query.place.named(error.into()))

@@ -276,26 +276,31 @@ fn columns_with_commas_can_be_named() {
 }
 
 #[test]
-fn ids_of_a_file_with_ids_are_not_left_out_unsaid() {
+fn what_an_exported_file_has_is_not_left_out_unsaid() {
     let place = Place::new();
-    let text = "{\"id\": 7, \"vector\": [1, 2]}\n{\"id\": 5, \"vector\": [2, 1]}\n";
+    let text = "{\"id\": 7, \"payload\": \"x\", \"payload_form\": \"text\", \"vector\": [1, 2]}\n{\"id\": 5, \"payload\": \"y\", \
+                \"payload_form\": \"text\", \"vector\": [2, 1]}\n";
     place.built("first.jsonl", text, "--exported --k 1");
     for file in ["again.jsonl", "again.parquet"] {
         let export = "index export @first.jsonl.index --vectors --key @owner.key --output";
         done(&place.line(&format!("{export} @{file}")));
-        for command in [
-            format!("index build @{file} @new --key @owner.key --k 1"),
-            format!("index add @first.jsonl.index @{file} --key @owner.key"),
-        ] {
-            let error = failed(&place.line(&command), 1);
-            for option in ["--exported", "--id-column id", "--vector-column vector"] {
-                assert!(error.contains(option), "{command}: {error}");
-            }
+        let command = format!("index build @{file} @new --key @owner.key --k 1");
+        let error = failed(&place.line(&command), 1);
+        for option in ["--exported", "--id-column id", "--vector-column vector"] {
+            assert!(error.contains(option), "{command}: {error}");
+        }
+        let command = format!("index add @first.jsonl.index @{file} --key @owner.key");
+        let error = failed(&place.line(&command), 1);
+        for option in ["--exported", "--payload-column", "--leave-empty"] {
+            assert!(error.contains(option), "{command}: {error}");
         }
         let build = format!("index build @{file} @{file}.index --key @owner.key --k 1");
         let built = json(&place.line(&format!("{build} --vector-column vector")));
         assert_eq!(built["n"], 2);
     }
+    let bare = "{\"id\": 7, \"vector\": [1, 2]}\n";
+    let error = place.refused("bare.jsonl", bare, "--no-guess");
+    assert!(error.contains("what becomes of id"), "{error}");
 }
 
 #[test]

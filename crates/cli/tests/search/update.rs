@@ -80,7 +80,7 @@ fn updates_that_say_nothing_or_of_records_that_are_not_there_are_refused() {
             "@some.jsonl --id-column id --payload-column text",
             "line 2: no member text",
         ),
-        ("@texts.csv --payload-column text", "--id-column"),
+        ("@texts.csv --no-guess --payload-column text", "--id-column"),
         (
             "@texts.csv --id-column id",
             "--payload-column or --attribute",

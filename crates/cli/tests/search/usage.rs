@@ -22,6 +22,11 @@ fn usage_is_refused_with_its_own_code() {
     for way in ["--cert", "--plaintext", "--client", "--anyone"] {
         assert!(both.contains(way), "{way}: {both}");
     }
+    let both = failed(&["query", "--key", "k"], 2);
+    assert!(
+        both.contains("--connect") && both.contains("--index"),
+        "{both}"
+    );
     let error = command(&["query", "--json"]).output().unwrap();
     assert_eq!(error.status.code(), Some(2));
     let error: Value = serde_json::from_slice(&error.stderr).unwrap();

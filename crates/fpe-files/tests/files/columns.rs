@@ -86,7 +86,8 @@ fn refused_values_are_reported_and_kept_or_left_out() {
         (done, out, reports)
     };
     let expected = [
-        "line 3, column 2: symbol 2 does not belong to the alphabet or format",
+        "line 3, column 2: symbol 2, counted from 0, does not belong to the alphabet or format: expected symbols of the alphabet, and \
+         characters that pass",
         "line 4: 1 fields, expected 2",
         "line 6, column 2: text after the closing quotation mark",
         "line 7, column 2: not UTF-8",
@@ -169,7 +170,8 @@ fn errors_name_the_place_and_never_the_value() {
     ));
     assert_eq!(
         error.to_string(),
-        "line 2, column 1: symbol 2 does not belong to the alphabet or format"
+        "line 2, column 1: symbol 2, counted from 0, does not belong to the alphabet or format: expected symbols of the alphabet, \
+         and characters that pass"
     );
     let error = lines(&digits, b"123456\n\xff\xfe3456\n").unwrap_err();
     assert!(matches!(error, Error::NotUtf8 { line: 2, column: 1 }));
@@ -206,11 +208,20 @@ fn errors_name_the_place_and_never_the_value() {
         "{error}"
     );
     let error = csv(&digits, &named, b"a,b\n1,123456\n").unwrap_err();
-    assert!(matches!(error, Error::NoColumn { .. }));
+    assert_eq!(
+        error.to_string(),
+        "the input has no column x: there are a, b"
+    );
+    let error = csv(&digits, &named, b"a;x\n1;123456\n").unwrap_err();
+    let hint =
+        "the input has no column x: there are a;x (is it separated otherwise? --delimiter ';')";
+    assert_eq!(error.to_string(), hint);
+    let error = csv(&digits, &named, b"\x1f\x8b\x08a,x\n").unwrap_err();
+    assert!(error.to_string().contains("gunzip"), "{error}");
     let error = csv(&digits, &named, b"a,x\n1,\xff23456\n").unwrap_err();
     assert!(matches!(error, Error::NotUtf8 { line: 2, column: 2 }));
     let error = csv(&digits, &table(Column::Number(5)), b"1,123456\n").unwrap_err();
-    assert_eq!(error.to_string(), "the input has no column 6");
+    assert_eq!(error.to_string(), "the input has no column 6: there are 2");
     assert!(Column::new("0", false).is_err() && Column::new("x", false).is_err());
 }
 

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use arrow_array::{
-    Array, ArrayRef, Int64Array, LargeStringArray, RecordBatch, StringArray, StringViewArray,
+    Array, ArrayRef, DictionaryArray, Int64Array, LargeStringArray, RecordBatch, StringArray,
+    StringViewArray, types::Int8Type,
 };
 use arrow_schema::{DataType, Field, Schema};
 use parquet::arrow::ArrowWriter;
@@ -77,6 +78,30 @@ fn a_column_of_parquet_comes_back_with_all_others() {
         let (back, _) = parquet(&transform("digits", false), &hidden).unwrap();
         assert_eq!(rows(&back), rows(&file));
     }
+}
+
+/// Categories of pandas are dictionaries in Parquet.
+#[test]
+fn a_categorical_column_is_one_of_text() {
+    let categories: DictionaryArray<Int8Type> =
+        vec![Some("123456"), None, Some("654321"), Some("123456")]
+            .into_iter()
+            .collect();
+    let texts = StringArray::from(vec![Some("123456"), None, Some("654321"), Some("123456")]);
+    let run = |encrypt, file: &[u8]| {
+        let transform = Transform {
+            keep_empty: true,
+            ..transform("digits", encrypt)
+        };
+        parquet(&transform, file).unwrap().0
+    };
+    let hidden = run(true, &parquet_of(Arc::new(categories)));
+    let same = run(true, &parquet_of(Arc::new(texts.clone())));
+    assert_eq!(rows(&hidden).0, rows(&same).0);
+    assert_eq!(
+        rows(&run(false, &hidden)).0,
+        rows(&parquet_of(Arc::new(texts))).0
+    );
 }
 
 #[test]

@@ -18,6 +18,12 @@ impl FormatCipher {
         Self { key, format }
     }
 
+    /// The values of the format in words, for messages: `a UUID in small letters, with all hyphens or none`.
+    #[must_use]
+    pub fn expected(&self) -> &'static str {
+        self.format.expected
+    }
+
     /// Encrypts a text of the format.
     ///
     /// # Errors
@@ -84,7 +90,7 @@ impl FormatCipher {
                 true => ff1.encrypt_numerals(&tweak, &mut numerals),
                 false => ff1.decrypt_numerals(&tweak, &mut numerals),
             };
-            done.map_err(|error| self.of_whole(error))?;
+            done.map_err(|error| self.of_whole(error, first))?;
         } else {
             let radices: Vec<u32> = slots.encrypted.iter().map(|(_, a)| a.radix()).collect();
             self.mixed::<ENCRYPT>(&tweak, &radices, &mut numerals)?;
@@ -102,8 +108,18 @@ impl FormatCipher {
     }
 
     /// The error of a wrong length with the symbols that are kept: a user counts all that a value has.
-    fn of_whole(&self, error: Error) -> Error {
+    fn of_whole(&self, error: Error, radix: u32) -> Error {
+        let values =
+            |len: usize| u128::from(radix).saturating_pow(u32::try_from(len).unwrap_or(u32::MAX));
+        let few = |found| !self.format.small && values(found) >= crate::LEGACY_MIN_DOMAIN;
         match (&self.format.shape, error) {
+            (Shape::Text(text), Error::Length { found, min, .. }) if found < min && few(found) => {
+                Error::FewSymbols {
+                    found: found.saturating_add(text.kept()),
+                    encrypted: found,
+                    min: min.saturating_add(text.kept()),
+                }
+            }
             (Shape::Text(text), Error::Length { found, min, max }) => Error::Length {
                 found: found.saturating_add(text.kept()),
                 min: min.saturating_add(text.kept()),

@@ -29,6 +29,14 @@ impl Format {
                     what: "no segment of the pattern is encrypted",
                 })
             }
+            Shape::Date(first, last) if !self.small => {
+                let (found, min) = (u128::from(last - first) + 1, crate::MIN_DOMAIN);
+                let max = u128::MAX;
+                match found < min {
+                    true => Err(Error::Domain { found, min, max }),
+                    false => Ok(()),
+                }
+            }
             Shape::Ssn | Shape::Date(..) => Ok(()),
         }
     }
@@ -42,6 +50,12 @@ impl Text {
                 symbol,
                 first: SymbolSet::Alphabet,
                 second: SymbolSet::Pass,
+            });
+        }
+        if self.first.is_some() && self.keep_prefix > 0 {
+            return Err(Error::FormatOption {
+                option: "first_nonzero",
+                format: "a text whose first symbols are kept",
             });
         }
         let Some(check) = self.check else {

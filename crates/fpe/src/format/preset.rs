@@ -13,7 +13,8 @@ impl Format {
     /// ten, and so is not taken for a card: where it is to pass, see [`Format::pan_luhn`].
     #[must_use]
     pub fn pan() -> Self {
-        Self::text("pan", Alphabet::DECIMAL, " -").keep(6, 4)
+        let format = Self::text("pan", Alphabet::DECIMAL, " -").keep(6, 4);
+        format.expecting("digits of a card, with spaces, hyphens or neither")
     }
 
     /// A payment card number whose first six digits are kept and whose last is Luhn's check: it
@@ -21,7 +22,8 @@ impl Format {
     #[must_use]
     pub fn pan_luhn() -> Self {
         let format = Self::text("pan-luhn", Alphabet::DECIMAL, " -").keep(6, 0);
-        format.check(Check::Luhn)
+        let format = format.check(Check::Luhn);
+        format.expecting("digits of a card, with spaces, hyphens or neither")
     }
 
     /// A social security number of the United States, with hyphens, spaces or neither: valid numbers
@@ -36,7 +38,9 @@ impl Format {
     /// `001` is another number. A text with other signs, such as an extension's `x`, is refused.
     #[must_use]
     pub fn phone(keep: usize) -> Self {
-        Self::text("phone", Alphabet::DECIMAL, " +-.()/").keep(keep, 0)
+        Self::text("phone", Alphabet::DECIMAL, " +-.()/")
+            .keep(keep, 0)
+            .expecting("digits of a telephone number, with any of ` +-.()/`")
     }
 
     /// A date written `YYYY-MM-DD`, with slashes or dots for the hyphens or without any, from 0001-01-01 to 9999-12-31.
@@ -73,7 +77,7 @@ impl Format {
         let hex = |len| Segment::Encrypt(Alphabet::HEX, len);
         let keep = || Segment::Keep(Alphabet::HEX, 1);
         let hyphen = || Segment::Literal("-".into());
-        Self::pattern(
+        let format = Self::pattern(
             "uuid",
             vec![
                 hex(8),
@@ -88,7 +92,8 @@ impl Format {
                 hyphen(),
                 hex(12),
             ],
-        )
+        );
+        format.expecting("a UUID in small letters, with all hyphens or none")
     }
 
     /// An e-mail address: the letters and digits of the local part are encrypted, its
@@ -98,10 +103,28 @@ impl Format {
     /// encrypted, and an address whose local part was put into small letters is another one.
     #[must_use]
     pub fn email() -> Self {
-        let mut format = Self::text("email", Alphabet::ALPHANUMERIC, ".!#$%&'*+-/=?^_`{|}~");
+        Self::address("email", Alphabet::ALPHANUMERIC)
+            .expecting("letters and digits of ASCII with punctuation, an @ and a domain")
+    }
+
+    /// An e-mail address whose local part has no capitals, before and after, for systems that make small letters of them. One with
+    /// capitals is refused.
+    #[must_use]
+    pub fn email_lower() -> Self {
+        Self::address("email-lower", Alphabet::LOWER_ALPHANUMERIC)
+            .expecting("small letters and digits of ASCII with punctuation, an @ and a domain")
+    }
+
+    fn address(name: &str, alphabet: Alphabet) -> Self {
+        let mut format = Self::text(name, alphabet, ".!#$%&'*+-/=?^_`{|}~");
         if let Shape::Text(text) = &mut format.shape {
             text.until = Some('@');
         }
         format
+    }
+
+    /// The same with words for its values.
+    fn expecting(self, expected: &'static str) -> Self {
+        Self { expected, ..self }
     }
 }

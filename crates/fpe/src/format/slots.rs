@@ -14,6 +14,8 @@ pub(super) struct Text {
     pub(super) check: Option<Check>,
     /// Everything from the last of this character on is kept.
     pub(super) until: Option<char>,
+    /// The alphabet of the first symbol, if that is another.
+    pub(super) first: Option<Alphabet>,
 }
 
 impl Format {
@@ -102,8 +104,13 @@ impl Text {
         }
         spelling.extend((end..text.len()).filter(|&index| text[index].is_whitespace()));
         let encrypted = &body[self.keep_prefix..body.len() - self.keep_suffix];
+        let encrypted = encrypted.iter().map(|&i| (i, &self.alphabet));
+        let mut encrypted: Vec<(usize, &Alphabet)> = encrypted.collect();
+        if let (Some(first), Some((_, alphabet))) = (&self.first, encrypted.first_mut()) {
+            *alphabet = first;
+        }
         Ok(Slots {
-            encrypted: encrypted.iter().map(|&i| (i, &self.alphabet)).collect(),
+            encrypted,
             check: self.check.map(|system| CheckSlots { system, body, tail }),
             spelling,
             caseless: self.until.map(|_| end),

@@ -301,6 +301,8 @@ fn options_that_a_format_does_not_have_are_refused() {
             let expected = format!("format: {name} has no option `{option}`");
             assert_eq!(error.to_string(), expected);
         }
+        // Short ranges of days are few values.
+        let format = format.allow_small_domain();
         assert!(format.cipher(&aes(&[0; 16])).is_ok());
     }
     let kept = vec![

@@ -11,6 +11,7 @@ mod format;
 mod format_laws;
 mod integers;
 mod key;
+mod named;
 mod riffpe;
 mod spelling;
 mod text;

@@ -33,7 +33,7 @@ impl Server {
     /// Makes the changes in order and moves to the next version.
     ///
     /// # Errors
-    /// [`Error::IndexOutOfRange`], [`Error::RecordTooLong`], or [`Error::TooLarge`] if an appended
+    /// [`Error::IndexOutOfRange`], [`Error::RecordTooLong`], or [`Error::NoRoom`] if an appended
     /// record does not fit within the failure bound of the present hint. Then nothing is changed.
     pub fn update(&mut self, changes: &[Change]) -> Result<Update, Error> {
         let (records, placed) = change::place(&self.params, changes)?;

@@ -134,13 +134,9 @@ fn a_database_does_not_outgrow_its_set() {
         let update = server.update(&[Change::Append { record: vec![1] }]);
         update.map(|_| server.params().columns())
     };
-    assert!(matches!(
-        grown(&params),
-        Err(Error::TooLarge {
-            rows: 1,
-            columns: 82
-        })
-    ));
+    let refused = grown(&params).unwrap_err();
+    assert!(matches!(refused, Error::NoRoom { records: 82 }));
+    assert!(refused.to_string().contains("Params::with_room"));
     let roomy = params.with_room(82, Security::default()).unwrap();
     assert_eq!(grown(&roomy).unwrap(), 82);
 }

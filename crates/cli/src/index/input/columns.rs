@@ -7,6 +7,8 @@ use super::layout::{Labels, Layout};
 use crate::Error;
 use crate::index::list::List;
 use crate::index::values::{Attribute, Payloads};
+use crate::usual_columns::UsualColumns;
+use std::path::Path;
 
 /// The columns of ids, payloads and attributes.
 #[derive(Args, Clone, Debug)]
@@ -24,26 +26,53 @@ pub(in crate::index) struct Columns {
     /// commas.
     #[arg(long, value_name = "NAMES")]
     attribute: Vec<List<Attribute>>,
+    /// Take only columns that are named. Without this, a table's only column `id` holds ids, its only one of `vector`, `embedding`
+    /// and `embeddings` vectors, and its only one of `text`, `content` and `document` payloads.
+    #[arg(long)]
+    no_guess: bool,
 }
 
 impl Columns {
-    /// The places of all that is read, of a table with vectors where `names` says.
-    pub(super) fn layout(&self, names: ColumnNames) -> Result<Layout, Error> {
+    /// The places of all that is read of a file, with vectors where `names` says; with ids of a column, unless they are elsewhere.
+    pub(super) fn layout(
+        &self,
+        names: ColumnNames,
+        file: &Path,
+        ids_elsewhere: bool,
+    ) -> Result<Layout, Error> {
         let attributes: Vec<Attribute> = List::all(&self.attribute).cloned().collect();
-        let payload: Vec<String> = List::all(&self.payload).cloned().collect();
+        let mut payload: Vec<String> = List::all(&self.payload).cloned().collect();
         let twice = |name: &String| payload.iter().filter(|it| *it == name).count() > 1;
         if let Some(name) = payload.iter().find(|name| twice(name)) {
             let why = format!("--payload-column names {name} twice");
             return Err(Error::Arguments(why));
         }
+        // An update changes no more than what is named.
+        let guesses_values = !names.vectorless;
+        let usual = (!self.no_guess).then(|| UsualColumns::of(file)).flatten();
+        let (mut ids, mut vectors) = (self.id.clone(), names.vectors.clone());
+        if let Some(usual) = &usual {
+            if guesses_values {
+                vectors = vectors.or_else(|| usual.vectors());
+            }
+            if !ids_elsewhere {
+                ids = ids.or_else(|| usual.ids());
+            }
+            if guesses_values && !self.has_values() {
+                payload.extend(usual.texts());
+            }
+        }
         let values = attributes.iter().map(|it| it.name.clone());
         let names = ColumnNames {
-            ids: self.id.clone(),
+            ids,
+            vectors,
             values: payload.iter().cloned().chain(values).collect(),
             ..names
         };
         let payloads = Payloads::Columns(payload);
-        Ok(Layout::new(names, payloads, attributes, Labels::new()))
+        let (guessed, guessed_payloads) = (usual.is_some(), !self.has_values());
+        Ok(Layout::new(names, payloads, attributes, Labels::new())
+            .guessed(guessed, guessed_payloads))
     }
 
     /// True if there is a column of something beside ids.

@@ -13,8 +13,8 @@ use std::path::Path;
 pub(in crate::index) const ID: &str = "id";
 pub(in crate::index) const PAYLOAD: &str = "payload";
 pub(in crate::index) const VECTOR: &str = "vector";
-const PAYLOAD_FORM: &str = "payload_form";
-const ATTRIBUTES: &str = "attributes";
+pub(super) const PAYLOAD_FORM: &str = "payload_form";
+pub(super) const ATTRIBUTES: &str = "attributes";
 
 /// Most different labels of a file, as an index has no more keys.
 const MAX_LABELS: usize = 512;

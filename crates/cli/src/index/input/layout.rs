@@ -1,6 +1,7 @@
 //! The columns and members that records are read from.
 
 use crate::index::values::{Attribute, Payloads};
+use sordino_search::IdKind;
 use sordino_search::vectors::ColumnNames;
 use std::collections::BTreeMap;
 
@@ -18,6 +19,10 @@ pub(in crate::index) struct Layout {
     pub(super) attributes: Vec<Attribute>,
     /// Empty if no record has a label.
     labels: Labels,
+    /// True of a table whose columns are taken by their usual names where no option names them.
+    guessed: bool,
+    /// True if that holds of the payloads.
+    guessed_payloads: bool,
 }
 
 impl Layout {
@@ -36,7 +41,54 @@ impl Layout {
             payloads,
             attributes,
             labels,
+            guessed: false,
+            guessed_payloads: false,
         }
+    }
+
+    /// The same with columns that were taken by their usual names, those of payloads among them or not.
+    pub(super) fn guessed(self, guessed: bool, guessed_payloads: bool) -> Self {
+        Self {
+            guessed,
+            guessed_payloads,
+            ..self
+        }
+    }
+
+    /// Leaves out payloads that no option named: of an index whose records have none.
+    pub(in crate::index) fn leave_guessed_payloads(&mut self) {
+        if self.guessed_payloads {
+            // Payloads are taken by their usual names only where no other value is read.
+            self.names.values.clear();
+            self.payloads = Payloads::Columns(Vec::new());
+        }
+    }
+
+    /// True if the records have ids in a column.
+    pub(in crate::index) fn has_id_column(&self) -> bool {
+        self.names.ids.is_some()
+    }
+
+    /// The columns that are taken, with the kind of their ids, if they are taken by their names.
+    pub(in crate::index) fn taken(&self, kind: IdKind) -> Option<String> {
+        if !self.guessed {
+            return None;
+        }
+        let ids = match &self.names.ids {
+            Some(name) => format!("ids ({}) from column {name}", kind.name()),
+            None => "ids that are numbers of rows or from a file of their own".to_owned(),
+        };
+        let vectors = self.names.vectors.iter();
+        let vectors = vectors.map(|name| format!(", vectors from {name}"));
+        let payloads: Vec<String> = self.payloads.columns().collect();
+        let payloads = match payloads.is_empty() {
+            true => ", no payloads".to_owned(),
+            false => format!(", payloads from {}", payloads.join(", ")),
+        };
+        let vectors: String = vectors.collect();
+        Some(format!(
+            "{ids}{vectors}{payloads} (--no-guess takes only what is named)"
+        ))
     }
 
     /// True if payloads are read.

@@ -1,30 +1,47 @@
-//! Ids that a file has and nobody asked for, or that are others than were meant.
+//! Ids and values that a file has and no option takes, or that are others than were meant.
 
-use super::exported::{ID, VECTOR};
-use super::{Input, Records};
+use super::exported::{ATTRIBUTES, ID, PAYLOAD, PAYLOAD_FORM, VECTOR};
+use super::layout::LABEL;
+use super::{Input, Layout, Records};
 use crate::index::ids::Ids;
 use crate::{Error, Output};
 use sordino_search::vectors::Reader;
 
 impl Input {
-    /// Refuses to leave out the ids of a file that has what an exported one has, unless its vectors are named.
-    pub(super) fn check_ids_taken(&self, reader: &Reader) -> Result<(), Error> {
+    /// Refuses to leave out a part of what an exported file has, unless its ids or vectors are named.
+    pub(super) fn check_all_taken(&self, reader: &Reader, layout: &Layout) -> Result<(), Error> {
         let has = |wanted: &str| reader.columns().iter().any(|name| name == wanted);
-        if self.has_ids() || self.vector_column.is_some() || !has(ID) || !has(VECTOR) {
+        let named = self.exported || self.ids.is_some() || self.columns.id.is_some();
+        if named || self.vector_column.is_some() || !has(ID) || !has(VECTOR) {
             return Ok(());
         }
+        let lost = match self.has_ids(layout) {
+            false => Some(ID),
+            true => {
+                let others = [PAYLOAD, PAYLOAD_FORM, ATTRIBUTES, LABEL].into_iter();
+                let mut others = others.filter(|name| has(name));
+                others.find(|name| !layout.names.values.iter().any(|it| it == name))
+            }
+        };
+        let Some(lost) = lost else {
+            return Ok(());
+        };
         Err(Error::Columns {
             path: self.file.clone(),
-            why: "it has id and vector, and nothing says what becomes of the ids: add --exported if `sordino index export` \
-                  wrote it, --id-column id to take them, or --vector-column vector to leave them out"
-                .to_owned(),
+            why: format!(
+                "it has {ID} and {VECTOR}, and nothing says what becomes of {lost}: add --exported if `sordino index export` wrote \
+                 it, --id-column {ID} to take ids and what else is named, or --vector-column {VECTOR} to leave out what is not"
+            ),
         })
     }
 }
 
 impl Records {
-    /// A warning of ids that may not be what was meant, from a file that is older than its escapes.
-    pub(in crate::index) fn warn_of_ids(&self, output: Output) {
+    /// Says which columns are taken, and warns of ids that may not be what was meant, from a file that is older than its escapes.
+    pub(in crate::index) fn announce(&self, layout: &Layout, output: Output) {
+        if let Some(taken) = layout.taken(self.kind) {
+            output.note(&taken);
+        }
         if let Some(warning) = self.ids.as_ref().and_then(Ids::warning) {
             output.note(&warning);
         }

@@ -1,0 +1,114 @@
+//! Columns that are taken by their usual names, and ids of queries.
+
+use crate::binary::{done, failed, json, run};
+use crate::place::Place;
+use std::fs;
+
+const BOOKS: &str = "\
+id,title,embedding,text
+a7,One,\"[1, 0, 0]\",a first text
+b8,Two,\"[0, 1, 0]\",a second text
+c9,Three,\"[0, 0, 1]\",a third text
+";
+
+/// A build that succeeds, and what it says on standard error.
+fn built(place: &Place, name: &str, text: &str, options: &str) -> String {
+    fs::write(place.path(name), text).unwrap();
+    let line = format!("index build @{name} @{name}.index --key @owner.key {options}");
+    let output = run(&place.line(&line));
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.success(), "{said}");
+    said
+}
+
+#[test]
+fn usual_columns_need_no_option_and_are_said() {
+    let place = Place::new();
+    let said = built(&place, "books.csv", BOOKS, "");
+    let taken = "ids (text) from column id, vectors from embedding, payloads from text";
+    assert!(said.contains(taken), "{said}");
+    let query = "query --index @books.csv.index --key @reader.key --vector 0,1,0 --k 1";
+    assert!(done(&place.line(query)).starts_with("0\t1\tb8\t1\ta second text"));
+    // More records of the same kind.
+    fs::write(place.path("more.csv"), BOOKS.replace("a7", "z7")).unwrap();
+    let added = json(&place.line("index add @books.csv.index @more.csv --key @owner.key"));
+    assert_eq!(
+        (&added["added"], &added["replaced"]),
+        (&3.into(), &2.into())
+    );
+    // One list of two is the vectors by its name; what is named is not guessed.
+    let two = "{\"id\": 5, \"sizes\": [1, 2], \"vector\": [3, 4, 5], \"content\": \"x\", \"note\": \"y\"}\n";
+    let said = built(&place, "two.jsonl", two, "--payload-column note");
+    assert!(
+        said.contains("ids (number) from column id, vectors from vector, payloads from note"),
+        "{said}"
+    );
+    assert!(done(&place.line("plan --data @two.jsonl --k 1")).contains("1 x 3"));
+    // Two of them are no usual column.
+    let both = "{\"id\": 5, \"v\": [3, 4, 5], \"content\": \"x\", \"text\": \"y\"}\n";
+    let said = built(&place, "both.jsonl", both, "");
+    assert!(said.contains("no payloads"), "{said}");
+    let said = built(
+        &place,
+        "none.csv",
+        BOOKS,
+        "--no-guess --vector-column embedding",
+    );
+    assert!(!said.contains("column id"), "{said}");
+    // Payloads come to an index that has none only by an option.
+    fs::write(place.path("ids.txt"), "7\n8\n9\n").unwrap();
+    done(&place.line("index add @none.csv.index @books.csv --ids @ids.txt --key @owner.key"));
+    let shown = done(&place.line("index get @none.csv.index --ids 0,7 --key @reader.key"));
+    assert!(!shown.contains("text"), "{shown}");
+}
+
+#[test]
+fn queries_are_printed_by_their_ids() {
+    let place = Place::new();
+    built(&place, "books.csv", BOOKS, "--k 2");
+    fs::write(
+        place.path("asked.csv"),
+        "id,name,vector\nq1,n1,\"[0, 0, 1]\"\nq2,n2,\"[1, 0, 0]\"\n",
+    )
+    .unwrap();
+    let query = |more: &str| {
+        let line =
+            format!("query --index @books.csv.index --key @reader.key --file @asked.csv {more}");
+        place.line(&line)
+    };
+    let first = |text: &str| -> Vec<String> {
+        text.lines()
+            .map(|line| line.split('\t').next().unwrap().to_owned())
+            .collect()
+    };
+    assert_eq!(first(&done(&query("--k 1"))), ["q1", "q2"]);
+    assert_eq!(first(&done(&query("--k 1 --id-column name"))), ["n1", "n2"]);
+    assert_eq!(first(&done(&query("--k 1 --no-guess"))), ["0", "1"]);
+    let found = json(&query(""));
+    let asked = &found["queries"][1];
+    assert_eq!(
+        (&asked["query"], &asked["query_id"]),
+        (&1.into(), &"q2".into())
+    );
+    let error = failed(&query("--k 3"), 1);
+    assert!(error.contains("index build --k"), "{error}");
+}
+
+#[test]
+fn counts_are_written_as_people_do() {
+    for n in ["1e5", "100_000", "100k", "0.1M"] {
+        let plan = json(&["plan", "--n", n, "--dim", "128", "--queries", "1k"]);
+        assert_eq!(
+            (&plan["n"], &plan["queries"]),
+            (&100_000.into(), &1000.into()),
+            "{n}"
+        );
+    }
+    failed(&["plan", "--n", "1,000", "--dim", "128"], 2);
+    // Where the cheapest mode gives readers the whole index, another is named.
+    let plan = done(&["plan", "--n", "2000", "--dim", "32"]);
+    assert!(
+        plan.contains("--mode local") && plan.contains("Where they are not to"),
+        "{plan}"
+    );
+}
