@@ -268,10 +268,10 @@ fn refusals() {
     }
     assert!(matches!(
         error(Format::email(), "ab@x.org"),
-        Error::Length {
+        Error::FewSymbols {
             found: 2,
+            encrypted: 2,
             min: 4,
-            ..
         }
     ));
     assert!(matches!(
