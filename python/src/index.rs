@@ -9,7 +9,7 @@ use pyo3::types::{PyBytes, PyDict};
 use sordino_search::OwnerPublicKey;
 use sordino_search::manifest::SignedManifest;
 use sordino_search::{
-    Attributes, Change, Edit, Error, Files, OwnerKeys, Pins, ReaderKeys, Server, Store,
+    Attributes, Change, Error, Files, OwnerKeys, Pins, ReaderKeys, Server, Store,
 };
 
 use crate::access;

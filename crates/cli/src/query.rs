@@ -57,12 +57,7 @@ pub struct Args {
     #[arg(long, value_name = "FILE")]
     file: Option<PathBuf>,
     /// The column of that file, if it is a table, that holds the vectors, if there are several that could.
-    #[arg(
-        long,
-        visible_alias = "vector-columns",
-        value_name = "NAME",
-        requires = "file"
-    )]
+    #[arg(long, alias = "vector-columns", value_name = "NAME", requires = "file")]
     vector_column: Option<String>,
     #[command(flatten)]
     file_args: FileArgs,

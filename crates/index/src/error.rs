@@ -84,9 +84,7 @@ pub enum Error {
     #[error(transparent)]
     Filter(#[from] FilterFault),
     /// A search asks for more results than the index was built for.
-    #[error(
-        "k = {k}: this index gives 1 to {most} results a search, as it was built; with `index build --k` it gives more"
-    )]
+    #[error("k = {k}: this index gives 1 to {most} results; `index build --k` makes one with more")]
     Results {
         /// The number wanted.
         k: usize,

@@ -96,7 +96,7 @@ pub struct Manifest {
     pub deleted: Deleted,
     /// The payloads, if records carry any, and exact vectors, if searches have a second look.
     pub payloads: Option<Payloads>,
-    /// What changes since then have brought, oldest first: clients download all of it, and a record is in the last that has its place.
+    /// The parts that changes since then have brought, oldest first. Clients download them; a record is in the last that has its place.
     pub recent: Vec<Payloads>,
     /// The mode, with its constants.
     pub mode: Mode,

@@ -7,20 +7,18 @@ use sordino_index::digest::{self, Coded};
 use sordino_index::look::SecondLook;
 use sordino_index::page_scan::PageScan;
 use sordino_index::payload::{
-    Carried, Fetch, LENGTH_LEN, MOST_PAGE_BYTES, MOST_PAYLOAD, PAGE_STEP, PageForm, PageGroup,
-    Payloads,
+    Fetch, LENGTH_LEN, MOST_PAGE_BYTES, MOST_PAYLOAD, PAGE_STEP, PageForm, PageGroup, Payloads,
 };
 use sordino_lwe::ByteTable;
 use sordino_pir::{Database, Seed, simple};
-use sordino_vault::content_key::ContentKey;
 use sordino_vault::contents::joined;
-use sordino_vault::numbers::{self, Numbers};
 use sordino_vault::page_list::PageList;
 use sordino_vault::purpose::Purpose;
 use sordino_vectors::u32_of;
 
 use crate::binding::Content;
-use crate::compression::Compression;
+use crate::encoded_group::{EncodedGroup, Group};
+use crate::laying::Laying;
 use crate::pages::{self, Laid};
 use crate::plan::{Conditions, Way, best_pages};
 use crate::segment::{SegmentWriter, bound};
@@ -31,14 +29,6 @@ pub(crate) struct WrittenPayloads {
     pub(crate) content: Vec<u8>,
     pub(crate) places: Vec<u8>,
     pub(crate) hint: Option<Vec<u8>>,
-}
-
-/// Records under one content key: one for each of `places`, and in their order.
-pub(crate) struct Group {
-    pub(crate) number: u32,
-    pub(crate) key: ContentKey,
-    pub(crate) places: Numbers,
-    pub(crate) carried: Vec<Carried>,
 }
 
 /// All records, and how what they carry is to be fetched.
@@ -54,75 +44,8 @@ pub(crate) struct Contents {
     pub(crate) laying: Laying,
 }
 
-/// Pages and their delivery.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Laying {
-    /// All records, compressed, in pages of the length and by the way for which a client waits the least.
-    All(Conditions),
-    /// Records of a change: clients download them. They are not compressed, and pages have one length. The length of few records
-    /// would tell how well they shrink, and so what a text that somebody chose has in common with the rest of its record.
-    Recent,
-}
-
 /// Bytes of a page of records that a change brings, unless an exact vector needs more.
 const RECENT_PAGE: usize = 1 << 10;
-
-/// Records under one content key, as they lie in pages.
-struct Encoded {
-    number: u32,
-    key: ContentKey,
-    places: Numbers,
-    dictionary: Vec<u8>,
-    records: Vec<Vec<u8>>,
-}
-
-impl Encoded {
-    fn new(group: Group, payloads: bool, laying: Laying) -> Result<Self, Error> {
-        let Group {
-            number,
-            key,
-            places,
-            carried,
-        } = group;
-        assert_eq!(places.len(), carried.len(), "something for each record");
-        let mut dictionary = Vec::new();
-        let records = if payloads {
-            let plain: Vec<&[u8]> = carried.iter().map(|it| &it.payload[..]).collect();
-            let compression = match laying {
-                Laying::All(_) => Compression::new(&plain)?,
-                Laying::Recent => Compression::none(),
-            };
-            let records = compression.compress(carried, |it| &it.payload, record)?;
-            dictionary = compression.dictionary;
-            records
-        } else {
-            carried.into_iter().map(|it| it.exact).collect()
-        };
-        Ok(Self {
-            number,
-            key,
-            places,
-            dictionary,
-            records,
-        })
-    }
-
-    fn lens(&self) -> impl Iterator<Item = usize> {
-        self.records.iter().map(Vec::len)
-    }
-}
-
-/// A record as it lies in pages, with its payload or the frame of that.
-fn record(carried: Carried, frame: Option<&[u8]>) -> Vec<u8> {
-    let body = frame.unwrap_or(&carried.payload);
-    let mut record = Vec::with_capacity(carried.exact.len() + LENGTH_LEN + body.len());
-    record.extend(&carried.exact);
-    let head = (body.len() as u64) << 1 | u64::from(frame.is_some());
-    numbers::varint(head, &mut record);
-    record.extend(body);
-    record.shrink_to_fit();
-    record
-}
 
 /// The pages of the records under one content key.
 struct LaidGroup {
@@ -132,7 +55,7 @@ struct LaidGroup {
 }
 
 impl LaidGroup {
-    fn new(group: &Encoded, payloads: &Payloads) -> Self {
+    fn new(group: &EncodedGroup, payloads: &Payloads) -> Self {
         let n = u32_of(group.records.len());
         let order = group.key.payload_order(payloads, n);
         let order: Vec<u32> = (0..n).map(|at| order.row(at)).collect();
@@ -172,8 +95,8 @@ impl SegmentWriter<'_> {
             return Err(too_long(long.payload.len()));
         }
         let groups = groups.into_iter();
-        let groups = groups.map(|group| Encoded::new(group, payloads, laying));
-        let groups: Vec<Encoded> = groups.collect::<Result<_, _>>()?;
+        let groups = groups.map(|group| EncodedGroup::new(group, payloads, laying));
+        let groups: Vec<EncodedGroup> = groups.collect::<Result<_, _>>()?;
         let mut form = PageForm {
             page_len: 0,
             payloads,
@@ -231,7 +154,7 @@ impl SegmentWriter<'_> {
     }
 
     /// The sealed list of where the records of a group lie.
-    fn list(&self, payloads: &Payloads, group: &Encoded, laid: &Laid) -> Vec<u8> {
+    fn list(&self, payloads: &Payloads, group: &EncodedGroup, laid: &Laid) -> Vec<u8> {
         let list = PageList {
             places: group.places.clone(),
             starts: laid.starts.clone(),
@@ -246,7 +169,7 @@ impl SegmentWriter<'_> {
     fn named<R: CryptoRng + ?Sized>(
         &self,
         rng: &mut R,
-        groups: &[Encoded],
+        groups: &[EncodedGroup],
         own: bool,
         form: PageForm,
     ) -> Payloads {
@@ -336,7 +259,7 @@ fn offered<R: CryptoRng + ?Sized>(
 }
 
 /// All pages, sealed, one after the other.
-fn sealed(payloads: &Payloads, groups: Vec<Encoded>, laid: Vec<LaidGroup>) -> Vec<u8> {
+fn sealed(payloads: &Payloads, groups: Vec<EncodedGroup>, laid: Vec<LaidGroup>) -> Vec<u8> {
     let form = &payloads.form;
     let (len, sealed_len, shape) = (form.page_len as usize, form.sealed_len(), form.shape());
     let mut content = vec![0; payloads.pages as usize * sealed_len];

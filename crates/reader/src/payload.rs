@@ -28,7 +28,7 @@ pub(crate) struct Client {
     pub(crate) records: usize,
     form: PageForm,
     main: Source,
-    /// What changes have brought, oldest first.
+    /// The parts that changes have brought, oldest first.
     recent: Vec<LocalPages>,
 }
 

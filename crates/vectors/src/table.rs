@@ -144,7 +144,7 @@ impl Table {
             .iter()
             .map(|column| column.get_array_memory_size())
             .sum();
-        let repeated: usize = batch.iter().map(|column| values::longest(column)).sum();
+        let repeated: usize = batch.iter().map(values::longest).sum();
         let bytes = (bytes / all).saturating_add(repeated).max(1);
         let most = (MAX_VALUES / self.dim)
             .min(MAX_BYTES / bytes)

@@ -37,7 +37,7 @@ pub(super) struct Args {
     #[arg(long, value_enum, default_value = "cosine")]
     metric: MetricName,
     /// The kind of record ids. Without this it is that of the column of ids, or else numbers; ids of CSV are then texts.
-    #[arg(long, visible_alias = "id-type", value_enum)]
+    #[arg(long, alias = "id-type", value_enum)]
     id_kind: Option<KindName>,
     /// The most results of a search: messages have room for as many.
     #[arg(long, default_value_t = 10, value_parser = numbers::results)]

@@ -44,7 +44,7 @@ pub(super) struct Input {
     ids: Option<PathBuf>,
     /// The column of a table that holds the vectors, if there are several that could: lists, texts such as [0.1, 0.2], or
     /// bytes of 32-bit floats. With a *, such as 'f*', the columns that hold a coordinate each; within structures a.b.
-    #[arg(long, visible_alias = "vector-columns", value_name = "NAME")]
+    #[arg(long, alias = "vector-columns", value_name = "NAME")]
     vector_column: Option<String>,
     #[command(flatten)]
     file_args: FileArgs,

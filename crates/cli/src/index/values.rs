@@ -249,15 +249,10 @@ impl Payloads {
     ///
     /// # Errors
     /// The row, counted from 0, of an exported payload that is not in the form that it names.
-    pub(super) fn of(
-        &self,
-        columns: Vec<Column>,
-        rows: usize,
-        lines: bool,
-    ) -> Result<Vec<Vec<u8>>, usize> {
+    pub(super) fn of(&self, columns: Vec<Column>, rows: usize) -> Result<Vec<Vec<u8>>, usize> {
         let names = match (self, &columns[..]) {
             (Self::Columns(_), [column]) => {
-                return Ok((0..rows).map(|row| single(column, row, lines)).collect());
+                return Ok((0..rows).map(|row| single(column, row)).collect());
             }
             (Self::Exported(_), [Column::Json(payloads), Column::Json(forms)]) => {
                 let all = payloads.iter().zip(forms);
@@ -302,13 +297,13 @@ fn exported(payload: Option<&str>, form: Option<&str>) -> Option<Vec<u8>> {
 }
 
 /// A value as the whole of a payload.
-fn single(column: &Column, row: usize, lines: bool) -> Vec<u8> {
+fn single(column: &Column, row: usize) -> Vec<u8> {
     match column {
         Column::Text(texts) => texts[row].as_deref().unwrap_or_default().into(),
         Column::Bytes(bytes) => bytes[row].as_deref().unwrap_or_default().into(),
         Column::Json(values) => {
-            let value = values[row].clone();
-            let value = if lines { unquoted(value) } else { value };
+            // Texts, such as dates, are not in quotes.
+            let value = unquoted(values[row].clone());
             value.unwrap_or_default().as_bytes().into()
         }
         other => match other.json(row) {
@@ -342,7 +337,7 @@ mod tests {
         let bytes = Column::Bytes(vec![Some(Box::from(&[255u8][..])), None]);
         let one = |column: &Column| {
             let payloads = Payloads::Columns(vec!["x".to_owned()]);
-            payloads.of(vec![column.clone()], 2, true).unwrap()
+            payloads.of(vec![column.clone()], 2).unwrap()
         };
         assert_eq!(one(&text), [b"a".to_vec(), Vec::new()]);
         // JSON's null is no text, and no other value either.
@@ -352,8 +347,7 @@ mod tests {
         assert_eq!(one(&bytes), [vec![255], Vec::new()]);
         let names = ["t", "n", "b"].map(str::to_owned);
         let all = Payloads::Columns(names.to_vec());
-        let read = |lines| all.of(vec![text.clone(), number.clone(), bytes.clone()], 2, lines);
-        let all = read(false).unwrap();
+        let all = all.of(vec![text, number, bytes], 2).unwrap();
         assert_eq!(all[0], br#"{"b":"/w==","n":7,"t":"a"}"#);
     }
 

@@ -467,7 +467,16 @@ fn its_description_names_what_it_answers() {
     };
     assert_eq!(
         keys(&described["paths"]),
-        ["/health", "/openapi.json", "/readyz", "/search"]
+        [
+            "/health",
+            "/healthz",
+            "/openapi.json",
+            "/readyz",
+            "/records",
+            "/records/count",
+            "/records/scroll",
+            "/search"
+        ]
     );
     assert_eq!(keys(&schema("Health")), keys(&proxy.get("/health").1));
     assert_eq!(

@@ -179,7 +179,9 @@ fn ids_that_many_programs_would_round_are_texts() {
     let large = u64::MAX - 1;
     let line =
         |id: u64, row: usize| json!({"id": id, "embedding": place.base.row(row)}).to_string();
-    let text: Vec<String> = (0..50).map(|row| line(large - row, row as usize)).collect();
+    let text: Vec<String> = (0..50u8)
+        .map(|row| line(large - u64::from(row), row.into()))
+        .collect();
     fs::write(place.path("large.jsonl"), text.join("\n")).unwrap();
     done(&place.line("index build @large.jsonl @large --key @owner.key --id-column id --k 3"));
     let served = Served::plain(&place, "large");

@@ -1,4 +1,4 @@
-//! What records of a version carry, and the conditions on it.
+//! The payloads and exact vectors of a version, and the conditions on them.
 
 use super::check::{RUN_LEN, require};
 use super::{MAX_K, Manifest, Mode};
@@ -14,6 +14,7 @@ const MOST_FETCHED: u64 = MAX_K as u64;
 
 impl Manifest {
     /// All that records carry, oldest first: a record is in the last that has its place.
+    #[must_use]
     pub fn all_payloads(&self) -> impl DoubleEndedIterator<Item = &Payloads> {
         self.payloads.iter().chain(&self.recent)
     }
@@ -35,11 +36,11 @@ impl Manifest {
 
 impl Manifest {
     pub(super) fn check_payloads(&self) -> Result<(), String> {
-        let forms = self
+        let mut forms = self
             .payloads
             .iter()
             .map(|all| (all.form.payloads, all.form.look));
-        let first = forms.last();
+        let first = forms.next();
         let alike = |it: &Payloads| {
             let form = (it.form.payloads, it.form.look);
             it.fetch == Fetch::Download && Some(form) == first

@@ -178,12 +178,12 @@ fn metrics_are_sums_and_nothing_else() {
         client.search(&mut rng(3), &mut connection, query).unwrap();
     }
     let after = body(&http_get(address, "/metrics"));
-    // No query adds a series, and the only labels are reasons, bounds of buckets and the index's name.
+    // No query adds a series, and the only labels are reasons, bounds of buckets, the index's name and the certificate's number.
     assert_eq!(series(&after), names);
     for name in &names {
         let labels = name.split_once('{').map_or("", |(_, labels)| labels);
         assert!(
-            ["reason=", "le=", "index="]
+            ["reason=", "le=", "index=", "serial="]
                 .iter()
                 .any(|label| labels.starts_with(label))
                 || labels.is_empty(),

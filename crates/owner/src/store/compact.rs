@@ -165,7 +165,7 @@ impl<D: Disk> Store<D> {
         Ok(version)
     }
 
-    /// What compaction writes again of what records carry: what is under older keys, or would keep what was replaced or deleted.
+    /// The parts of payloads that compaction writes again: those under older keys, and those that keep what was replaced or deleted.
     fn unchanged(&self) -> Result<Rewrite, Error> {
         if self.carries_older() || self.is_overridden()? {
             return Ok(Rewrite::All);

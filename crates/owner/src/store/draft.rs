@@ -32,7 +32,7 @@ pub(super) struct Draft {
     pub(super) mode: Mode,
     pub(super) records: Records,
     pub(super) payloads: Option<Payloads>,
-    /// What changes have brought since those were written.
+    /// The parts that changes have brought since those were written.
     pub(super) recent: Vec<Payloads>,
     /// The second look, if searches have one.
     pub(super) look: Option<SecondLook>,

@@ -15,7 +15,7 @@ use crate::build_context::Build;
 use crate::segment::SegmentWriter;
 use crate::spec::Batch;
 
-/// What is to become other of records that are there: payloads, attributes, or both.
+/// New payloads or attributes, or both, for records that are there.
 ///
 /// ```
 /// use sordino_owner::Edit;

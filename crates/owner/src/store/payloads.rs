@@ -19,7 +19,9 @@ use super::Store;
 use super::draft::Draft;
 use super::stored_part::StoredPart;
 use crate::build_context::Build;
-use crate::payload::{Contents, Group, Laying};
+use crate::encoded_group::Group;
+use crate::laying::Laying;
+use crate::payload::Contents;
 use crate::plan::Conditions;
 use crate::rows::Rows;
 
@@ -33,7 +35,7 @@ pub(super) struct Carried {
     pub(super) payloads: Option<ById>,
     /// The codes of exact vectors, if searches have a second look.
     pub(super) exact: Option<ById>,
-    /// What is to be written again though nothing in it changes.
+    /// The parts that are written again though nothing in them changes.
     pub(super) rewrite: Rewrite,
 }
 
@@ -105,7 +107,7 @@ impl Carried {
         all.into_iter().flatten().flat_map(BTreeMap::keys)
     }
 
-    /// What a record carries by this, where it says so, and by what the record carried before.
+    /// A record by this, as far as it says something of it, and by what the record was before.
     pub(super) fn over(&self, id: &Id, before: Option<Record>) -> Record {
         let own = |all: &Option<ById>| all.as_ref().and_then(|all| all.get(id)).cloned();
         let before = before.unwrap_or_default();

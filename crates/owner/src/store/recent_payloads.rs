@@ -1,4 +1,4 @@
-//! What changes bring of payloads: parts of their own, which clients download whole.
+//! Payloads that changes bring: parts of their own, which clients download whole.
 //!
 //! A change writes what it brings, together with the newest parts that are not much larger. So each record is written a
 //! few times, there are few parts, and a client downloads little after a change. Once the parts are a share of what all
@@ -17,7 +17,8 @@ use super::draft::Draft;
 use super::payloads::{Carried, Rewrite};
 use super::stored_part::StoredPart;
 use crate::build_context::Build;
-use crate::payload::{Group, Laying};
+use crate::encoded_group::Group;
+use crate::laying::Laying;
 
 /// Bytes of all parts that changes have brought that are not too many in any case.
 const FEW: u64 = 1 << 18;
@@ -140,7 +141,7 @@ impl<D: Disk> Store<D> {
         fresh
     }
 
-    /// What fresh records carry: as a change says, or as the newest part says that has them.
+    /// The fresh records: as a change says, or as the newest part says that has them.
     fn gathered(
         &self,
         parts: &[StoredPart<'_>],

@@ -103,8 +103,9 @@ mod tests {
     /// A matrix of several blocks, from a file and from a pipe.
     #[test]
     fn columns_become_rows() {
-        let (rows, dim) = (5000u64, 4000usize);
-        let value = |row: u64, column: usize| (row as usize * 7 + column * 3) as u8;
+        let (n, dim) = (5000usize, 4000usize);
+        let rows = n as u64;
+        let value = |row: u64, column: usize| (row * 7 + column as u64 * 3).to_le_bytes()[0];
         let mut bytes = vec![9; 3];
         for column in 0..dim {
             bytes.extend((0..rows).map(|row| value(row, column)));
@@ -119,7 +120,7 @@ mod tests {
             let mut all = Vec::new();
             let mut read = by_rows(input, 3, (rows, dim), 1).unwrap();
             read.read_to_end(&mut all).unwrap();
-            assert_eq!(all.len(), dim * rows as usize);
+            assert_eq!(all.len(), dim * n);
             let mut rows = (0..rows).zip(all.chunks_exact(dim));
             assert!(rows.all(|(row, found)| (0..dim).all(|at| found[at] == value(row, at))));
         }

@@ -18,7 +18,7 @@ fn read(format: Format, bytes: Vec<u8>, names: &ColumnNames) -> (Vec<(u64, f32)>
     };
     let mut reader = Reader::from_bytes_with(bytes, names, &options).unwrap();
     let mut rows = Vec::new();
-    while let Some(chunk) = reader.next() {
+    for chunk in reader.by_ref() {
         let chunk = chunk.unwrap();
         let firsts = chunk.vectors.rows().map(|row| row[0]);
         rows.extend((chunk.first..).zip(firsts));

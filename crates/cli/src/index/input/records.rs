@@ -124,7 +124,7 @@ impl Records {
             batch = batch.with_attributes(attributes)?;
         }
         if !payloads.is_empty() {
-            let payloads = self.payloads.of(payloads, rows, lines).map_err(|at| {
+            let payloads = self.payloads.of(payloads, rows).map_err(|at| {
                 self.wrong_payload(at, "a payload in the form that `index export` names")
             })?;
             self.check(&payloads)?;

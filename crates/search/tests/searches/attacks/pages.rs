@@ -17,13 +17,16 @@ fn index(way: FetchKind) -> Index {
     fetched_by(way, N, |_| 900)
 }
 
+/// Payloads of records that are there or not.
+type Read = Result<Vec<Option<Vec<u8>>>, Error>;
+
 /// A fetch of some records that is answered by a server of changed pages, and its messages.
 fn fetch(
     index: &Index,
     ids: &[u64],
     seed: u64,
     change: impl FnOnce(&mut Vec<u8>, usize),
-) -> (Result<Vec<Option<Vec<u8>>>, Error>, Vec<Exchange>) {
+) -> (Read, Vec<Exchange>) {
     let mut liar = ChangedPages::new(index, Vec::new(), change);
     let server = Server::new(index.clone()).unwrap();
     let client = connect(&server);

@@ -1,4 +1,4 @@
-//! What changes bring of payloads: parts of their own, until they are many.
+//! Payloads that changes bring: parts of their own, until they are many.
 
 use std::collections::BTreeMap;
 
@@ -109,13 +109,14 @@ fn changes_of_all_kinds_leave_what_the_owner_wrote() {
         let mut client = Client::connect(&mut transport, &keys().reader(), None).unwrap();
         let main = store.manifest().payloads.clone();
         let mut seen: Option<(Vec<Exchange>, Option<_>)> = None;
-        for round in 0..14u64 {
+        for turn in 0..14usize {
+            let round = turn as u64;
             let known: Vec<u64> = texts.keys().copied().collect();
             let some: Vec<u64> = (0..4)
-                .map(|i| known[(round as usize * 97 + i * 31) % known.len()])
+                .map(|i| known[(turn * 97 + i * 31) % known.len()])
                 .collect();
             let vectors = |n: usize| {
-                let from = (round as usize * 13) % 300;
+                let from = (turn * 13) % 300;
                 Vectors::new(DIM, more.as_slice()[from * DIM..(from + n) * DIM].to_vec()).unwrap()
             };
             match round % 7 {

@@ -80,7 +80,7 @@ impl Bed {
 
     fn with(spec: &Spec) -> Self {
         let disk = Memory::default();
-        let spec = spec.clone().k(K);
+        let spec = spec.k(K);
         let batches = [Ok(batch(0))];
         let made = Store::create_on(
             disk.clone(),
