@@ -103,14 +103,14 @@ fn records_that_cannot_be_read_are_left_out_where_that_is_asked_for() {
     // The report is there already.
     let again = format!("index build @base.csv @j {options} --key @owner.key {bad_report}");
     assert!(failed(&place.line(&again), 1).contains("bad.jsonl"));
-    let added = "--id-column id --attribute year:int";
-    let add = format!("index add @i @base.csv {added} --key @owner.key --on-error skip");
+    let columns = "--id-column id --attribute year:int";
+    let add = format!("index add @i @base.csv {columns} --key @owner.key --on-error skip");
     let added = json(&place.line(&add));
     assert_eq!(
         (&added["replaced"], &added["left_out"]),
         (&35.into(), &5.into())
     );
-    let update = format!("index update @i @base.csv {options} --key @owner.key --on-error skip");
+    let update = format!("index update @i @base.csv {columns} --key @owner.key --on-error skip");
     let error = failed(&place.line(&update), 1);
     // Vectors are not looked at, so records are named that the index has not.
     assert!(error.contains("is not in"), "{error}");

@@ -141,14 +141,20 @@ impl Records {
         for (ids, _) in same {
             (segments, places) = (segments + 1, places + ids.len() as u64);
         }
-        // Segments that were joined have the same records in the same places where their ids ascend from one to the next.
+        // Segments that were joined have the same records in the same places where their ids ascend from one to the next. A row
+        // that does not count is another record than one of that id that does.
         let ids = |records: &Self| {
-            let rest: Vec<Arc<Ids>> = records.sets[segments..].to_vec();
-            rest.into_iter()
-                .flat_map(|ids| ids.iter().collect::<Vec<Id>>())
+            let rest = segments..records.sets.len();
+            let rows =
+                rest.flat_map(|at| (0..u32_of(records.sets[at].len())).map(move |row| (at, row)));
+            rows.map(|(at, row)| (at, row, records.sets[at].id(row)))
+                .collect::<Vec<(usize, u32, Id)>>()
         };
-        let both = ids(self).zip(ids(other));
-        places + both.take_while(|(own, other)| own == other).count() as u64
+        let both = ids(self).into_iter().zip(ids(other));
+        let same = both.take_while(|((at, row, own), (.., other))| {
+            own == other && !self.dead[*at].contains(*row)
+        });
+        places + same.count() as u64
     }
 
     /// The place after each segment's last row.
