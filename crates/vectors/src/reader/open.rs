@@ -1,7 +1,7 @@
 //! Files, opened by their format.
 
 use std::fs::File;
-use std::io::{BufReader, Read};
+use std::io::BufReader;
 use std::path::Path;
 
 use super::{Reader, Source};
@@ -110,7 +110,7 @@ impl Reader {
 
     fn new(
         format: Format,
-        mut input: Input,
+        input: Input,
         columns: &ColumnNames,
         options: &FileOptions,
     ) -> Result<Self, Error> {
@@ -120,8 +120,8 @@ impl Reader {
             #[cfg(feature = "arrow")]
             Format::Parquet => {
                 // Its end says where everything is, so a pipe is read whole.
-                let mut bytes = Vec::new();
-                input.bytes.read_to_end(&mut bytes).map_err(Error::Read)?;
+                let (mut bytes, mut whole) = (Vec::new(), input.bytes);
+                std::io::Read::read_to_end(&mut whole, &mut bytes).map_err(Error::Read)?;
                 let bytes = bytes::Bytes::from(bytes);
                 let table = crate::table::Table::parquet(bytes, columns, options.skip)?;
                 return Ok(Self::table(table, options.skip));
