@@ -1,5 +1,5 @@
 //! One private vector search after another, on real cryptography, with every number that matters
-//! beside the answer: the texts that it brings, recall against exact search, bytes, time, and what the server could see.
+//! next to the answer: the texts that it brings, recall against exact search, bytes, time, and what the server could see.
 //!
 //! Without arguments it searches two built-in sets of 100,000 vectors of 128 dimensions: one
 //! uniform on the sphere, one clustered as real data is. `--help` lists what else it can do.

@@ -70,7 +70,7 @@ Examples:
 
 POST /search takes {\"vector\": [...]} or {\"vectors\": [[...], ...]}, and \"k\", at most the index's, \"min_score\" and
 \"where\", as `sordino query` has them. GET /health says which version it searches, or 503 while the index is not here
-yet and for a minute after a search that failed for good; GET /healthz that the process lives; GET /openapi.json describes all of it. With --owner-key and --index, PUT /records takes
+yet and for a minute after a search that failed for good; GET /healthz that the process lives; GET /openapi.json describes all of it. With --owner-key, --index and --write-token-file, whose token these ask for, PUT /records takes
 {\"records\": [{\"id\": 7, \"vector\": [...], \"payload\": \"text\", \"attributes\": {\"year\": 2020}}]}, which adds or replaces, and without
 vectors changes payloads and attributes; DELETE /records takes {\"ids\": [7]}; POST /records/scroll {\"after\": 7, \"limit\": 100} lists;
 GET /records/count counts. Requests that come at a time are searched for at a time, eight searches on
@@ -104,7 +104,7 @@ pub fn run(args: &Args, output: Output) -> Result<(), Error> {
     let terms = ProxyOptions {
         timeout: time,
         origins: args.allow_origin.clone(),
-        records: args.owner.records(&endpoint, output)?,
+        writing: args.owner.writing(&token, &endpoint, output)?,
     };
     let proxy = Proxy::listen(args.listen.first(), token, terms)?;
     let named = Error::session(args.endpoint.roots().as_slice());

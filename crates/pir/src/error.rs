@@ -25,7 +25,7 @@ pub enum Error {
     },
     /// Appended records outgrow the set that the database was made with.
     #[error(
-        "the parameter set of this database, with hints of as many bits as now, does not serve {records} records: make it \
+        "the parameter set of this database, with hints of their present bits, does not serve {records} records: make it \
          with `Params::with_room` for them"
     )]
     NoRoom {

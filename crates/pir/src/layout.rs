@@ -140,7 +140,7 @@ impl<P: Protocol> Params<P> {
     /// The same layout and set with more records.
     ///
     /// # Errors
-    /// [`Error::NoRoom`] if the set, with hints of as many bits as now, cannot keep the failure
+    /// [`Error::NoRoom`] if the set, with hints of their present bits, cannot keep the failure
     /// bound.
     pub(crate) fn grown(&self, records: usize) -> Result<Self, Error> {
         let (record_len, per_column) = (self.record_len(), self.per_column());

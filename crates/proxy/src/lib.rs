@@ -16,7 +16,7 @@ mod service; // answers to requests
 mod token; // shown by programs
 
 pub use error::Error;
-pub use options::ProxyOptions;
+pub use options::{ProxyOptions, Writing};
 pub use origins::Origin;
 pub use problem::Problem;
 pub use proxy::Proxy;

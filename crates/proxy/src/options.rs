@@ -2,6 +2,7 @@
 
 use crate::origins::Origin;
 use crate::records::Records;
+use crate::token::Token;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -12,8 +13,17 @@ pub struct ProxyOptions {
     pub timeout: Duration,
     /// The origins of pages that may ask from a browser, with the token. None: no page may.
     pub origins: Vec<Origin>,
-    /// The index to its owner, by which programs that have the token write and list records. None: they cannot.
-    pub records: Option<Arc<dyn Records>>,
+    /// The index to its owner, whose records programs write and list. None: they cannot.
+    pub writing: Option<Writing>,
+}
+
+/// The records that programs write and list.
+#[derive(Clone, Debug)]
+pub struct Writing {
+    /// The records.
+    pub records: Arc<dyn Records>,
+    /// The token of programs that may do so. Another one than that of searches: who has this one can delete.
+    pub token: Token,
 }
 
 impl Default for ProxyOptions {
@@ -21,7 +31,7 @@ impl Default for ProxyOptions {
         Self {
             timeout: Duration::from_secs(30),
             origins: Vec::new(),
-            records: None,
+            writing: None,
         }
     }
 }

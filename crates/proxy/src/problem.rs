@@ -33,9 +33,11 @@ impl Problem {
         Self::new(StatusCode::BAD_REQUEST, "request", message)
     }
 
-    pub(crate) fn token() -> Self {
-        let message = "no token, or a wrong one: expected the header \"Authorization: Bearer TOKEN\", with \
-                       what the file of --token-file holds";
+    /// No token of those that the file of this option holds.
+    pub(crate) fn token(option: &str) -> Self {
+        let message = format!(
+            "no token, or a wrong one: expected the header \"Authorization: Bearer TOKEN\", with what the file of {option} holds"
+        );
         Self::new(StatusCode::UNAUTHORIZED, "token", message)
     }
 
@@ -152,8 +154,7 @@ impl Problem {
     }
 
     pub(crate) fn no_owner() -> Self {
-        let message =
-            "records are not written nor listed here: start the proxy with --owner-key and --index";
+        let message = "records are not written nor listed here: start the proxy with --owner-key, --index and --write-token-file";
         Self::new(StatusCode::NOT_FOUND, "path", message)
     }
 

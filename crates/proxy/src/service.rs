@@ -1,6 +1,6 @@
 //! Answers to the requests of programs, each in its time.
 
-use crate::options::ProxyOptions;
+use crate::options::{ProxyOptions, Writing};
 use crate::origins;
 use crate::places::Place;
 use crate::problem::Problem;
@@ -138,10 +138,14 @@ impl Service {
     }
 
     /// Refuses who does not show the token, before the body is read, so that a stranger takes up nothing.
-    fn admit(&self, request: &Request<Incoming>, place: &Place) -> Result<(), Problem> {
+    fn admit(
+        (token, option): (&Token, &str),
+        request: &Request<Incoming>,
+        place: &Place,
+    ) -> Result<(), Problem> {
         let shown = request.headers().get(AUTHORIZATION);
-        if !self.token.is_shown(shown.map(HeaderValue::as_bytes)) {
-            return Err(Problem::token());
+        if !token.is_shown(shown.map(HeaderValue::as_bytes)) {
+            return Err(Problem::token(option));
         }
         match place.prove() {
             true => Ok(()),
@@ -161,8 +165,13 @@ impl Service {
             (_, "/records/count") => return Err(Problem::method("GET")),
             (_, path) => return Err(Problem::path(path)),
         };
-        self.admit(&request, place)?;
-        let records = self.options.records.clone().ok_or_else(Problem::no_owner)?;
+        let Writing { records, token } = self
+            .options
+            .writing
+            .as_ref()
+            .ok_or_else(Problem::no_owner)?;
+        Self::admit((token, "--write-token-file"), &request, place)?;
+        let records = Arc::clone(records);
         let permit = Arc::clone(&self.changes).try_acquire_owned();
         let permit = permit.map_err(|_| Problem::busy())?;
         let body = body(request).await?;
@@ -181,7 +190,7 @@ impl Service {
         place: &Place,
         end: Instant,
     ) -> Result<Reply, Problem> {
-        self.admit(&request, place)?;
+        Self::admit((&self.token, "--token-file"), &request, place)?;
         let searcher = self.searcher()?;
         let _permit = self.requests.try_acquire().map_err(|_| Problem::busy())?;
         let request = SearchRequest::read(&body(request).await?, searcher.snapshot().shape)?;

@@ -17,6 +17,7 @@ const SHORTEST: usize = 32;
 const LONGEST: u64 = 4096;
 
 /// The token that programs show, as its digest.
+#[derive(Clone, PartialEq, Eq)]
 pub struct Token {
     digest: blake3::Hash,
 }

@@ -1,4 +1,4 @@
-//! Pages of payloads that are here: downloaded whole, so that nobody is asked for any.
+//! Pages of payloads that are here: downloaded whole, so that no server is asked for any.
 
 use sordino_index::Error;
 use sordino_index::manifest::Manifest;

@@ -224,7 +224,7 @@ impl Client {
         carried.collect()
     }
 
-    /// Reads the records in these places, whole. The server sees the requests that so many records of the longest one's pages
+    /// Reads the records in these places, whole. The server sees the requests that this number of records of the longest one's pages
     /// need.
     ///
     /// # Errors

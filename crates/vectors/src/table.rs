@@ -182,7 +182,7 @@ impl Table {
         usize::try_from(error.row()?.checked_sub(self.read)?).ok()
     }
 
-    /// So many rows of a batch.
+    /// Some rows of a batch.
     fn rows(&mut self, batch: &[ArrayRef], start: usize, rows: usize) -> Result<Rest, Error> {
         let (vectors, others) = batch.split_at(self.columns.vectors);
         let mut others = others.iter().map(|column| column.slice(start, rows));

@@ -126,7 +126,7 @@ class Format:
     bind_spelling: binds values as they are spelled, to read data that were encrypted before separators and
         capitals were left out. A ciphertext that is spelled otherwise since decrypts to a wrong value without an error.
     allow_small_domain: also takes values of which there are 100 to 999,999, such as cards of 15 digits and "date:1900..2099".
-        Whoever can have values encrypted finds all of them.
+        An attacker who can have values encrypted finds all of them.
 
     Raises `InputError`.
     """

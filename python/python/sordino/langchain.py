@@ -189,7 +189,7 @@ class SordinoVectorStore(VectorStore):
         """The same for a vector."""
         known(kwargs, "max_marginal_relevance_search_by_vector")
         k = self._documents.wanted(k, "k")
-        # Nobody asked for the number that is there if nothing is said.
+        # The caller did not ask for the default number.
         fetched = whole_number(fetch_k, "fetch_k") if fetch_k == 20 else self._documents.wanted(fetch_k, "fetch_k")
         found = self._search(embedding, fetched, filter, k)
         if not found:

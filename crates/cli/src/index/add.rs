@@ -78,6 +78,7 @@ pub(super) fn run(args: &Args, output: Output) -> Result<(), Error> {
     if !store.manifest().has_payloads() {
         layout.leave_guessed_payloads();
     }
+    args.check_guessed_ids(&store, &layout)?;
     args.check_complete(&store, &layout)?;
     let first_id = store.next_number().filter(|_| !args.input.has_ids(&layout));
     let (added, rounding, left_out) = match layout.labels().is_empty() {
@@ -129,6 +130,25 @@ pub(super) fn run(args: &Args, output: Output) -> Result<(), Error> {
 }
 
 impl Args {
+    /// Refuses ids that no option names where those of the index may be the numbers of rows: none is above the rows stored.
+    /// Records would be replaced by others that have nothing to do with them.
+    fn check_guessed_ids<D: Disk>(&self, store: &Store<D>, layout: &Layout) -> Result<(), Error> {
+        let Some(column) = layout.guessed_ids() else {
+            return Ok(());
+        };
+        let next = store.next_number().unwrap_or(u64::MAX);
+        if next > u64::from(store.manifest().n) {
+            return Ok(());
+        }
+        Err(Error::Arguments(format!(
+            "records of {} have the ids 0 to {}, which may be numbers of rows: say --id-column {column} if ids of {} are of the same \
+             records, or --no-guess to number its records on",
+            self.index.display(),
+            next - 1,
+            self.input.file.display()
+        )))
+    }
+
     /// Refuses to replace records by ones that lack payloads or attributes which the index has, unsaid.
     fn check_complete<D: Disk>(&self, store: &Store<D>, layout: &Layout) -> Result<(), Error> {
         if self.leave_empty || !self.input.has_ids(layout) {

@@ -61,7 +61,7 @@ pub(super) struct Args {
     look: Look,
     #[command(flatten)]
     delivery: Delivery,
-    /// Give the index readers of its own from the first version on: nobody but the owner reads it until somebody is granted to (`sordino keys grant`).
+    /// Give the index readers of its own from the first version on: only the owner reads it until a reader is granted to (`sordino keys grant`).
     #[arg(long)]
     own_readers: bool,
     /// The way clients find their buckets, in sealed mode.

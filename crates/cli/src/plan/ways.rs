@@ -61,7 +61,7 @@ impl PlannedWay {
                     (Some(needs), Some(why))
                 }
                 Err(Obstacle::Layout) => {
-                    let why = "no layout for so many pages of this length";
+                    let why = "no layout for this number of pages of this length";
                     (None, Some(why.to_owned()))
                 }
             };

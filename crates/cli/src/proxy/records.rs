@@ -6,7 +6,9 @@ use crate::place::Place;
 use crate::{Error, Output, keys, random};
 use clap::Args as ClapArgs;
 use sordino_net::{Connection, Endpoint};
-use sordino_proxy::{Counted, Listed, Page, Record, Records, RecordsError, Written};
+use sordino_proxy::{
+    Counted, Listed, Page, Record, Records, RecordsError, Token, Writing, Written,
+};
 use sordino_search::{
     AnyDisk, Batch, Compaction, Edit, Error as Search, Id, IdKind, OwnerKeys, Store, Vectors,
 };
@@ -24,9 +26,12 @@ const COMPACTION: Compaction = Compaction {
 /// The options of an index that programs write to.
 #[derive(ClapArgs, Debug)]
 pub(super) struct OwnerArgs {
-    /// Let programs that have the token write and list the records of an index on this machine, with this owner's key.
-    #[arg(long, value_name = "OWNER_KEY", requires = "index")]
+    /// Let programs that have the token of --write-token-file write and list the records of an index on this machine, with this owner's key.
+    #[arg(long, value_name = "OWNER_KEY", requires_all = ["index", "write_token_file"])]
     owner_key: Option<PathBuf>,
+    /// The file of the token of programs that write; made as that of --token-file is. Who has it can list and delete records.
+    #[arg(long, value_name = "FILE", requires = "owner_key")]
+    write_token_file: Option<PathBuf>,
     /// The owner's index: a folder.
     #[arg(long, value_name = "INDEX", requires = "owner_key")]
     index: Option<PathBuf>,
@@ -39,14 +44,21 @@ pub(super) struct OwnerArgs {
 
 impl OwnerArgs {
     /// The records, if programs may write them; known to be an index that the key is the owner's of.
-    pub(super) fn records(
+    pub(super) fn writing(
         &self,
+        search_token: &Token,
         server: &Endpoint,
         output: Output,
-    ) -> Result<Option<Arc<dyn Records>>, Error> {
-        let (Some(key), Some(index)) = (&self.owner_key, &self.index) else {
+    ) -> Result<Option<Writing>, Error> {
+        let options = (&self.owner_key, &self.index, &self.write_token_file);
+        let (Some(key), Some(index), Some(file)) = options else {
             return Ok(None);
         };
+        let token = Token::of_file(file)?;
+        if token == *search_token {
+            let why = "--write-token-file holds the token of --token-file: expected another one, or programs that search could delete";
+            return Err(Error::Arguments(why.to_owned()));
+        }
         let records = OwnedRecords {
             key: key.clone(),
             keys: keys::owner(key)?,
@@ -62,7 +74,8 @@ impl OwnerArgs {
             return Err(Error::Arguments(why.to_owned()));
         }
         drop(records.open()?);
-        Ok(Some(Arc::new(records)))
+        let records = Arc::new(records);
+        Ok(Some(Writing { records, token }))
     }
 }
 

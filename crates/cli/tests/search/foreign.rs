@@ -112,6 +112,6 @@ fn records_that_cannot_be_read_are_left_out_where_that_is_asked_for() {
     );
     let update = format!("index update @i @base.csv {columns} --key @owner.key --on-error skip");
     let error = failed(&place.line(&update), 1);
-    // Vectors are not looked at, so records are named that the index has not.
+    // Vectors are not looked at, so the missing records are named.
     assert!(error.contains("is not in"), "{error}");
 }

@@ -18,6 +18,8 @@ pub(crate) struct Proxy {
     child: Child,
     pub(crate) address: String,
     pub(crate) token: String,
+    /// That of programs that write, if there is one.
+    pub(crate) writing: String,
 }
 
 impl Proxy {
@@ -30,7 +32,8 @@ impl Proxy {
         Self {
             child,
             address: said["address"].as_str().unwrap().to_owned(),
-            token: token(place),
+            token: token(place, "token"),
+            writing: token(place, "writing"),
         }
     }
 
@@ -43,7 +46,8 @@ impl Proxy {
         Self {
             child,
             address: address.to_owned(),
-            token: token(place),
+            token: token(place, "token"),
+            writing: token(place, "writing"),
         }
     }
 
@@ -126,8 +130,9 @@ fn start(place: &Place, url: &str, more: &str) -> Child {
     command.stdout(Stdio::piped()).spawn().unwrap()
 }
 
-fn token(place: &Place) -> String {
-    let text = fs::read_to_string(place.path("token")).unwrap();
+/// The token in a file, or nothing where there is none.
+fn token(place: &Place, name: &str) -> String {
+    let text = fs::read_to_string(place.path(name)).unwrap_or_default();
     text.trim().to_owned()
 }
 

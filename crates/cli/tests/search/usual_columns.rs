@@ -63,6 +63,34 @@ fn usual_columns_need_no_option_and_are_said() {
 }
 
 #[test]
+fn ids_that_are_not_named_do_not_replace_records_that_rows_number() {
+    let place = Place::new();
+    let rows = "{\"id\": 900, \"vector\": [1, 2]}\n{\"id\": 901, \"vector\": [2, 1]}\n";
+    fs::write(place.path("rows.jsonl"), rows).unwrap();
+    done(&place.line(
+        "index build @rows.jsonl @i --no-guess --vector-column vector --k 1 --key @owner.key",
+    ));
+    fs::write(
+        place.path("more.jsonl"),
+        "{\"id\": 1, \"vector\": [3, 4]}\n",
+    )
+    .unwrap();
+    let line = "index add @i @more.jsonl --key @owner.key";
+    let error = failed(&place.line(line), 1);
+    assert!(
+        error.contains("--id-column id") && error.contains("--no-guess"),
+        "{error}"
+    );
+    let added = json(&place.line(&format!("{line} --no-guess --vector-column vector")));
+    assert_eq!(
+        (&added["replaced"], &added["first_id"]),
+        (&0.into(), &2.into())
+    );
+    let added = json(&place.line(&format!("{line} --id-column id")));
+    assert_eq!(added["replaced"], 1);
+}
+
+#[test]
 fn queries_are_printed_by_their_ids() {
     let place = Place::new();
     built(&place, "books.csv", BOOKS, "--k 2");

@@ -10,7 +10,7 @@ use std::fs;
 
 impl Proxy {
     fn records(&self, method: &str, path: &str, body: &Value) -> (u16, Value) {
-        let token = format!("bearer {}", self.token);
+        let token = format!("bearer {}", self.writing);
         let body = match body {
             Value::Null => String::new(),
             body => body.to_string(),
@@ -32,7 +32,7 @@ fn programs_write_change_list_and_delete_records() {
     let proxy = Proxy::new(
         &place,
         &served.url(),
-        "--owner-key @owner.key --index @docs",
+        "--write-token-file @writing --owner-key @owner.key --index @docs",
     );
     let put = |records: Value| proxy.records("PUT", "/records", &json!({ "records": records }));
     let count = || proxy.records("GET", "/records/count", &Value::Null);
@@ -101,7 +101,7 @@ fn mistakes_of_records_are_named_and_change_nothing() {
     let proxy = Proxy::new(
         &place,
         &served.url(),
-        "--owner-key @owner.key --index @masked",
+        "--write-token-file @writing --owner-key @owner.key --index @masked",
     );
     let vector = place.base.row(3);
     for (body, words) in [
@@ -145,7 +145,13 @@ fn mistakes_of_records_are_named_and_change_nothing() {
         proxy.records("GET", "/records/count", &Value::Null).1["version"],
         1
     );
-    let (status, _) = proxy.request("GET", "/records/count", "Bearer wrong", b"");
+    // The token of searches does not list, nor that of writers search.
+    let searching = format!("Bearer {}", proxy.token);
+    for token in ["Bearer wrong", &searching] {
+        let (status, problem) = proxy.request("GET", "/records/count", token, b"");
+        assert!(status == 401 && problem.contains("--write-token-file"));
+    }
+    let (status, _) = proxy.records("POST", "/search", &json!({"vector": vector}));
     assert_eq!(status, 401);
     assert_eq!(proxy.records("PATCH", "/records", &Value::Null).0, 405);
     // Without --owner-key nothing is written.
@@ -165,7 +171,7 @@ fn what_is_written_is_pushed_to_a_server_that_has_a_folder_of_its_own() {
     let proxy = Proxy::new(
         &place,
         &served.url(),
-        "--owner-key @owner.key --index @masked --push",
+        "--write-token-file @writing --owner-key @owner.key --index @masked --push",
     );
     let (status, written) = proxy.records("DELETE", "/records", &json!({"ids": [7]}));
     assert_eq!((status, &written["version"]), (200, &json!(2)), "{written}");
@@ -188,7 +194,7 @@ fn ids_that_many_programs_would_round_are_texts() {
     let proxy = Proxy::new(
         &place,
         &served.url(),
-        "--owner-key @owner.key --index @large",
+        "--write-token-file @writing --owner-key @owner.key --index @large",
     );
     let body = json!({"vector": place.base.row(0), "k": 1}).to_string();
     let (_, found) = proxy.search(body.as_bytes());

@@ -8,7 +8,7 @@ use core::str::FromStr;
 /// | name | format |
 /// |---|---|
 /// | `pan`, `pan-luhn`, `ssn`, `date`, `uuid`, `email`, `email-lower` | the preset |
-/// | `pan:FIRST,LAST` | [`Format::pan`], keeping so many digits: `pan:8,4` for issuers of eight digits |
+/// | `pan:FIRST,LAST` | [`Format::pan`], keeping these numbers of digits: `pan:8,4` for issuers of eight digits |
 /// | `phone:N` | [`Format::phone`], keeping `N` digits |
 /// | `date:YYYY-MM-DD..YYYY-MM-DD`, `date:YYYY..YYYY` | [`Format::date_range`], of whole years |
 /// | `pattern:TEXT` | [`Format::pattern`]: `pattern:AB-{keep upper:2}-{digits:6}` keeps `AB-`, two letters and the hyphen |
@@ -77,7 +77,7 @@ impl FromStr for Format {
     }
 }
 
-/// Cards of which so many first and last digits are kept.
+/// Cards of which the first and last digits are kept, in these numbers.
 fn kept_of_card(kept: &str) -> Result<Format, Error> {
     let numbers = kept.split_once(',');
     let numbers = numbers.and_then(|(first, last)| Some((first.parse().ok()?, last.parse().ok()?)));

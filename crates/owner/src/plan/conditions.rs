@@ -148,14 +148,14 @@ impl Conditions {
         FIRST * self.seconds(cost.once) + self.searches as f64 * each
     }
 
-    /// The seconds that a client waits for the pages of one search, for which server and client compute so many nanoseconds
+    /// The seconds that a client waits for the pages of one search, for which server and client compute this number of nanoseconds
     /// of one thread.
     pub(crate) fn wait_of_search(&self, cost: &Cost, (server, client): (f64, f64)) -> f64 {
         let computing = (server / f64::from(self.cores.max(1)) + client) * 1e-9;
         self.seconds(cost.up + cost.down) + computing
     }
 
-    /// The seconds that so many bytes take on the line.
+    /// The seconds that a number of bytes take on the line.
     #[must_use]
     pub fn seconds(&self, bytes: u64) -> f64 {
         bytes as f64 * 8.0 / self.line

@@ -129,7 +129,7 @@ pub struct Offer {
 /// The reason why payloads cannot be fetched in some way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Obstacle {
-    /// A server needs so many bytes of memory for it, which is more than it may take.
+    /// A server needs this number of bytes of memory for it, which is more than it may take.
     Memory(u64),
     /// No layout serves pages of this number and length.
     Layout,

@@ -111,7 +111,7 @@ impl<D: Disk> Store<D> {
     ///
     /// # Errors
     /// Before anything is changed: [`Error::UnknownId`], [`Error::RepeatedId`], [`Error::Payload`] if one is too long,
-    /// [`Error::Attribute`] for a type that the attribute has not, [`Error::Segments`]. [`Error::File`] as for
+    /// [`Error::Attribute`] for another type than the attribute has, [`Error::Segments`]. [`Error::File`] as for
     /// [`add`](Self::add).
     pub fn update<R: CryptoRng + ?Sized>(&mut self, rng: &mut R, edit: Edit) -> Result<u64, Error> {
         self.check_sure()?;

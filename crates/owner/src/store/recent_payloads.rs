@@ -32,10 +32,10 @@ const DOWNLOADED_SHARE: u64 = 2;
 /// A part that has this many times the bytes of what is written now is written with it.
 const NEAR: u64 = 2;
 
-/// A part takes as many bytes as if its records had these: it has a list and whole pages.
+/// The bytes that a part counts for at least: it has a list and whole pages.
 const LEAST: u64 = 1 << 12;
 
-/// Bytes of a record beside what it carries, about: its head, and its entries in the list.
+/// Bytes of a record in addition to what it carries, about: its head, and its entries in the list.
 const RECORD: u64 = 8;
 
 /// The records that are written, by their places: their ids, if a change says something of them, and the places where they were.
@@ -222,7 +222,7 @@ fn kept(recent: &[StoredPart<'_>], shared: u64, bytes: u64) -> usize {
         groups.sum()
     };
     while let Some(last) = kept.checked_sub(1) {
-        // The manifest has room for so many groups of pages and parts.
+        // The manifest has room for this number of parts and groups of pages.
         let room = kept < MOST_RECENT && keys(&recent[..kept]) < MAX_KEYS / 2;
         if room && recent[last].bytes() > NEAR * written {
             break;

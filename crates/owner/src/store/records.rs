@@ -143,15 +143,18 @@ impl Records {
         }
         // Segments that were joined have the same records in the same places where their ids ascend from one to the next. A row
         // that does not count is another record than one of that id that does.
-        let ids = |records: &Self| {
-            let rest = segments..records.sets.len();
-            let rows =
-                rest.flat_map(|at| (0..u32_of(records.sets[at].len())).map(move |row| (at, row)));
-            rows.map(|(at, row)| (at, row, records.sets[at].id(row)))
-                .collect::<Vec<(usize, u32, Id)>>()
+        let rest = |records: &Self| {
+            let sets = records.sets[segments..]
+                .to_vec()
+                .into_iter()
+                .zip(segments..);
+            sets.flat_map(|(ids, at)| {
+                let rows = 0..u32_of(ids.len());
+                rows.map(move |row| (at, row, ids.id(row)))
+            })
         };
-        let both = ids(self).into_iter().zip(ids(other));
-        let same = both.take_while(|((at, row, own), (.., other))| {
+        let same = rest(self).zip(rest(other));
+        let same = same.take_while(|((at, row, own), (.., other))| {
             own == other && !self.dead[*at].contains(*row)
         });
         places + same.count() as u64

@@ -22,8 +22,8 @@ use sordino_search::{
     Client, Error, InProcess, Plan, Routing, Server, Store, Vectors, Wish, synthetic,
 };
 use sordino_testkit::{
-    ASKED, FETCH_PAYLOADS, Hostile, ROUTED, WAYS, by, connect, forms, keys, kind, rng, sealed,
-    serve,
+    ASKED, FETCH_PAYLOADS, Hostile, ROUTED, WAYS, by, connect, create, forms, keys, kind, rng,
+    sealed, serve,
 };
 
 /// Enough payloads of enough bytes that fetching them by PIR moves fewer bytes than downloading all.

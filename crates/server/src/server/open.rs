@@ -94,7 +94,7 @@ impl<'a> OpenOptions<'a> {
     /// # Errors
     /// Those of [`Index::open_dir`], and if parts do not fit the manifest; [`Error::Mode`] for a shard of an index in a mode
     /// that is not cut, or that cannot be cut into this number of shards; [`Error::Room`]; [`Error::Memory`] if the machine or its
-    /// container has not what the version needs at least, where it follows no other.
+    /// container lacks what the version needs at least, where it follows no other.
     pub fn open<D: Disk>(&self, folder: &Folder<D>) -> Result<Server, Error> {
         match self.version {
             Some(version) => self.serve(folder, version.clone()),

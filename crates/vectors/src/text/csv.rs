@@ -1,6 +1,8 @@
 //! CSV (RFC 4180) with a head: a vector is a field of numbers.
 
 use std::io::{BufRead, BufReader, Read};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use csv::{ReaderBuilder, StringRecord};
 
@@ -20,6 +22,8 @@ pub(super) fn records(
     let mut bytes = BufReader::with_capacity(1 << 16, bytes);
     let ends = Ends::of(bytes.fill_buf().map_err(Error::Read)?);
     let wrong = move |error| ends.wrong(error);
+    let marks = Marks::default();
+    let bytes = marks.counted(bytes);
     let mut rows = ReaderBuilder::new().delimiter(delimiter).from_reader(bytes);
     let head = rows.headers().map_err(wrong)?.clone();
     if !head.is_empty() && head.iter().all(|name| name.trim().parse::<f64>().is_ok()) {
@@ -57,6 +61,7 @@ pub(super) fn records(
     let rows = std::iter::once(Ok(first)).chain(rows);
     let records = rows.map(move |row| {
         let row = row.map_err(wrong)?;
+        marks.check(&row, ends)?;
         let field = |at: usize| row.get(at).unwrap_or_default();
         let line = row.position().map_or(0, |at| ends.line(at));
         let in_column = |at: usize, error: &dyn std::fmt::Display| {
@@ -83,6 +88,49 @@ pub(super) fn records(
         })
     });
     Ok(Box::new(records))
+}
+
+/// The quotation marks of a file, counted as it is read.
+#[derive(Clone, Default)]
+struct Marks(Arc<AtomicU64>, Arc<AtomicBool>);
+
+impl Marks {
+    fn counted<R: Read>(&self, bytes: R) -> Counted<R> {
+        Counted {
+            bytes,
+            marks: self.clone(),
+        }
+    }
+
+    /// Refuses the last record of a file whose last quotation mark is not closed, if it took lines that are records of their own.
+    fn check(&self, row: &StringRecord, ends: Ends) -> Result<(), Error> {
+        let Self(count, at_end) = self;
+        let open = at_end.load(Ordering::Relaxed) && count.load(Ordering::Relaxed) % 2 == 1;
+        let last = row.iter().last().unwrap_or_default();
+        if open && last.contains('\n') {
+            let line = row.position().map_or(0, |at| ends.line(at));
+            let why =
+                "a quotation mark that no other one closes: all lines after it would be one field";
+            return Err(fault(line, why.to_owned()));
+        }
+        Ok(())
+    }
+}
+
+struct Counted<R> {
+    bytes: R,
+    marks: Marks,
+}
+
+impl<R: Read> Read for Counted<R> {
+    fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
+        let len = self.bytes.read(into)?;
+        let Marks(count, at_end) = &self.marks;
+        let marks = into[..len].iter().filter(|&&byte| byte == b'"').count();
+        count.fetch_add(marks as u64, Ordering::Relaxed);
+        at_end.fetch_or(len == 0 && !into.is_empty(), Ordering::Relaxed);
+        Ok(len)
+    }
 }
 
 /// The columns of a record's vector.

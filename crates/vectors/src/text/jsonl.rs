@@ -78,7 +78,7 @@ fn hint(line: &[u8]) -> &'static str {
     }
 }
 
-/// Said of a record with words that Python writes, and that JSON has not.
+/// Said of a record with words that Python writes and JSON lacks.
 fn not_json(line: &[u8]) -> &'static str {
     let has = |word: &[u8]| line.windows(word.len()).any(|at| at == word);
     match has(b"NaN") || has(b"Infinity") {

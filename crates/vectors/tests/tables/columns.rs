@@ -277,6 +277,11 @@ fn text_is_read_as_it_is_written() {
         (Format::Jsonl, "{\"v\": 1}", "no column of vectors"),
         (Format::Csv, "", "no vectors"),
         (Format::Csv, "v\n", "no vectors"),
+        (
+            Format::Csv,
+            "v,t\n[1],a\n[2],\"open\n[3],b\n[4],c\n",
+            "line 3: a quotation mark that no other one closes",
+        ),
         (Format::Csv, "v\n1 2\n", "no column of vectors in brackets"),
         (
             Format::Csv,

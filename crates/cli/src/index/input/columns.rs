@@ -70,12 +70,14 @@ impl Columns {
             ..names
         };
         let payloads = Payloads::Columns(payload);
-        let (guessed, guessed_payloads) = (usual.is_some(), !self.has_values());
-        Ok(Layout::new(names, payloads, attributes, Labels::new())
-            .guessed(guessed, guessed_payloads))
+        let layout = Layout::new(names, payloads, attributes, Labels::new());
+        Ok(match usual {
+            Some(_) => layout.guessed(self.id.is_none(), !self.has_values()),
+            None => layout,
+        })
     }
 
-    /// True if there is a column of something beside ids.
+    /// True if there is a column of something other than ids.
     pub(in crate::index) fn has_values(&self) -> bool {
         !self.payload.is_empty() || !self.attribute.is_empty()
     }

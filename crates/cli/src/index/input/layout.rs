@@ -21,6 +21,8 @@ pub(in crate::index) struct Layout {
     labels: Labels,
     /// True of a table whose columns are taken by their usual names where no option names them.
     guessed: bool,
+    /// True if that holds of the ids.
+    guessed_ids: bool,
     /// True if that holds of the payloads.
     guessed_payloads: bool,
 }
@@ -42,14 +44,16 @@ impl Layout {
             attributes,
             labels,
             guessed: false,
+            guessed_ids: false,
             guessed_payloads: false,
         }
     }
 
-    /// The same with columns that were taken by their usual names, those of payloads among them or not.
-    pub(super) fn guessed(self, guessed: bool, guessed_payloads: bool) -> Self {
+    /// The same with columns that were taken by their usual names: that of ids among them or not, and those of payloads.
+    pub(super) fn guessed(self, guessed_ids: bool, guessed_payloads: bool) -> Self {
         Self {
-            guessed,
+            guessed: true,
+            guessed_ids,
             guessed_payloads,
             ..self
         }
@@ -62,6 +66,11 @@ impl Layout {
             self.names.values.clear();
             self.payloads = Payloads::Columns(Vec::new());
         }
+    }
+
+    /// The column of ids, if no option names it.
+    pub(in crate::index) fn guessed_ids(&self) -> Option<&str> {
+        self.names.ids.as_deref().filter(|_| self.guessed_ids)
     }
 
     /// True if the records have ids in a column.

@@ -46,7 +46,7 @@ pub(crate) fn without_hint(n: usize, len: impl Fn(usize) -> usize) -> Server {
     Server::new(fetched_by(FetchKind::Hintless, n, len)).unwrap()
 }
 
-/// An index of so many records with payloads of these lengths that do not compress, which are fetched in this way.
+/// An index of records with payloads of these lengths that do not compress, which are fetched in this way.
 pub(crate) fn fetched_by(way: FetchKind, n: usize, len: impl Fn(usize) -> usize) -> Index {
     let payloads = (0..n).map(|row| {
         let mut payload = vec![0; len(row)];

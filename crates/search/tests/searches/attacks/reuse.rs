@@ -34,7 +34,7 @@ fn scored() -> [Index; 3] {
     ]
 }
 
-/// An index of so many records with payloads that are fetched in this way.
+/// An index of this number of records with payloads that are fetched in this way.
 fn fetched(form: Form, n: usize, way: FetchKind) -> Index {
     let spec = by(way, Spec::new(form).k(K));
     // All payloads have as many bytes, however many they are.

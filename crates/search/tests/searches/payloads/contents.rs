@@ -6,18 +6,8 @@ use super::*;
 fn come_back(name: &str, payloads: &[Vec<u8>]) {
     let base = synthetic::uniform(payloads.len(), DIM, 3);
     for way in WAYS {
-        let dir = tempfile::tempdir().unwrap();
         let batch = Batch::from(base.clone()).with_payloads(payloads.to_vec());
-        let spec = by(way, Spec::new(Form::Local).k(K));
-        let store = Store::create(
-            dir.path(),
-            &mut rng(1),
-            &keys(),
-            &spec,
-            [batch],
-            &mut |_| (),
-        );
-        let store = store.unwrap();
+        let (dir, store) = create(&by(way, Spec::new(Form::Local).k(K)), batch);
         let manifest = store.manifest().payloads.clone().unwrap();
         let found = manifest.fetch.kind();
         assert_eq!(found, way, "{name}");

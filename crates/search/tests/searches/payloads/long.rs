@@ -24,13 +24,11 @@ fn a_long_text_is_shown_from_its_beginning_and_fetched_whole_in_few_requests() {
     let base = synthetic::uniform(n, DIM, 3);
     let texts: Vec<Vec<u8>> = (0..n).map(text).collect();
     for fetch in [FetchKind::Hintless, FetchKind::Pir] {
-        let dir = tempfile::tempdir().unwrap();
         let conditions = Conditions::default().prefer(fetch);
         let spec = Spec::new(Form::Local).k(K).conditions(conditions);
         let batch = Batch::from(base.clone()).with_payloads(texts.clone());
-        let batch = [Ok(batch.unwrap())];
-        let store = Store::create(dir.path(), &mut rng(1), &keys(), &spec, batch, &mut |_| ());
-        let payloads = store.unwrap().manifest().payloads.clone().unwrap();
+        let (dir, store) = create(&spec, batch);
+        let payloads = store.manifest().payloads.clone().unwrap();
         assert_eq!(payloads.fetch.kind(), fetch);
         let (longest, fetched) = (payloads.longest as usize, payloads.fetched as usize);
         let page_len = payloads.form.page_len as usize;

@@ -13,18 +13,10 @@ fn a_long_payload_is_shortened_by_a_search_and_whole_by_its_id() {
         .collect();
     let mut shortened = 0;
     for way in WAYS {
-        let dir = tempfile::tempdir().unwrap();
         let batch = Batch::from(base.clone()).with_payloads(payloads.clone());
         let spec = by(way, Spec::new(Form::Masked(Packing::T4)).k(K));
-        let store = Store::create(
-            dir.path(),
-            &mut rng(1),
-            &keys(),
-            &spec,
-            [batch],
-            &mut |_| (),
-        );
-        let manifest = store.unwrap().manifest().payloads.clone().unwrap();
+        let (dir, store) = create(&spec, batch);
+        let manifest = store.manifest().payloads.clone().unwrap();
         assert_eq!(manifest.fetch.kind(), way);
         let server = serve(dir.path());
         let mut transport = InProcess::new(&server);

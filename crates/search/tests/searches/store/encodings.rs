@@ -14,7 +14,7 @@ use sordino_search::{
     Batch, Client, Encodings, Error, Files, Folder, Form, InProcess, OpenOptions, OwnerKeys,
     Server, Shard, Store, Transport, synthetic,
 };
-use sordino_testkit::{ROUTED, keys, rng, strange_keys};
+use sordino_testkit::{ROUTED, create, keys, rng, strange_keys};
 
 use super::bed::{Bed, Model};
 use super::owner::{DIM, spec};
@@ -40,20 +40,11 @@ fn bed(form: Form, keys: &OwnerKeys) -> Bed {
 /// An index whose records carry payloads, which are scanned. Of its vectors nothing is kept: they are few.
 fn scanned() -> Bed {
     let (base, queries) = synthetic::clustered(300, 15, DIM, 11);
-    let dir = tempfile::tempdir().unwrap();
     let conditions = Conditions::default().prefer(FetchKind::Scan);
     let spec = spec(FORMS[0]).conditions(conditions);
     let payload = |id: usize| (0..200).map(|at| (at * id).to_le_bytes()[0]).collect();
     let batch = Batch::from(base).with_payloads((0..300).map(payload).collect());
-    let store = Store::create(
-        dir.path(),
-        &mut rng(1),
-        &keys(),
-        &spec,
-        [batch],
-        &mut |_| (),
-    );
-    let store = store.unwrap();
+    let (dir, store) = create(&spec, batch);
     let payloads = store.manifest().payloads.as_ref().unwrap();
     assert_eq!(payloads.fetch.kind(), FetchKind::Scan);
     Bed {
