@@ -106,7 +106,7 @@ impl Marks {
     fn check(&self, row: &StringRecord, ends: Ends) -> Result<(), Error> {
         let Self(count, at_end) = self;
         let open = at_end.load(Ordering::Relaxed) && count.load(Ordering::Relaxed) % 2 == 1;
-        let last = row.iter().last().unwrap_or_default();
+        let last = row.iter().next_back().unwrap_or_default();
         if open && last.contains('\n') {
             let line = row.position().map_or(0, |at| ends.line(at));
             let why =
