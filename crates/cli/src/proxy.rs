@@ -3,6 +3,7 @@
 //! `sordino-proxy` has the port and the searches; here are arguments, signals and output.
 
 mod attribute_columns;
+mod owner_args;
 mod records;
 
 use crate::cache::CacheArgs;
@@ -11,7 +12,7 @@ use crate::host::Host;
 use crate::pin::PinArgs;
 use crate::{Error, Output, keys, log, notify};
 use clap::Args as ClapArgs;
-use records::OwnerArgs;
+use owner_args::OwnerArgs;
 use serde::Serialize;
 use signal_hook::consts::TERM_SIGNALS;
 use signal_hook::iterator::Signals;

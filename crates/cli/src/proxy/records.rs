@@ -1,21 +1,18 @@
 //! Records that programs write over HTTP: the owner's index on this machine.
 
 use super::attribute_columns;
-use crate::owned_index::{OwnedArgs, OwnedIndex, PinsArgs};
+use crate::owned_index::{OwnedArgs, OwnedIndex};
 use crate::place::Place;
-use crate::{Error, Output, keys, random};
-use clap::Args as ClapArgs;
+use crate::{Error, Output, random};
 use sordino_net::{Connection, Endpoint};
-use sordino_proxy::{
-    Counted, Listed, Page, Record, Records, RecordsError, Token, Writing, Written,
-};
+use sordino_proxy::{Counted, Listed, Page, Record, Records, RecordsError, Written};
 use sordino_search::{
     AnyDisk, Batch, Compaction, Edit, Error as Search, Id, IdKind, OwnerKeys, Store, Vectors,
 };
 use std::collections::{BTreeSet, HashMap};
 use std::fmt;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Programs write a few records at a time, so segments are put together before they are many.
 const COMPACTION: Compaction = Compaction {
@@ -23,73 +20,17 @@ const COMPACTION: Compaction = Compaction {
     deleted: Some(0.3),
 };
 
-/// The options of an index that programs write to.
-#[derive(ClapArgs, Debug)]
-pub(super) struct OwnerArgs {
-    /// Let programs that have the token of --write-token-file write and list the records of an index on this machine, with this owner's key.
-    #[arg(long, value_name = "OWNER_KEY", requires_all = ["index", "write_token_file"])]
-    owner_key: Option<PathBuf>,
-    /// The file of the token of programs that write; made as that of --token-file is. Who has it can list and delete records.
-    #[arg(long, value_name = "FILE", requires = "owner_key")]
-    write_token_file: Option<PathBuf>,
-    /// The owner's index: a folder.
-    #[arg(long, value_name = "INDEX", requires = "owner_key")]
-    index: Option<PathBuf>,
-    /// Push each change to the server, where it has the index in a folder of its own (`sordino serve --accept-changes`).
-    #[arg(long, requires = "owner_key")]
-    push: bool,
-    #[command(flatten)]
-    pins: PinsArgs,
-}
-
-impl OwnerArgs {
-    /// The records, if programs may write them; known to be an index that the key is the owner's of.
-    pub(super) fn writing(
-        &self,
-        search_token: &Token,
-        server: &Endpoint,
-        output: Output,
-    ) -> Result<Option<Writing>, Error> {
-        let options = (&self.owner_key, &self.index, &self.write_token_file);
-        let (Some(key), Some(index), Some(file)) = options else {
-            return Ok(None);
-        };
-        let token = Token::of_file(file)?;
-        if token == *search_token {
-            let why = "--write-token-file holds the token of --token-file: expected another one, or programs that search could delete";
-            return Err(Error::Arguments(why.to_owned()));
-        }
-        let records = OwnedRecords {
-            key: key.clone(),
-            keys: keys::owner(key)?,
-            index: index.clone(),
-            owned: OwnedArgs::remembered(self.pins.clone()),
-            place: Place::of(index)?,
-            server: self.push.then(|| server.clone()),
-            output,
-            turn: Mutex::new(()),
-        };
-        if self.push && !records.place.is_here() {
-            let why = "--push: expected an index in a folder of this machine";
-            return Err(Error::Arguments(why.to_owned()));
-        }
-        drop(records.open()?);
-        let records = Arc::new(records);
-        Ok(Some(Writing { records, token }))
-    }
-}
-
 /// An index on this machine. It is opened for each request, so that other commands can change it between two.
-struct OwnedRecords {
-    key: PathBuf,
-    keys: OwnerKeys,
-    index: PathBuf,
-    owned: OwnedArgs,
-    place: Place,
+pub(super) struct OwnedRecords {
+    pub(super) key: PathBuf,
+    pub(super) keys: OwnerKeys,
+    pub(super) index: PathBuf,
+    pub(super) owned: OwnedArgs,
+    pub(super) place: Place,
     /// The server that changes are pushed to.
-    server: Option<Endpoint>,
-    output: Output,
-    turn: Mutex<()>,
+    pub(super) server: Option<Endpoint>,
+    pub(super) output: Output,
+    pub(super) turn: Mutex<()>,
 }
 
 impl fmt::Debug for OwnedRecords {
@@ -128,7 +69,7 @@ impl OwnedRecords {
         self.turn.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn open(&self) -> Result<OwnedIndex, Error> {
+    pub(super) fn open(&self) -> Result<OwnedIndex, Error> {
         self.owned
             .open(&self.index, (&self.key, &self.keys), self.output)
     }

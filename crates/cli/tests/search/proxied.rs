@@ -18,7 +18,7 @@ pub(crate) struct Proxy {
     child: Child,
     pub(crate) address: String,
     pub(crate) token: String,
-    /// That of programs that write, if there is one.
+    /// The token of programs that write, if there is one.
     pub(crate) writing: String,
 }
 

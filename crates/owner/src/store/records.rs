@@ -143,21 +143,17 @@ impl Records {
         }
         // Segments that were joined have the same records in the same places where their ids ascend from one to the next. A row
         // that does not count is another record than one of that id that does.
-        let rest = |records: &Self| {
-            let sets = records.sets[segments..]
-                .to_vec()
-                .into_iter()
-                .zip(segments..);
-            sets.flat_map(|(ids, at)| {
-                let rows = 0..u32_of(ids.len());
-                rows.map(move |row| (at, row, ids.id(row)))
-            })
-        };
-        let same = rest(self).zip(rest(other));
+        let same = self.rows_from(segments).zip(other.rows_from(segments));
         let same = same.take_while(|((at, row, own), (.., other))| {
             own == other && !self.dead[*at].contains(*row)
         });
         places + same.count() as u64
+    }
+
+    /// The rows from a segment on, those that do not count among them: segment, row and id.
+    fn rows_from(&self, segment: usize) -> impl Iterator<Item = (usize, u32, Id)> {
+        let sets = (segment..).zip(&self.sets[segment..]);
+        sets.flat_map(|(at, ids)| (0..).zip(ids.iter()).map(move |(row, id)| (at, row, id)))
     }
 
     /// The place after each segment's last row.

@@ -1,0 +1,67 @@
+//! Options of an index that programs write to.
+
+use super::records::OwnedRecords;
+use crate::owned_index::{OwnedArgs, PinsArgs};
+use crate::place::Place;
+use crate::{Error, Output, keys};
+use clap::Args as ClapArgs;
+use sordino_net::Endpoint;
+use sordino_proxy::{Token, Writing};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+
+/// The options of an index that programs write to.
+#[derive(ClapArgs, Debug)]
+pub(super) struct OwnerArgs {
+    /// Let programs that have the token of --write-token-file write and list the records of an index on this machine, with this owner's key.
+    #[arg(long, value_name = "OWNER_KEY", requires_all = ["index", "write_token_file"])]
+    owner_key: Option<PathBuf>,
+    /// The file of the token of programs that write; made as that of --token-file is. Who has it can list and delete records.
+    #[arg(long, value_name = "FILE", requires = "owner_key")]
+    write_token_file: Option<PathBuf>,
+    /// The owner's index: a folder.
+    #[arg(long, value_name = "INDEX", requires = "owner_key")]
+    index: Option<PathBuf>,
+    /// Push each change to the server, where it has the index in a folder of its own (`sordino serve --accept-changes`).
+    #[arg(long, requires = "owner_key")]
+    push: bool,
+    #[command(flatten)]
+    pins: PinsArgs,
+}
+
+impl OwnerArgs {
+    /// The records, if programs may write them; known to be an index that the key is the owner's of.
+    pub(super) fn writing(
+        &self,
+        search_token: &Token,
+        server: &Endpoint,
+        output: Output,
+    ) -> Result<Option<Writing>, Error> {
+        let options = (&self.owner_key, &self.index, &self.write_token_file);
+        let (Some(key), Some(index), Some(file)) = options else {
+            return Ok(None);
+        };
+        let token = Token::of_file(file)?;
+        if token == *search_token {
+            let why = "--write-token-file holds the token of --token-file: expected another one, or programs that search could delete";
+            return Err(Error::Arguments(why.to_owned()));
+        }
+        let records = OwnedRecords {
+            key: key.clone(),
+            keys: keys::owner(key)?,
+            index: index.clone(),
+            owned: OwnedArgs::remembered(self.pins.clone()),
+            place: Place::of(index)?,
+            server: self.push.then(|| server.clone()),
+            output,
+            turn: Mutex::new(()),
+        };
+        if self.push && !records.place.is_here() {
+            let why = "--push: expected an index in a folder of this machine";
+            return Err(Error::Arguments(why.to_owned()));
+        }
+        drop(records.open()?);
+        let records = Arc::new(records);
+        Ok(Some(Writing { records, token }))
+    }
+}
