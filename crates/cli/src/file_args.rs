@@ -41,7 +41,8 @@ fn format(name: &str) -> Result<Format, String> {
     Format::named(&name).map_err(|error| error.to_string())
 }
 
-fn delimiter(text: &str) -> Result<u8, String> {
+/// The sign that a text names.
+pub(crate) fn delimiter(text: &str) -> Result<u8, String> {
     match (text, text.as_bytes()) {
         ("comma", _) => Ok(b','),
         ("tab" | r"\t", _) => Ok(b'\t'),

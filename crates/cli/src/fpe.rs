@@ -3,7 +3,7 @@
 mod output;
 mod refusal;
 
-use crate::{Error, Output, stdio::stdin};
+use crate::{Error, Output, file_args, key_source, stdio::stdin};
 use clap::{Subcommand, ValueEnum};
 use indicatif::{ProgressBar, ProgressStyle};
 use output::Destination;
@@ -11,8 +11,8 @@ use refusal::{OnRefusal, tell};
 use serde::Serialize;
 use sordino_fpe::{AesSize, Format};
 use sordino_fpe_files::{
-    Column, Error as Failure, Members, Table, Transform, generate_key, read_key, transform_csv,
-    transform_json_lines, transform_lines, transform_parquet,
+    Column, Error as Failure, Members, Table, Transform, generate_key, parse_key, read_key,
+    transform_csv, transform_json_lines, transform_lines, transform_parquet,
 };
 use std::{
     ffi::OsStr,
@@ -70,7 +70,7 @@ enum Records {
 /// The values to encrypt or decrypt, with their key and format.
 #[derive(clap::Args, Debug)]
 struct Fields {
-    /// The key file, as `keygen` makes it.
+    /// The key file, as `keygen` makes it; or env:NAME or command:COMMAND, as with the keys of indexes.
     #[arg(long)]
     key_file: PathBuf,
     /// The format of the field: pan, pan:FIRST,LAST, pan-luhn, ssn, phone:KEPT, date, date:1900..2099, uuid, email, email-lower,
@@ -93,9 +93,9 @@ struct Fields {
     /// The CSV input has no header.
     #[arg(long, requires = "column")]
     no_header: bool,
-    /// The separator of the CSV fields: one character of ASCII, or tab. [default: ,]
-    #[arg(long, requires = "column", value_parser = delimiter)]
-    delimiter: Option<char>,
+    /// The separator of the CSV fields: comma, tab, semicolon, pipe or space, or the sign itself. [default: ,]
+    #[arg(long, requires = "column", value_parser = file_args::delimiter)]
+    delimiter: Option<u8>,
     /// Let empty fields pass.
     #[arg(long)]
     keep_empty: bool,
@@ -169,7 +169,12 @@ impl Fields {
     }
 
     fn work(&self, encrypt: bool, report: Output) -> Result<(), Error> {
-        let key = read_key(&self.key_file)?;
+        let key = match key_source::line(&self.key_file)? {
+            Some(line) => parse_key(&line).ok_or_else(|| Failure::KeyFile {
+                path: self.key_file.clone(),
+            })?,
+            None => read_key(&self.key_file)?,
+        };
         let mut format = self.format.clone();
         if self.allow_small_domain {
             format = format.allow_small_domain();
@@ -298,19 +303,8 @@ impl Fields {
             column: column(name)?,
             tweak_column: self.tweak_column.as_ref().map(column).transpose()?,
             header: !self.no_header,
-            delimiter: u8::try_from(self.delimiter.unwrap_or(','))
-                .map_err(|_| Failure::Delimiter)?,
+            delimiter: self.delimiter.unwrap_or(b','),
         }))
-    }
-}
-
-/// One character, or the name of the one that shells do not pass easily.
-fn delimiter(text: &str) -> Result<char, String> {
-    let mut signs = text.chars();
-    match (text, signs.next(), signs.next()) {
-        ("tab" | "\\t", ..) => Ok('\t'),
-        (_, Some(sign), None) => Ok(sign),
-        _ => Err("expected one character of ASCII, or tab".to_owned()),
     }
 }
 

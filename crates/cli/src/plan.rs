@@ -4,6 +4,7 @@ mod line;
 mod ways;
 
 use crate::delivery::{Line, Memory};
+use crate::file_args::{self, FileArgs};
 use crate::usual_columns::UsualColumns;
 use crate::{Error, Output, checks::Checks, numbers, second_look::Look};
 use clap::Args as ClapArgs;
@@ -30,6 +31,8 @@ pub struct Args {
     /// The column of that file, if it is a table, that holds the vectors, if there are several that could.
     #[arg(long, value_name = "NAME", requires = "data")]
     vector_column: Option<String>,
+    #[command(flatten)]
+    file_args: FileArgs,
     /// Results of a search.
     #[arg(long, default_value_t = 10, value_parser = numbers::results)]
     k: usize,
@@ -221,12 +224,16 @@ impl Args {
             return Ok((self.n.unwrap_or(0), self.dim.unwrap_or(0)));
         };
         let at = Error::vectors(path);
-        let usual = || UsualColumns::of(path)?.vectors();
+        let options = self.file_args.options();
+        let usual = match self.vector_column {
+            None => UsualColumns::of(path, &options).map_err(&at)?,
+            Some(_) => None,
+        };
         let names = ColumnNames {
-            vectors: self.vector_column.clone().or_else(usual),
+            vectors: self.vector_column.clone().or_else(|| usual?.vectors()),
             ..ColumnNames::default()
         };
-        let reader = Reader::open_columns(path, &names).map_err(&at)?;
+        let reader = Reader::open_with(file_args::path(path), &names, &options).map_err(&at)?;
         let dim = reader.dim();
         let len = match reader.len_hint() {
             Some(len) => len,

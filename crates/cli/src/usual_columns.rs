@@ -1,6 +1,7 @@
 //! Columns of tables that are taken without an option, since most tables call them so.
 
-use sordino_search::vectors::{ColumnNames, Format, Reader};
+use crate::file_args::path;
+use sordino_search::vectors::{ColumnNames, Error, FileOptions, Format, Reader};
 use std::path::{Path, PathBuf};
 
 const IDS: [&str; 1] = ["id"];
@@ -10,64 +11,89 @@ const TEXTS: [&str; 3] = ["text", "content", "document"];
 /// The names of all columns of a table that can be read more than once.
 pub(crate) struct UsualColumns {
     path: PathBuf,
+    options: FileOptions,
     all: Vec<String>,
 }
 
 impl UsualColumns {
-    /// Those of a file; none of a pipe, of a file without columns, and of one that cannot be read, which the reader says.
-    pub(crate) fn of(path: &Path) -> Option<Self> {
-        let is_file = path.metadata().is_ok_and(|data| data.is_file());
-        if !is_file || !Format::of(path).is_ok_and(Format::is_table) {
-            return None;
+    /// Those of a file, which is read as the options say; none of a pipe, and of a file without columns.
+    ///
+    /// # Errors
+    /// If the file cannot be read as a table.
+    pub(crate) fn of(file: &Path, options: &FileOptions) -> Result<Option<Self>, Error> {
+        let path = path(file);
+        if is_pipe(&path) || !is_table(&path, options)? {
+            return Ok(None);
         }
         let names = ColumnNames {
             vectorless: true,
             ..ColumnNames::default()
         };
-        let reader = Reader::open_columns(path, &names).ok()?;
-        Some(Self {
-            path: path.to_owned(),
-            all: reader.columns().to_vec(),
-        })
+        let all = match Reader::open_with(&path, &names, options) {
+            Ok(reader) => reader.columns().to_vec(),
+            // Lines may be lists of numbers, without names.
+            Err(error) => match Reader::open_with(&path, &ColumnNames::default(), options) {
+                Ok(reader) if reader.columns().is_empty() => return Ok(None),
+                _ => return Err(error),
+            },
+        };
+        Ok(Some(Self {
+            path,
+            options: options.clone(),
+            all,
+        }))
+    }
+
+    /// True for a table that cannot be looked at before it is read.
+    pub(crate) fn are_unseen(file: &Path, options: &FileOptions) -> bool {
+        let path = path(file);
+        is_pipe(&path) && is_table(&path, options).unwrap_or(false)
     }
 
     /// The column of vectors, if the reader takes it.
     pub(crate) fn vectors(&self) -> Option<String> {
-        let vectors = |name: &str| ColumnNames {
-            vectors: Some(name.to_owned()),
+        let name = self.only(&VECTORS)?;
+        let names = ColumnNames {
+            vectors: Some(name.clone()),
             ..ColumnNames::default()
         };
-        self.only(&VECTORS, vectors)
+        let opens = Reader::open_with(&self.path, &names, &self.options).is_ok();
+        opens.then_some(name)
     }
 
-    /// The column of ids, if the reader takes it.
+    /// The column of ids.
     pub(crate) fn ids(&self) -> Option<String> {
-        let ids = |name: &str| ColumnNames {
-            vectorless: true,
-            ids: Some(name.to_owned()),
-            ..ColumnNames::default()
-        };
-        self.only(&IDS, ids)
+        self.only(&IDS)
     }
 
-    /// The column of texts, if the reader takes it.
+    /// The column of texts.
     pub(crate) fn texts(&self) -> Option<String> {
-        let texts = |name: &str| ColumnNames {
-            vectorless: true,
-            values: vec![name.to_owned()],
-            ..ColumnNames::default()
-        };
-        self.only(&TEXTS, texts)
+        self.only(&TEXTS)
     }
 
-    /// The only column with one of these names, if it opens as what it is to be.
-    fn only(&self, usual: &[&str], names: impl Fn(&str) -> ColumnNames) -> Option<String> {
-        let mut found = self
-            .all
-            .iter()
-            .filter(|name| usual.contains(&name.as_str()));
-        let name = found.next().filter(|_| found.next().is_none())?;
-        let opens = Reader::open_columns(&self.path, &names(name)).is_ok();
-        opens.then(|| name.clone())
+    /// The only column with one of these names; if there is none, the only one that has it in capitals.
+    fn only(&self, usual: &[&str]) -> Option<String> {
+        let named = |is: &dyn Fn(&str, &str) -> bool| {
+            let found = self.all.iter();
+            let found = found.filter(|name| usual.iter().any(|usual| is(name, usual)));
+            found.collect::<Vec<_>>()
+        };
+        let mut found = named(&|name, usual| name == usual);
+        if found.is_empty() {
+            found = named(&|name, usual| name.eq_ignore_ascii_case(usual));
+        }
+        match found[..] {
+            [name] => Some(name.clone()),
+            _ => None,
+        }
     }
+}
+
+fn is_pipe(path: &Path) -> bool {
+    !path.metadata().is_ok_and(|data| data.is_file())
+}
+
+fn is_table(path: &Path, options: &FileOptions) -> Result<bool, Error> {
+    let format = options.format.map_or_else(|| Format::of(path), Ok)?;
+    Ok(format.is_table())
 }

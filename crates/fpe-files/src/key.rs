@@ -26,13 +26,13 @@ pub fn read_key(path: &Path) -> Result<AesKey, Error> {
     file.take(MAX_FILE)
         .read_to_end(&mut text)
         .map_err(Error::at(path))?;
-    parse(&text).ok_or_else(|| Error::KeyFile { path: path.into() })
+    parse_key(&text).ok_or_else(|| Error::KeyFile { path: path.into() })
 }
 
-/// The key of a key file, whose size is that of its digits.
-fn parse(text: &[u8]) -> Option<AesKey> {
-    let text = text.strip_suffix(b"\n").unwrap_or(text);
-    let text = text.strip_suffix(b"\r").unwrap_or(text);
+/// The key of a key file's text, whose size is that of its digits; none if it is no such text. White space at its end does not count.
+#[must_use]
+pub fn parse_key(text: &[u8]) -> Option<AesKey> {
+    let text = text.trim_ascii_end();
     let digits = text.strip_prefix(KEY_FILE_PREFIX.as_bytes())?;
     let upper = digits.iter().any(u8::is_ascii_uppercase);
     let key = Zeroizing::new(hex::decode(digits).ok()?);
@@ -79,7 +79,7 @@ mod tests {
         for bytes in [16, 24, 32] {
             let text = format!("{KEY_FILE_PREFIX}{}", "0a".repeat(bytes));
             for end in ["", "\n", "\r\n"] {
-                let key = parse(format!("{text}{end}").as_bytes()).unwrap();
+                let key = parse_key(format!("{text}{end}").as_bytes()).unwrap();
                 assert_eq!(key.size().bytes(), bytes);
             }
             for wrong in [
@@ -92,7 +92,7 @@ mod tests {
                 text.replace("-1:", "-2:"),
                 "0a".repeat(bytes),
             ] {
-                assert!(parse(wrong.as_bytes()).is_none(), "{wrong}");
+                assert!(parse_key(wrong.as_bytes()).is_none(), "{wrong}");
             }
         }
     }

@@ -10,7 +10,7 @@ mod table; // one column of CSV
 
 pub use error::Error;
 pub use json::{Members, transform_json_lines};
-pub use key::{KEY_FILE_PREFIX, generate_key, read_key};
+pub use key::{KEY_FILE_PREFIX, generate_key, parse_key, read_key};
 pub use parquet::transform_parquet;
 pub use stream::{OnError, Transform, transform_lines};
 pub use table::{Column, Table, transform_csv};

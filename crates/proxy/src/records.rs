@@ -5,6 +5,7 @@ use crate::results::write_id;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 use sordino_index::Id;
+use sordino_vectors::json;
 use std::fmt;
 
 /// Records of a request.
@@ -27,7 +28,7 @@ pub trait Records: fmt::Debug + Send + Sync {
     /// The fault; then nothing is changed.
     fn delete(&self, ids: &[String]) -> Result<Written, RecordsError>;
 
-    /// The first records after this id, in the order of ids.
+    /// The first records after this id, in the order of ids: as many as this, or fewer where they are long.
     ///
     /// # Errors
     /// The fault.
@@ -186,6 +187,9 @@ pub(crate) type Work = fn(&dyn Records, &[u8]) -> Result<String, Problem>;
 /// `PUT /records`.
 pub(crate) fn put(records: &dyn Records, body: &[u8]) -> Result<String, Problem> {
     let expected = r#"{"records": [{"id": 7, "vector": [numbers], "payload": "text", "attributes": {"year": 2020}}, ...]}"#;
+    // An attribute that is named twice would have the later value.
+    let text = std::str::from_utf8(body).map_err(|_| Problem::request("expected UTF-8"))?;
+    json::check(text).map_err(|error| Problem::request(format!("{error}; expected {expected}")))?;
     let Put { records: given } = read(body, expected)?;
     check(given.len(), "records")?;
     answer(&records.put(given))

@@ -4,12 +4,16 @@
 //! condition:  condition "or" condition | condition "and" condition | "not" condition | "(" condition ")" | test
 //! test:       name ("=" | "!=" | "<" | "<=" | ">" | ">=") value
 //!             | name ["not"] "in" "(" value { "," value } ")" | name "is" ["not"] "null"
+//!             | name ["not"] "between" value "and" value | name ["not"] "like" text | name ["not"] "has" value
 //! value:      number | 'text' | "text" | true | false
 //! ```
 //!
 //! `not` binds most, `or` least. A name is letters, digits, `_` and `.`, or anything between backquotes. Conditions are true, false or unknown, as
 //! in SQL (Kleene's logic), and a record passes those that are true. A test of a value that a record lacks is unknown, `!=` and `not in` too; only `is null` and `is not
 //! null` are always known. `not` of unknown is unknown, `and` with false is false, and `or` with true is true.
+//!
+//! In the text after `like`, `%` stands for any signs and `_` for one. `has` is for lists, which are texts of JSON: of an attribute that is
+//! none it is unknown. Dates and instants are texts by ISO 8601, which sort by time where all are in UTC; others are refused after `<` and its like.
 
 use std::cmp::Ordering;
 
@@ -18,6 +22,7 @@ use sordino_vault::attributes::Attributes;
 use sordino_vectors::column::{Column, ColumnKind};
 
 mod parse;
+mod texts;
 
 /// A condition on the attributes of records.
 ///
@@ -42,6 +47,10 @@ enum Condition {
     Not(Box<Condition>),
     Is(Box<str>, Relation, Value),
     In(Box<str>, Vec<Value>),
+    /// The pattern is a text.
+    Like(Box<str>, Value),
+    /// The attribute is a text: a list, as JSON.
+    Has(Box<str>, Value),
     Null(Box<str>),
 }
 
@@ -138,12 +147,16 @@ impl Condition {
         &self,
         segments: &(impl Iterator<Item = &'a Attributes> + Clone),
     ) -> Result<(), Error> {
+        let text = &Value::Text(Box::default());
         let (name, values) = match self {
             Self::All(all) | Self::Any(all) => {
                 return all.iter().try_for_each(|one| one.check(segments));
             }
             Self::Not(one) => return one.check(segments),
-            Self::Is(name, _, value) => (name, std::slice::from_ref(value)),
+            Self::Is(name, _, value) | Self::Like(name, value) => {
+                (name, std::slice::from_ref(value))
+            }
+            Self::Has(name, _) => (name, std::slice::from_ref(text)),
             Self::In(name, values) => (name, &values[..]),
             Self::Null(name) => (name, &[][..]),
         };
@@ -208,6 +221,11 @@ impl Condition {
                 }
                 truths
             }
+            Self::Like(name, pattern) => of_texts(rows, name, |text| match pattern {
+                Value::Text(pattern) => Some(texts::is_like(text, pattern)),
+                _ => None,
+            }),
+            Self::Has(name, value) => of_texts(rows, name, |list| texts::has(list, value)),
             Self::Null(name) => rows.column(name).map_or_else(
                 || vec![Some(true); rows.rows()],
                 |column| match column {
@@ -238,6 +256,21 @@ fn either(a: Option<bool>, b: Option<bool>) -> Option<bool> {
 
 fn missing<T>(values: &[Option<T>]) -> Vec<Option<bool>> {
     values.iter().map(|value| Some(value.is_none())).collect()
+}
+
+/// For each row whether its text passes; unknown where it has none.
+fn of_texts(
+    rows: &Attributes,
+    name: &str,
+    passes: impl Fn(&str) -> Option<bool>,
+) -> Vec<Option<bool>> {
+    match rows.column(name) {
+        Some(Column::Text(values)) => {
+            let passes = |value: &Option<Box<str>>| value.as_deref().and_then(&passes);
+            values.iter().map(passes).collect()
+        }
+        _ => vec![None; rows.rows()],
+    }
 }
 
 /// True of a value that this column's can be compared with.
@@ -329,6 +362,24 @@ mod tests {
                 "lang",
                 Column::Text(vec![text("en"), text("de"), text("it's"), None]),
             ),
+            (
+                "tags",
+                Column::Text(vec![
+                    text(r#"["a", 1]"#),
+                    text("[2.0, \"é\"]"),
+                    text("a"),
+                    None,
+                ]),
+            ),
+            (
+                "day",
+                Column::Text(vec![
+                    text("2025-12-31"),
+                    text("2026-01-31T10:00:00Z"),
+                    None,
+                    None,
+                ]),
+            ),
         ];
         Attributes::new(4, columns.map(|(name, column)| (name.to_owned(), column))).unwrap()
     }
@@ -383,6 +434,14 @@ mod tests {
             ("`year` = 2020", "0100"),
             ("year==2020", "0100"),
             ("price < 1e300", "1010"),
+            ("year between 2019 and 2020 and lang = 'de'", "0100"),
+            ("year not between 2019 and 2020", "0001"),
+            ("lang like '%e%'", "1100"),
+            ("lang not like '_n'", "0110"),
+            ("tags has 'a'", "1000"),
+            ("tags has 2 or tags has true", "0100"),
+            ("tags not has 'a'", "0100"),
+            ("day between '2026-01-01' and '2026-02'", "0100"),
         ] {
             assert_eq!(passing(text).unwrap(), expected, "{text}");
         }
@@ -461,7 +520,7 @@ mod tests {
             ),
             (
                 "year",
-                "filter, character 5: expected =, !=, <, <=, >, >=, in or is after year",
+                "filter, character 5: expected =, !=, <, <=, >, >=, in, between, like, has or is after year",
             ),
             (
                 "year = ",
@@ -487,11 +546,24 @@ mod tests {
             ),
             (
                 "state = 'x'",
-                "filter: no attribute state: there are lang (text), new (bool), price (float), year (int)",
+                "filter: no attribute state: there are day (text), lang (text), new (bool), price (float), tags (text), year (int)",
             ),
             (
                 "lang = 1",
                 "filter: attribute lang is text, and is compared with int",
+            ),
+            (
+                "year like '2%'",
+                "filter: attribute year is int, and is compared with text",
+            ),
+            (
+                "lang like 2",
+                "filter, character 11: expected a text in quotes",
+            ),
+            ("lang between 'a' or", "filter, character 18: expected and"),
+            (
+                "day > '2026-01-01T00:00:00+02:00'",
+                "filter, character 7: an instant that is not in UTC: expected one such as 2026-01-31T10:00:00Z, since instants are compared as texts",
             ),
         ] {
             assert_eq!(passing(text).unwrap_err().to_string(), expected, "{text}");

@@ -149,20 +149,21 @@ pub(crate) fn only_place<'a>(
     let mut places = names.enumerate().filter(|(_, name)| *name == wanted);
     let first = places.next().map(|(at, _)| at);
     match (first, places.next()) {
-        (Some(first), Some((second, _))) => Err(Error::TwoColumns {
-            name: wanted.chars().take(60).collect(),
-            places: (first + 1, second + 1),
-        }),
+        (Some(first), Some((second, _))) => Err(two_columns(wanted, (first, second))),
         (first, _) => Ok(first),
     }
 }
 
-/// The places of the columns whose names fit a pattern with one `*` or more; none without such a sign.
+/// The places of the columns whose names fit a pattern with one `*` or more, in the order of their names with numbers in them as
+/// numbers: columns of a coordinate each stand in files in any order. None without such a sign.
 #[cfg(any(feature = "arrow", feature = "text"))]
-pub(crate) fn fitting<'a>(names: impl Iterator<Item = &'a str>, pattern: &str) -> Vec<usize> {
+pub(crate) fn fitting<'a>(
+    names: impl Iterator<Item = &'a str>,
+    pattern: &str,
+) -> Result<Vec<usize>, Error> {
     let parts: Vec<&str> = pattern.split('*').collect();
     let [first, middle @ .., last] = &parts[..] else {
-        return Vec::new();
+        return Ok(Vec::new());
     };
     let fits = |name: &str| -> bool {
         let within = name.strip_prefix(first);
@@ -174,7 +175,38 @@ pub(crate) fn fitting<'a>(names: impl Iterator<Item = &'a str>, pattern: &str) -
         rest.flatten().is_some()
     };
     let fitting = names.enumerate().filter(|(_, name)| fits(name));
-    fitting.map(|(at, _)| at).collect()
+    let mut fitting: Vec<(usize, &str)> = fitting.collect();
+    fitting.sort_by_cached_key(|(_, name)| in_order(name));
+    for pair in fitting.windows(2) {
+        if pair[0].1 == pair[1].1 {
+            return Err(two_columns(pair[0].1, (pair[0].0, pair[1].0)));
+        }
+    }
+    Ok(fitting.into_iter().map(|(at, _)| at).collect())
+}
+
+#[cfg(any(feature = "arrow", feature = "text"))]
+fn two_columns(name: &str, (first, second): (usize, usize)) -> Error {
+    Error::TwoColumns {
+        name: name.chars().take(60).collect(),
+        places: (first + 1, second + 1),
+    }
+}
+
+/// A name cut before and after each of its numbers, which are compared by their values.
+#[cfg(any(feature = "arrow", feature = "text"))]
+fn in_order(name: &str) -> Vec<(&str, Option<u128>)> {
+    let mut cut = Vec::new();
+    let mut rest = name;
+    while !rest.is_empty() {
+        let digit = |c: char| c.is_ascii_digit();
+        let (text, after) = rest.split_at(rest.find(digit).unwrap_or(rest.len()));
+        let end = after.find(|c| !digit(c)).unwrap_or(after.len());
+        let (number, after) = after.split_at(end);
+        cut.push((text, number.parse().ok()));
+        rest = after;
+    }
+    cut
 }
 
 /// Which columns of a table hold vectors and ids. Other formats have no columns.
@@ -231,12 +263,13 @@ mod tests {
 
     #[test]
     fn a_star_stands_for_a_part_of_a_name() {
-        let names = ["id", "f0", "f10", "g", "f", "xfx"];
-        let fit = |pattern: &str| fitting(names.into_iter(), pattern);
-        assert_eq!(fit("f*"), [1, 2, 4]);
-        assert_eq!(fit("*f*"), [1, 2, 4, 5]);
+        let names = ["id", "f0", "f10", "g", "f", "xfx", "f2"];
+        let fit = |pattern: &str| fitting(names.into_iter(), pattern).unwrap();
+        assert_eq!(fit("f*"), [4, 1, 6, 2]);
+        assert_eq!(fit("*f*"), [4, 1, 6, 2, 5]);
         assert_eq!(fit("f*0"), [1, 2]);
         assert_eq!(fit("x*x"), [5]);
         assert!(fit("f").is_empty() && fit("ff*").is_empty());
+        assert!(fitting(["f1", "f0", "f1"].into_iter(), "f*").is_err());
     }
 }

@@ -183,7 +183,9 @@ impl Args {
         output: Output,
     ) -> Result<(Added, Option<Rounding>, usize), Error> {
         let records = self.input.records(layout.clone(), None)?;
-        let records = records.of_metric(store.manifest().metric);
+        let records = records
+            .of_metric(store.manifest().metric)
+            .numbered_from(store.next_number());
         records.announce(&layout, output);
         let (unseen, rounded) = (records.unseen(), records.rounded());
         let left_out = records.left_out();

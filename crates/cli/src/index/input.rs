@@ -119,6 +119,7 @@ impl Input {
             skip: self.on_error.skips(),
             left_out: self.on_error.left_out()?,
             metric: None,
+            first_number: Some(0),
             waiting: VecDeque::new(),
         })
     }
@@ -138,15 +139,19 @@ impl Input {
             id_kind: kind,
             ..ColumnNames::default()
         };
-        self.columns.layout(names, &self.file, self.ids.is_some())
+        self.columns
+            .layout(names, &self.file, &self.options(), self.ids.is_some())
+    }
+
+    fn options(&self) -> FileOptions {
+        FileOptions {
+            skip: self.on_error.skips(),
+            ..self.file_args.options()
+        }
     }
 
     fn reader(&self, layout: &Layout) -> Result<Reader, Error> {
-        let options = FileOptions {
-            skip: self.on_error.skips(),
-            ..self.file_args.options()
-        };
-        let reader = Reader::open_with(path(&self.file), &layout.names, &options);
+        let reader = Reader::open_with(path(&self.file), &layout.names, &self.options());
         reader.map_err(Error::vectors(&self.file))
     }
 

@@ -8,6 +8,7 @@ use clap::Args as ClapArgs;
 use sordino_net::Endpoint;
 use sordino_proxy::{Token, Writing};
 use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 
 /// The options of an index that programs write to.
@@ -54,6 +55,7 @@ impl OwnerArgs {
             place: Place::of(index)?,
             server: self.push.then(|| server.clone()),
             output,
+            pushed: AtomicBool::new(false),
             turn: Mutex::new(()),
         };
         if self.push && !records.place.is_here() {

@@ -7,11 +7,13 @@ use crate::{Error, Output, random};
 use sordino_net::{Connection, Endpoint};
 use sordino_proxy::{Counted, Listed, Page, Record, Records, RecordsError, Written};
 use sordino_search::{
-    AnyDisk, Batch, Compaction, Edit, Error as Search, Id, IdKind, OwnerKeys, Store, Vectors,
+    AnyDisk, Batch, Compaction, Edit, Error as Search, Id, IdKind, OwnerKeys, Store, Stored,
+    Vectors,
 };
 use std::collections::{BTreeSet, HashMap};
 use std::fmt;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Programs write a few records at a time, so segments are put together before they are many.
@@ -19,6 +21,9 @@ const COMPACTION: Compaction = Compaction {
     segments: Some(32),
     deleted: Some(0.3),
 };
+
+/// Bytes of the payloads of a page, but for its first record.
+const PAGE_BYTES: usize = 16 << 20;
 
 /// An index on this machine. It is opened for each request, so that other commands can change it between two.
 pub(super) struct OwnedRecords {
@@ -30,6 +35,8 @@ pub(super) struct OwnedRecords {
     /// The server that changes are pushed to.
     pub(super) server: Option<Endpoint>,
     pub(super) output: Output,
+    /// True if the server has all changes that were made here; not known at the start.
+    pub(super) pushed: AtomicBool,
     pub(super) turn: Mutex<()>,
 }
 
@@ -93,19 +100,30 @@ impl OwnedRecords {
         });
         let done = done.map_err(|error| fault(&error))?;
         drop(index);
+        self.pushed.store(false, Ordering::Relaxed);
+        self.push()?;
+        Ok(done)
+    }
+
+    /// Brings changes to the server that it has not got, where there is one.
+    fn push(&self) -> Result<(), RecordsError> {
         let Some(server) = &self.server else {
-            return Ok(done);
+            return Ok(());
         };
+        if self.pushed.load(Ordering::Relaxed) {
+            return Ok(());
+        }
         let pushed = Connection::open(server.clone())
             .map_err(Search::from)
             .and_then(|mut connection| {
                 connection.push_watched(self.place.root(), &self.keys, &mut |_| ())
             });
         pushed.map_err(|error| {
-            let why = format!("the change is made here, and not at the server yet: {error}; the next change, or `sordino index push`, brings it there");
+            let why = format!("the change is made here, and not at the server yet: {error}; the same request again, or `sordino index push`, brings it there");
             RecordsError::Failed(why)
         })?;
-        Ok(done)
+        self.pushed.store(true, Ordering::Relaxed);
+        Ok(())
     }
 
     fn added(
@@ -209,30 +227,47 @@ impl OwnedRecords {
             ids = ids.split_off(after);
             ids.remove(after);
         }
-        let more = ids.len() > limit;
-        let ids: Vec<Id> = ids.into_iter().take(limit).collect();
-        let found = self.place.read(&self.keys.reader(), |contents| {
+        let wanted: Vec<Id> = ids.iter().take(limit).cloned().collect();
+        let records = self.place.read(&self.keys.reader(), |contents| {
             let mut found = HashMap::new();
-            for some in contents.get(&ids) {
+            for some in contents.get(&wanted) {
                 let some = some?;
                 for (at, id) in some.ids.iter().enumerate() {
-                    let payload = some.payloads.as_ref().map(|payloads| payloads[at].clone());
-                    let columns = some.attributes.columns();
-                    let attributes =
-                        columns.map(|(name, column)| (name.to_owned(), column.json(at)));
-                    let listed = Listed::new(id.clone(), payload, attributes.collect());
-                    found.insert(id.clone(), listed);
+                    found.insert(id.clone(), listed(&some, at));
                 }
             }
-            Ok(found)
+            let (mut records, mut bytes) = (Vec::new(), 0);
+            for (record, len) in wanted.iter().filter_map(|id| found.remove(id)) {
+                if bytes + len > PAGE_BYTES && !records.is_empty() {
+                    break;
+                }
+                bytes += len;
+                records.push(record);
+            }
+            Ok(records)
         });
-        let mut found = found.map_err(|error| fault(&error))?;
+        let records = records.map_err(|error| fault(&error))?;
+        let last = records.last().map(|record: &Listed| record.id.clone());
+        let more = ids.last() != last.as_ref();
         Ok(Page {
             version,
-            next: ids.last().filter(|_| more).cloned(),
-            records: ids.iter().filter_map(|id| found.remove(id)).collect(),
+            next: last.filter(|_| more),
+            records,
         })
     }
+}
+
+/// A record of a page, and the bytes of its payload.
+fn listed(stored: &Stored, at: usize) -> (Listed, usize) {
+    let payload = stored
+        .payloads
+        .as_ref()
+        .map(|payloads| payloads[at].clone());
+    let len = payload.as_ref().map_or(0, Vec::len);
+    let columns = stored.attributes.columns();
+    let attributes = columns.map(|(name, column)| (name.to_owned(), column.json(at)));
+    let listed = Listed::new(stored.ids[at].clone(), payload, attributes.collect());
+    (listed, len)
 }
 
 /// The ids of these texts.
@@ -273,7 +308,13 @@ impl Records for OwnedRecords {
             .collect();
         let mut rng = random().map_err(|error| RecordsError::Failed(error.to_string()))?;
         let version = match ids.len() {
-            0 => index.version(),
+            0 => {
+                let version = index.version();
+                drop(index);
+                // They may have been deleted by a request whose push failed.
+                self.push()?;
+                version
+            }
             _ => self.change(index, |store| store.delete(&mut rng, &ids))?,
         };
         Ok(Written {

@@ -109,11 +109,12 @@ impl Queries {
                 Self::start(Some(1), move || std::iter::once(Ok(one)))
             }
             (None, Some(path)) => {
-                let names = columns.names(path);
                 let options = FileOptions {
                     one_vector: true,
                     ..file_args.options()
                 };
+                let names = columns.names(path, &options);
+                let names = names.map_err(Error::vectors(path))?;
                 let reader = vectors::Reader::open_with(file_args::path(path), &names, &options);
                 let reader = reader.map_err(Error::vectors(path))?;
                 let len = reader.len_hint().and_then(|len| usize::try_from(len).ok());

@@ -45,6 +45,11 @@ fn the_command_works_and_leaves_good_files_alone() {
     let out = run(&with("decrypt", &[]), &out.stdout);
     assert_eq!(out.stdout, b"123-45-6789\n");
 
+    let mut printed = with("decrypt", &[]);
+    printed[2] = "command:cat k";
+    let enciphered = run(&with("encrypt", &[]), b"123-45-6789\n").stdout;
+    assert_eq!(run(&printed, &enciphered).stdout, b"123-45-6789\n");
+
     fs::write(folder.join("in.csv"), "n,ssn\n1,123-45-6789\n").unwrap();
     fs::write(
         folder.join("bad.csv"),

@@ -38,7 +38,7 @@ fn arrays_of_pandas_are_read_and_one_vector_is_a_query() {
 fn standard_input_and_other_names_are_read_by_their_format() {
     let place = Place::new();
     fs::write(place.path("base.txt"), "id;v\n1;[1 0]\n2;[0 1]\n").unwrap();
-    let options = "--format csv --delimiter semicolon --id-column id --id-type number";
+    let options = "--format csv --delimiter semicolon --id-column id --id-type number --no-guess";
     let report = built(&place, &format!("@base.txt @named {options}"));
     assert_eq!(
         (&report["n"], &report["ids"]),
@@ -110,6 +110,15 @@ fn records_that_cannot_be_read_are_left_out_where_that_is_asked_for() {
         (&added["replaced"], &added["left_out"]),
         (&35.into(), &5.into())
     );
+    // Numbers of rows stay what they are where rows are left out, and go on after those of the index.
+    let rows = "v\n[1 0]\n[x]\n[0 1]\n";
+    fs::write(place.path("rows.csv"), rows).unwrap();
+    let skip = "--key @owner.key --on-error skip";
+    json(&place.line(&format!("index build @rows.csv @rows --k 1 {skip}")));
+    json(&place.line(&format!("index add @rows @rows.csv {skip}")));
+    let got = done(&place.line("index get @rows --key @reader.key --ids 0,2,3,5 --json"));
+    assert!(got.contains('5'), "{got}");
+    failed(&place.line("index get @rows --key @reader.key --ids 1"), 1);
     let update = format!("index update @i @base.csv {columns} --key @owner.key --on-error skip");
     let error = failed(&place.line(&update), 1);
     // Vectors are not looked at, so the missing records are named.

@@ -44,6 +44,37 @@ fn usual_columns_need_no_option_and_are_said() {
         "{said}"
     );
     assert!(done(&place.line("plan --data @two.jsonl --k 1")).contains("1 x 3"));
+    // So is a file that options tell how to read, and one with bad records.
+    let semicolons = BOOKS
+        .replace(", ", " ")
+        .replace(',', ";")
+        .replace("id;", "ID;");
+    let said = built(
+        &place,
+        "books.txt",
+        &semicolons,
+        "--format csv --delimiter ;",
+    );
+    assert!(
+        said.contains(&taken.replace("column id", "column ID")),
+        "{said}"
+    );
+    let bad = BOOKS.replace("a7,One,\"[1, 0, 0]\"", "a7,One,\"[1, x, 0]\"");
+    let said = built(&place, "bad.csv", &bad, "--on-error skip");
+    assert!(said.contains(taken), "{said}");
+    let said = built(
+        &place,
+        "bad.jsonl",
+        "nonsense\n{\"id\": 5, \"vector\": [3, 4, 5]}\n",
+        "--k 1 --on-error skip",
+    );
+    assert!(said.contains("ids (number) from column id"), "{said}");
+    // Those of a pipe are not known.
+    let error = failed(
+        &place.line("index build /dev/stdin @piped --format csv --key @owner.key"),
+        1,
+    );
+    assert!(error.contains("name those of ids and payloads"), "{error}");
     // Two of them are no usual column.
     let both = "{\"id\": 5, \"v\": [3, 4, 5], \"content\": \"x\", \"text\": \"y\"}\n";
     let said = built(&place, "both.jsonl", both, "");

@@ -1,6 +1,6 @@
 //! `sordino proxy --owner-key`: records that programs write and list over HTTP; pages of browsers.
 
-use crate::binary::{done, json};
+use crate::binary::{command, done, json};
 use crate::documents;
 use crate::place::Place;
 use crate::proxied::Proxy;
@@ -145,6 +145,13 @@ fn mistakes_of_records_are_named_and_change_nothing() {
         proxy.records("GET", "/records/count", &Value::Null).1["version"],
         1
     );
+    let twice = r#"{"records": [{"id": 7, "attributes": {"a": 1, "a": 2}}]}"#;
+    let token = format!("Bearer {}", proxy.writing);
+    let (status, problem) = proxy.request("PUT", "/records", &token, twice.as_bytes());
+    assert!(
+        status == 400 && problem.contains("the members 1 and 2"),
+        "{problem}"
+    );
     // The token of searches does not list, nor that of writers search.
     let searching = format!("Bearer {}", proxy.token);
     for token in ["Bearer wrong", &searching] {
@@ -175,8 +182,22 @@ fn what_is_written_is_pushed_to_a_server_that_has_a_folder_of_its_own() {
     );
     let (status, written) = proxy.records("DELETE", "/records", &json!({"ids": [7]}));
     assert_eq!((status, &written["version"]), (200, &json!(2)), "{written}");
-    let info = json(&place.line("index info @there --key @owner.pub"));
-    assert_eq!(info["version"], 2);
+    let there = || json(&place.line("index info @there --key @owner.pub"))["version"].clone();
+    assert_eq!(there(), 2);
+    // The server is gone, and a program asks once more when it is there again.
+    let address = served.address.clone();
+    drop(served);
+    let delete = || proxy.records("DELETE", "/records", &json!({"ids": [8]}));
+    let (status, problem) = delete();
+    assert!(
+        status >= 500 && problem.to_string().contains("not at the server yet"),
+        "{problem}"
+    );
+    let again = ["serve", "--json", "--listen", &address];
+    let _served = Served::started(command(&again).args(place.line(line)));
+    let (status, written) = delete();
+    assert_eq!((status, &written["records"]), (200, &json!(0)), "{written}");
+    assert_eq!(there(), written["version"]);
 }
 
 #[test]

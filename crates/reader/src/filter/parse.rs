@@ -2,6 +2,7 @@
 
 use sordino_index::{Error, FilterFault};
 
+use super::texts::has_offset;
 use super::{Condition, Relation, Value};
 
 /// Bytes of the longest text.
@@ -125,6 +126,44 @@ impl<'a> Reader<'a> {
             let condition = self.closed(Condition::In(name, values))?;
             return Ok(negated(not, condition));
         }
+        if self.word("between") {
+            let from = self.ordered()?;
+            if !self.word("and") {
+                self.space();
+                return Err(self.fault("expected and"));
+            }
+            let to = self.ordered()?;
+            let from = Condition::Is(name.clone(), Relation::GreaterEqual, from);
+            let to = Condition::Is(name, Relation::LessEqual, to);
+            return Ok(negated(not, Condition::All(vec![from, to])));
+        }
+        if self.word("like") {
+            self.space();
+            if !self.rest.starts_with(['"', '\'']) {
+                return Err(self.fault("expected a text in quotes"));
+            }
+            let pattern = self.value()?;
+            return Ok(negated(not, Condition::Like(name, pattern)));
+        }
+        if self.word("has") {
+            let member = self.value()?;
+            return Ok(negated(not, Condition::Has(name, member)));
+        }
+        match self.relation() {
+            Some(_) if not => (),
+            Some(relation @ (Relation::Equal | Relation::Unequal)) => {
+                return Ok(Condition::Is(name, relation, self.value()?));
+            }
+            Some(relation) => return Ok(Condition::Is(name, relation, self.ordered()?)),
+            None => (),
+        }
+        Err(self.fault(format!(
+            "expected =, !=, <, <=, >, >=, in, between, like, has or is after {}{hint}",
+            shown(&name)
+        )))
+    }
+
+    fn relation(&mut self) -> Option<Relation> {
         let relations = [
             ("==", Relation::Equal),
             ("=", Relation::Equal),
@@ -135,13 +174,22 @@ impl<'a> Reader<'a> {
             (">=", Relation::GreaterEqual),
             (">", Relation::Greater),
         ];
-        let relation = relations.iter().find(|(sign, _)| self.sign(sign));
-        match relation {
-            Some((_, relation)) if !not => Ok(Condition::Is(name, *relation, self.value()?)),
-            _ => Err(self.fault(format!(
-                "expected =, !=, <, <=, >, >=, in or is after {}{hint}",
-                shown(&name)
-            ))),
+        let found = relations.iter().find(|(sign, _)| self.sign(sign));
+        found.map(|(_, relation)| *relation)
+    }
+
+    /// A value that has an order.
+    fn ordered(&mut self) -> Result<Value, Error> {
+        self.space();
+        let before = self.rest;
+        match self.value()? {
+            Value::Text(text) if has_offset(&text) => {
+                self.rest = before;
+                Err(self.fault(
+                    "an instant that is not in UTC: expected one such as 2026-01-31T10:00:00Z, since instants are compared as texts",
+                ))
+            }
+            value => Ok(value),
         }
     }
 

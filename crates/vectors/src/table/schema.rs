@@ -126,7 +126,7 @@ fn vectors(fields: &Fields, names: &ColumnNames) -> Result<Vec<Found>, Error> {
         };
         return vectors(fields, &unnamed);
     }
-    let several = fitting(field_names(fields), name);
+    let several = fitting(field_names(fields), name)?;
     if !several.is_empty() && only_place(field_names(fields), name)?.is_none() {
         check_dim(several.len() as u64)?;
         for &at in &several {

@@ -2,6 +2,9 @@
 
 use std::io::{BufRead, BufReader, Read};
 
+use serde::de::IgnoredAny;
+
+use super::jsonl::not_json;
 use super::{MARK, MAX_RECORD, Written, fault, lines};
 use crate::Error;
 
@@ -40,6 +43,17 @@ pub(super) fn elements(bytes: Box<dyn Read + Send>) -> Result<Written, Error> {
     Ok(Box::new(std::iter::from_fn(move || elements.next())))
 }
 
+fn checked(line: u64, element: &[u8]) -> Result<(), Error> {
+    serde_json::from_slice::<IgnoredAny>(element).map_err(|error| Error::Table {
+        format: "JSON",
+        why: format!(
+            "the element that begins in line {line} is not JSON{}: {error}; of lines of JSON (.jsonl) single ones can be left out",
+            not_json(element)
+        ),
+    })?;
+    Ok(())
+}
+
 struct Elements {
     input: BufReader<Box<dyn Read + Send>>,
     line: u64,
@@ -47,12 +61,15 @@ struct Elements {
 }
 
 impl Elements {
-    /// The next element. A parser checks it later, so that here brackets and quotes are enough.
+    /// The next element, which is JSON: where it is not, nobody knows where it ends, and it may have taken others with it.
     fn next(&mut self) -> Option<Result<(u64, Vec<u8>), Error>> {
         if self.done {
             return None;
         }
-        let element = self.element();
+        let element = self.element().and_then(|element| match &element {
+            Some((line, text)) => checked(*line, text).map(|()| element),
+            None => Ok(None),
+        });
         self.done |= !matches!(element, Ok(Some(_)));
         element.transpose()
     }

@@ -6,10 +6,12 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use csv::{ReaderBuilder, StringRecord};
 
-use super::{Found, Record, Records, fault, parsed};
+use super::{Found, MARK, MAX_FAULTS_FIRST, MAX_RECORD, Record, Records, fault, parsed};
 use crate::format::{fitting, only_place};
 use crate::numbers::{is_list, parse};
 use crate::{ColumnNames, Error};
+
+const FORMAT: &str = "CSV";
 
 /// The records of these columns. The column of vectors is named, or the only one whose first field is a list in
 /// brackets.
@@ -20,12 +22,15 @@ pub(super) fn records(
     delimiter: u8,
 ) -> Result<Records, Error> {
     let mut bytes = BufReader::with_capacity(1 << 16, bytes);
-    let ends = Ends::of(bytes.fill_buf().map_err(Error::Read)?);
+    let start = bytes.fill_buf().map_err(Error::Read)?;
+    let (ends, marked) = (Ends::of(start), start.starts_with(MARK));
+    bytes.consume(if marked { MARK.len() } else { 0 });
     let wrong = move |error| ends.wrong(error);
-    let marks = Marks::default();
-    let bytes = marks.counted(bytes);
+    let quotes = Quotes::default();
+    let bytes = quotes.followed(bytes, delimiter);
     let mut rows = ReaderBuilder::new().delimiter(delimiter).from_reader(bytes);
     let head = rows.headers().map_err(wrong)?.clone();
+    quotes.check()?;
     if !head.is_empty() && head.iter().all(|name| name.trim().parse::<f64>().is_ok()) {
         let why = "numbers, where the names of columns are expected; a vector is one field, \"[0.1, 0.2]\", under such a \
                    name. An array of numbers alone is read from .npy";
@@ -33,7 +38,20 @@ pub(super) fn records(
     }
     found.put(head.iter());
     let mut rows = rows.into_records();
-    let first = rows.next().ok_or(Error::NoVectors)?.map_err(wrong)?;
+    // Records at the start may be left out; the first that is whole tells the columns.
+    let mut before = Vec::new();
+    let first = loop {
+        match rows.next() {
+            Some(Ok(first)) => break first,
+            Some(Err(fault)) if before.len() < MAX_FAULTS_FIRST => before.push(fault),
+            Some(Err(fault)) => return Err(wrong(fault)),
+            None => {
+                quotes.check()?;
+                let fault = before.into_iter().next();
+                return Err(fault.map_or(Error::NoVectors, wrong));
+            }
+        }
+    };
     let find = |name: &String| {
         let found = only_place(head.iter(), name)?;
         found.ok_or_else(|| Error::NoColumn {
@@ -43,7 +61,7 @@ pub(super) fn records(
     };
     let vectors = match &names.vectors {
         _ if names.vectorless => Place::None,
-        Some(name) => match fitting(head.iter(), name) {
+        Some(name) => match fitting(head.iter(), name)? {
             several if !several.is_empty() && only_place(head.iter(), name)?.is_none() => {
                 Place::Several(several)
             }
@@ -58,10 +76,11 @@ pub(super) fn records(
     let ids = names.ids.as_ref().map(find).transpose()?;
     let values: Vec<usize> = names.values.iter().map(find).collect::<Result<_, _>>()?;
     let kind = names.id_kind;
-    let rows = std::iter::once(Ok(first)).chain(rows);
+    let before = before.into_iter().map(Err);
+    let rows = before.chain([Ok(first)]).chain(rows);
     let records = rows.map(move |row| {
+        quotes.check()?;
         let row = row.map_err(wrong)?;
-        marks.check(&row, ends)?;
         let field = |at: usize| row.get(at).unwrap_or_default();
         let line = row.position().map_or(0, |at| ends.line(at));
         let in_column = |at: usize, error: &dyn std::fmt::Display| {
@@ -90,45 +109,95 @@ pub(super) fn records(
     Ok(Box::new(records))
 }
 
-/// The quotation marks of a file, counted as it is read.
+/// Where a file stands in quotation marks, followed as its bytes are read.
 #[derive(Clone, Default)]
-struct Marks(Arc<AtomicU64>, Arc<AtomicBool>);
+struct Quotes {
+    /// The line of the field whose quotation mark is open; 0 if none is.
+    open: Arc<AtomicU64>,
+    at_end: Arc<AtomicBool>,
+}
 
-impl Marks {
-    fn counted<R: Read>(&self, bytes: R) -> Counted<R> {
-        Counted {
+impl Quotes {
+    fn followed<R: Read>(&self, bytes: R, delimiter: u8) -> Followed<R> {
+        Followed {
             bytes,
-            marks: self.clone(),
+            delimiter,
+            quotes: self.clone(),
+            field: Field::Start,
+            line: 1,
+            record: 0,
         }
     }
 
-    /// Refuses the last record of a file whose last quotation mark is not closed, if it took lines that are records of their own.
-    fn check(&self, row: &StringRecord, ends: Ends) -> Result<(), Error> {
-        let Self(count, at_end) = self;
-        let open = at_end.load(Ordering::Relaxed) && count.load(Ordering::Relaxed) % 2 == 1;
-        let last = row.iter().next_back().unwrap_or_default();
-        if open && last.contains('\n') {
-            let line = row.position().map_or(0, |at| ends.line(at));
-            let why =
-                "a quotation mark that no other one closes: all lines after it would be one field";
-            return Err(fault(line, why.to_owned()));
+    /// Refuses a file that ended within quotation marks: its last record may be many.
+    fn check(&self) -> Result<(), Error> {
+        let line = self.open.load(Ordering::Relaxed);
+        if line == 0 || !self.at_end.load(Ordering::Relaxed) {
+            return Ok(());
         }
-        Ok(())
+        Err(Error::Table {
+            format: FORMAT,
+            why: format!(
+                "the quotation mark that opens a field in line {line} is not closed: all that follows it would be that field"
+            ),
+        })
     }
 }
 
-struct Counted<R> {
+/// The place of a byte in a field, as RFC 4180 has it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Field {
+    Start,
+    Plain,
+    Quoted,
+    /// After a quotation mark within quotation marks: its end, or the first of two that stand for one.
+    Closing,
+}
+
+struct Followed<R> {
     bytes: R,
-    marks: Marks,
+    delimiter: u8,
+    quotes: Quotes,
+    field: Field,
+    line: u64,
+    /// Bytes of the record so far.
+    record: usize,
 }
 
-impl<R: Read> Read for Counted<R> {
+impl<R: Read> Read for Followed<R> {
     fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
         let len = self.bytes.read(into)?;
-        let Marks(count, at_end) = &self.marks;
-        let marks = into[..len].iter().filter(|&&byte| byte == b'"').count();
-        count.fetch_add(marks as u64, Ordering::Relaxed);
-        at_end.fetch_or(len == 0 && !into.is_empty(), Ordering::Relaxed);
+        for &byte in &into[..len] {
+            self.record += 1;
+            self.field = match (self.field, byte) {
+                (Field::Start, b'"') => {
+                    self.quotes.open.store(self.line, Ordering::Relaxed);
+                    Field::Quoted
+                }
+                (Field::Quoted, b'"') => Field::Closing,
+                (Field::Closing, b'"') => Field::Quoted,
+                (Field::Quoted, _) => Field::Quoted,
+                (_, b'\r' | b'\n') => {
+                    self.record = 0;
+                    Field::Start
+                }
+                (_, byte) if byte == self.delimiter => Field::Start,
+                _ => Field::Plain,
+            };
+            self.line += u64::from(byte == b'\n');
+        }
+        if self.record > MAX_RECORD {
+            let why = format!(
+                "the record before line {} is longer than 32 MiB",
+                self.line + 1
+            );
+            return Err(std::io::Error::new(std::io::ErrorKind::InvalidData, why));
+        }
+        if self.field != Field::Quoted {
+            self.quotes.open.store(0, Ordering::Relaxed);
+        }
+        let end = len == 0 && !into.is_empty();
+        self.quotes.at_end.fetch_or(end, Ordering::Relaxed);
         Ok(len)
     }
 }

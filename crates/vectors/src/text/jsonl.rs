@@ -79,7 +79,7 @@ fn hint(line: &[u8]) -> &'static str {
 }
 
 /// Said of a record with words that Python writes and JSON lacks.
-fn not_json(line: &[u8]) -> &'static str {
+pub(super) fn not_json(line: &[u8]) -> &'static str {
     let has = |word: &[u8]| line.windows(word.len()).any(|at| at == word);
     match has(b"NaN") || has(b"Infinity") {
         true => "; JSON has no NaN and no Infinity: write null, or leave the record out",
@@ -167,8 +167,21 @@ fn read_id(raw: &str, names: &ColumnNames) -> Result<Id, Error> {
     })
 }
 
-/// The only member that is a list of numbers.
+/// The only member that is a list of numbers. An object of columns, as pandas writes with `orient="split"`, has a list of lists.
 fn only_list(object: &Object<'_>) -> Result<String, Error> {
+    let of_lists = |raw: &RawValue| {
+        let lists: Result<Vec<Vec<&RawValue>>, _> = serde_json::from_str(raw.get());
+        lists.is_ok_and(|lists| !lists.is_empty())
+    };
+    if let Some((name, _)) = object.iter().find(|(_, raw)| of_lists(raw)) {
+        return Err(Error::Table {
+            format: "JSON",
+            why: format!(
+                "member {name} is a list of lists, so this object may be a whole table: expected an object for each record, as pandas \
+                 writes with to_json(orient='records'); where it is one record, name the member of its vector"
+            ),
+        });
+    }
     let is_list = |raw: &RawValue| {
         let list: Result<Vec<f64>, _> = serde_json::from_str(raw.get());
         list.is_ok_and(|list| !list.is_empty())

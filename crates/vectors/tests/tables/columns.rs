@@ -280,7 +280,27 @@ fn text_is_read_as_it_is_written() {
         (
             Format::Csv,
             "v,t\n[1],a\n[2],\"open\n[3],b\n[4],c\n",
-            "line 3: a quotation mark that no other one closes",
+            "cannot read this CSV file: the quotation mark that opens a field in line 3 is not closed",
+        ),
+        (
+            Format::Csv,
+            "v,t\n[1],5\" disk\n[2],\"open\n[3],b\n",
+            "opens a field in line 3 is not closed",
+        ),
+        (
+            Format::Csv,
+            "v,\"t\n[1],a\n",
+            "opens a field in line 1 is not closed",
+        ),
+        (
+            Format::Json,
+            "{\"columns\": [\"v\"], \"index\": [5, 6], \"data\": [[[1, 2]], [[3, 4]]]}",
+            "member data is a list of lists",
+        ),
+        (
+            Format::Json,
+            "[{\"v\": [1], \"t\": \"a},\n{\"v\": [2], \"t\": \"b}, {\"v\": [3]}]",
+            "the element that begins in line 1 is not JSON",
         ),
         (Format::Csv, "v\n1 2\n", "no column of vectors in brackets"),
         (

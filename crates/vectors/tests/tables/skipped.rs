@@ -5,18 +5,22 @@ use std::sync::Arc;
 use arrow_array::builder::{Float32Builder, ListBuilder};
 use arrow_array::{ArrayRef, StringArray};
 use parquet::basic::Compression;
-use sordino_vectors::{ColumnNames, FileOptions, Format, Reader};
+use sordino_vectors::{ColumnNames, Error, FileOptions, Format, Reader};
 
 use crate::others::{named, parquet, stream, table};
 
-/// The rows that were read, each with its number, and the faults of others.
-fn read(format: Format, bytes: Vec<u8>, names: &ColumnNames) -> (Vec<(u64, f32)>, Vec<String>) {
+fn reader(format: Format, bytes: Vec<u8>, names: &ColumnNames) -> Result<Reader, Error> {
     let options = FileOptions {
         format: Some(format),
         skip: true,
         ..FileOptions::default()
     };
-    let mut reader = Reader::from_bytes_with(bytes, names, &options).unwrap();
+    Reader::from_bytes_with(bytes, names, &options)
+}
+
+/// The rows that were read, each with its number, and the faults of others.
+fn read(format: Format, bytes: Vec<u8>, names: &ColumnNames) -> (Vec<(u64, f32)>, Vec<String>) {
+    let mut reader = reader(format, bytes, names).unwrap();
     let mut rows = Vec::new();
     for chunk in reader.by_ref() {
         let chunk = chunk.unwrap();
@@ -51,6 +55,55 @@ fn rows_of_text_are_left_out_with_their_lines() {
     let json = "{\"v\": null}\n{\"v\": [1, 2]}\nnonsense\n\n{\"v\": [NaN, 1]}\n{\"v\": [3, 4]}";
     let (rows, faults) = read(Format::Jsonl, json.into(), &named(Some("v"), None, &[]));
     assert_eq!((rows, faults.len()), (vec![(1, 1.0), (4, 3.0)], 3));
+}
+
+/// Where the end of a record is not known, those after it would be lost without a word.
+#[test]
+fn what_may_hide_records_is_a_fault_of_the_file() {
+    let names = named(Some("v"), None, &[]);
+    for (format, text, expected) in [
+        (
+            Format::Csv,
+            "v,t\n[1],\"one\n[2],two\n[3],three\n".to_owned(),
+            "line 2 is not closed",
+        ),
+        // The number of quotation marks is even.
+        (
+            Format::Csv,
+            "v,t\n[1],5\" disk\n[2],\"oops\n[3],three\n".to_owned(),
+            "line 3 is not closed",
+        ),
+        (
+            Format::Json,
+            r#"[{"v":[1],"t":"a},{"v":[2],"t":"b},{"v":[3]},{"v":[4]}]"#.to_owned(),
+            "is not JSON",
+        ),
+        (
+            Format::Json,
+            r#"[{"v":[1]},{"v":[2],"t":[1},{"v":[3]}],{"v":[4]}]"#.to_owned(),
+            "is not JSON",
+        ),
+        (
+            Format::Csv,
+            format!("v,t\n[1],\"{}", "x\n".repeat(17 << 20)),
+            "longer than 32 MiB",
+        ),
+    ] {
+        let error = match reader(format, text.clone().into(), &names) {
+            Ok(reader) => reader.filter_map(Result::err).next(),
+            Err(error) => Some(error),
+        };
+        let error = error.map(|error| error.to_string()).unwrap_or_default();
+        let text = &text[..text.len().min(100)];
+        assert!(error.contains(expected), "{text}: {error}");
+    }
+    // Marks within a field are no quotation, and a quotation may have line ends and marks in it.
+    let text = "v,t\n[1],5\" disk\n[2],\"two \"\"lines\"\"\nof one\"\n[3],\"end\nof file\"";
+    let (rows, faults) = read(Format::Csv, text.into(), &names);
+    assert_eq!((rows.len(), faults.len()), (3, 0));
+    // The first record may be left out.
+    let (rows, faults) = read(Format::Csv, "v,t\n[1],a,b\n[2],c\n".into(), &names);
+    assert_eq!((rows, faults.len()), (vec![(1, 2.0)], 1));
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! The columns of a table that records take something from.
 
 use clap::Args;
-use sordino_search::vectors::ColumnNames;
+use sordino_search::vectors::{ColumnNames, FileOptions};
 
 use super::layout::{Labels, Layout};
 use crate::Error;
@@ -27,7 +27,8 @@ pub(in crate::index) struct Columns {
     #[arg(long, value_name = "NAMES")]
     attribute: Vec<List<Attribute>>,
     /// Take only columns that are named. Without this, a table's only column `id` holds ids, its only one of `vector`, `embedding`
-    /// and `embeddings` vectors, and its only one of `text`, `content` and `document` payloads.
+    /// and `embeddings` vectors, and its only one of `text`, `content` and `document` payloads, in capitals or not. `index update`
+    /// takes ids alone so.
     #[arg(long)]
     no_guess: bool,
 }
@@ -38,6 +39,7 @@ impl Columns {
         &self,
         names: ColumnNames,
         file: &Path,
+        options: &FileOptions,
         ids_elsewhere: bool,
     ) -> Result<Layout, Error> {
         let attributes: Vec<Attribute> = List::all(&self.attribute).cloned().collect();
@@ -49,16 +51,26 @@ impl Columns {
         }
         // An update changes no more than what is named.
         let guesses_values = !names.vectorless;
-        let usual = (!self.no_guess).then(|| UsualColumns::of(file)).flatten();
+        let looks_for_ids = !self.no_guess && self.id.is_none() && !ids_elsewhere;
+        let looks_for_values = !self.no_guess && guesses_values && !self.has_values();
+        if (looks_for_ids || looks_for_values) && UsualColumns::are_unseen(file, options) {
+            let why = "the columns of a pipe are not known before it is read: name those of ids and payloads (--id-column, \
+                       --payload-column or --attribute), or say --no-guess to take no others";
+            return Err(Error::Arguments(format!("{}: {why}", file.display())));
+        }
+        let usual = match self.no_guess {
+            true => None,
+            false => UsualColumns::of(file, options).map_err(Error::vectors(file))?,
+        };
         let (mut ids, mut vectors) = (self.id.clone(), names.vectors.clone());
         if let Some(usual) = &usual {
             if guesses_values {
                 vectors = vectors.or_else(|| usual.vectors());
             }
-            if !ids_elsewhere {
-                ids = ids.or_else(|| usual.ids());
+            if looks_for_ids {
+                ids = usual.ids();
             }
-            if guesses_values && !self.has_values() {
+            if looks_for_values {
                 payload.extend(usual.texts());
             }
         }

@@ -9,7 +9,7 @@ use crate::index::values::{Attribute, Payloads};
 use indicatif::ProgressBar;
 use sordino_search::payload::MOST_PAYLOAD;
 use sordino_search::vectors::Reader;
-use sordino_search::{Attributes, Batch, Column, Error as Search, IdKind, Metric};
+use sordino_search::{Attributes, Batch, Column, Error as Search, Id, IdKind, Metric};
 use std::collections::VecDeque;
 
 /// Records of a file, some at a time.
@@ -33,6 +33,8 @@ pub(in crate::index) struct Records {
     pub(super) left_out: LeftOut,
     /// The metric that vectors have to fit, where others are left out.
     pub(super) metric: Option<Metric>,
+    /// The number of the file's first row as an id, where records have no other: one that is left out takes its own with it.
+    pub(super) first_number: Option<u64>,
     /// Chunks with a record that cannot be read, in parts.
     pub(super) waiting: VecDeque<vectors::Chunk>,
 }
@@ -72,6 +74,14 @@ impl Records {
         self
     }
 
+    /// The same, with this number as the id of the file's first row where records have no ids.
+    pub(in crate::index) fn numbered_from(self, first_number: Option<u64>) -> Self {
+        Self {
+            first_number,
+            ..self
+        }
+    }
+
     /// The same, counted by a bar.
     pub(in crate::index) fn counted(
         self,
@@ -92,7 +102,7 @@ impl Records {
             metric.check(&chunk.vectors, self.read)?;
         }
         let own = match &self.ids {
-            None => chunk.ids,
+            None => chunk.ids.or_else(|| self.numbers(chunk.first, next)),
             Some(ids) => {
                 let (found, expected) = (ids.list.len(), next);
                 let own = ids.list.get(self.read..next);
@@ -145,6 +155,14 @@ impl Records {
 }
 
 impl Records {
+    /// The ids of the rows up to `next`, where some before them may have been left out.
+    fn numbers(&self, first: u64, next: usize) -> Option<Vec<Id>> {
+        let numbered = self.skip && self.kind == IdKind::Number;
+        let zero = self.first_number.filter(|_| numbered)?;
+        let end = zero.checked_add(u64::try_from(next).ok()?)?;
+        Some((zero + first..end).map(Id::from).collect())
+    }
+
     /// Names the first of the next payloads that is too long.
     fn check(&self, payloads: &[Vec<u8>]) -> Result<(), Search> {
         let long = |payload: &Vec<u8>| payload.len() > MOST_PAYLOAD;
