@@ -45,8 +45,8 @@ def test_ids_of_another_kind_are_refused(tmp_path, key):
         index.add(np.eye(4)[:1])
     with pytest.raises(sordino.DtypeError, match="id 1 is a int"):
         index.add(np.eye(4)[:2], ids=["x", 1])
-    with pytest.raises(sordino.IdsError, match="1 to 64 bytes"):
-        sordino.build(tmp_path / "long", np.eye(1), key=key, ids=["x" * 65], k=1)
+    with pytest.raises(sordino.IdsError, match="1 to 512 bytes"):
+        sordino.build(tmp_path / "long", np.eye(1), key=key, ids=["x" * 513], k=1)
 
 
 def test_numbers_beyond_int64_are_found_and_lose_nothing(tmp_path, key):

@@ -12,8 +12,8 @@
 //! in SQL (Kleene's logic), and a record passes those that are true. A test of a value that a record lacks is unknown, `!=` and `not in` too; only `is null` and `is not
 //! null` are always known. `not` of unknown is unknown, `and` with false is false, and `or` with true is true.
 //!
-//! In the text after `like`, `%` stands for any signs and `_` for one. `has` is for lists, which are texts of JSON: of an attribute that is
-//! none it is unknown. Dates and instants are texts by ISO 8601, which sort by time where all are in UTC; others are refused after `<` and its like.
+//! In the text after `like`, `%` stands for any signs and `_` for one. `has` is for lists, which are texts of JSON; a text that is
+//! no list is a list of itself. Dates and instants are texts by ISO 8601, which sort by time where all are in UTC; others are refused after `<` and its like.
 
 use std::cmp::Ordering;
 
@@ -225,7 +225,7 @@ impl Condition {
                 Value::Text(pattern) => Some(texts::is_like(text, pattern)),
                 _ => None,
             }),
-            Self::Has(name, value) => of_texts(rows, name, |list| texts::has(list, value)),
+            Self::Has(name, value) => of_texts(rows, name, |list| Some(texts::has(list, value))),
             Self::Null(name) => rows.column(name).map_or_else(
                 || vec![Some(true); rows.rows()],
                 |column| match column {
@@ -438,9 +438,9 @@ mod tests {
             ("year not between 2019 and 2020", "0001"),
             ("lang like '%e%'", "1100"),
             ("lang not like '_n'", "0110"),
-            ("tags has 'a'", "1000"),
+            ("tags has 'a'", "1010"),
             ("tags has 2 or tags has true", "0100"),
-            ("tags not has 'a'", "0100"),
+            ("tags not has 'b'", "1110"),
             ("day between '2026-01-01' and '2026-02'", "0100"),
         ] {
             assert_eq!(passing(text).unwrap(), expected, "{text}");

@@ -3,7 +3,7 @@
 //! | kind | code |
 //! |---|---|
 //! | numbers | a set of [numbers](crate::numbers) |
-//! | texts | for each a byte with its length, then its bytes |
+//! | texts | for each its length, a byte where it is below 128, else its lower 7 bits with the high bit set and a byte of the others; then its bytes |
 //! | UUIDs | for each its 16 bytes |
 //!
 //! The code is filled with zeros to a class, because it is stored sealed where
@@ -193,8 +193,11 @@ impl Ids {
             Self::Texts(texts) => {
                 for row in 0..texts.ends.len() {
                     let text = texts.get(row);
-                    // At most 64.
-                    out.push(text.len().to_le_bytes()[0]);
+                    let [low, high, ..] = (text.len() << 1).to_le_bytes();
+                    match high {
+                        0 => out.push(low >> 1),
+                        _ => out.extend([low >> 1 | 1 << 7, high]),
+                    }
                     out.extend_from_slice(text.as_bytes());
                 }
             }
@@ -225,8 +228,8 @@ impl Ids {
             IdKind::Text => {
                 let (mut texts, mut rest) = (Texts::default(), bytes);
                 for row in 0..count as usize {
-                    let text = rest.split_first().and_then(|(&len, after)| {
-                        let (text, after) = after.split_at_checked(len.into())?;
+                    let text = text_len(rest).and_then(|(len, after)| {
+                        let (text, after) = after.split_at_checked(len)?;
                         rest = after;
                         std::str::from_utf8(text).ok()
                     });
@@ -247,6 +250,17 @@ impl Ids {
             found: ids.len(),
             expected: count as usize,
         })
+    }
+}
+
+/// The length of the text whose code this is, in the one form that it has, and what follows it.
+fn text_len(code: &[u8]) -> Option<(usize, &[u8])> {
+    match *code {
+        [len @ ..128, ref after @ ..] => Some((len.into(), after)),
+        [low, high @ 1.., ref after @ ..] => {
+            Some((usize::from(low & 127) | usize::from(high) << 7, after))
+        }
+        _ => None,
     }
 }
 
@@ -293,7 +307,11 @@ mod tests {
     fn id(kind: IdKind, number: u64) -> Id {
         match kind {
             IdKind::Number => Id::Number(number),
-            IdKind::Text => Id::Text(format!("{:x}", number % 5000).repeat(2).into()),
+            // Of 2 to 512 bytes.
+            IdKind::Text => {
+                let text = format!("{:x}", number % 5000);
+                Id::Text(text.repeat(2 + usize::try_from(number % 127).unwrap()).into())
+            }
             IdKind::Uuid => Id::Uuid(Uuid::from_u64_pair(number % 3, number)),
         }
     }
@@ -356,6 +374,15 @@ mod tests {
         assert!(Ids::read(IdKind::Text, 2, b"\x01b\x01a").is_err());
         assert!(Ids::read(IdKind::Text, 1, b"\x00").is_err());
         assert!(Ids::read(IdKind::Text, 1, b"\x01\xff").is_err());
+        // A length that is written longer than it need be, and one beyond the longest.
+        assert!(Ids::read(IdKind::Text, 1, b"\x81\x00a").is_err());
+        let long = |len: u16| {
+            let [low, high] = (len << 1).to_le_bytes();
+            let mut code = vec![low >> 1 | 1 << 7, high];
+            code.resize(2 + usize::from(len), b'a');
+            Ids::read(IdKind::Text, 1, &code).map(drop)
+        };
+        assert!(long(512).is_ok() && long(513).is_err());
         assert!(Ids::read(IdKind::Uuid, 2, &[0; 32]).is_err());
     }
 }

@@ -9,7 +9,7 @@ use uuid::Uuid;
 use crate::Error;
 
 /// Bytes of the longest id that is a text.
-pub const MAX_TEXT: usize = 64;
+pub const MAX_TEXT: usize = 512;
 
 /// The kind of all ids of an index.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -17,7 +17,7 @@ pub enum IdKind {
     /// Whole numbers of 64 bits.
     #[default]
     Number,
-    /// Texts of 1 to 64 bytes.
+    /// Texts of 1 to 512 bytes.
     Text,
     /// UUIDs (RFC 9562).
     Uuid,
@@ -70,7 +70,7 @@ impl IdKind {
         match self {
             Self::Number => "a whole number from 0 to 18446744073709551615",
             Self::Text => {
-                "a text of 1 to 64 bytes: of a longer one take a hash, such as the digits of its SHA-256, and keep the id in the payload"
+                "a text of 1 to 512 bytes: of a longer one take a hash, such as the digits of its SHA-256, and keep the id in the payload"
             }
             Self::Uuid => "a UUID, such as 67e55044-10b1-426f-9247-bb680e5fe0c8",
         }
@@ -88,7 +88,7 @@ impl fmt::Display for IdKind {
 pub enum Id {
     /// A number.
     Number(u64),
-    /// A text of 1 to 64 bytes.
+    /// A text of 1 to 512 bytes.
     Text(Box<str>),
     /// A UUID.
     Uuid(Uuid),
@@ -169,8 +169,8 @@ impl PartialEq<u64> for Id {
 
 /// A text that is no id, for a message: in quotes, and of a long one the beginning, with its length.
 fn shown(text: &str) -> String {
-    const MOST: usize = 40;
-    if text.len() <= MAX_TEXT {
+    const MOST: usize = 64;
+    if text.len() <= MOST {
         return format!("{text:?}");
     }
     let start: String = text.chars().take(MOST).collect();
@@ -234,8 +234,8 @@ mod tests {
 
     #[test]
     fn a_long_text_is_cut_with_a_mark() {
-        let error = IdKind::Text.parse(&"x".repeat(70)).unwrap_err().to_string();
-        assert!(error.contains("x\"... of 70 bytes, expected"), "{error}");
+        let error = IdKind::Text.parse(&"x".repeat(600)).unwrap_err().to_string();
+        assert!(error.contains("x\"... of 600 bytes, expected"), "{error}");
         let error = IdKind::Number.parse("-7").unwrap_err().to_string();
         assert!(error.starts_with("no id: \"-7\", expected"), "{error}");
     }
@@ -274,7 +274,7 @@ mod tests {
             (IdKind::Number, "0"),
             (IdKind::Number, "18446744073709551615"),
             (IdKind::Text, "x"),
-            (IdKind::Text, &"é".repeat(32)),
+            (IdKind::Text, &"é".repeat(256)),
             (IdKind::Uuid, "67e55044-10b1-426f-9247-bb680e5fe0c8"),
         ] {
             let id = kind.parse(text).unwrap();
@@ -286,7 +286,7 @@ mod tests {
             (IdKind::Number, "-1"),
             (IdKind::Number, "18446744073709551616"),
             (IdKind::Text, ""),
-            (IdKind::Text, &"x".repeat(65)),
+            (IdKind::Text, &"x".repeat(513)),
             (IdKind::Uuid, "67e55044-10b1-426f-9247-bb680e5fe0c"),
         ] {
             let error = kind.parse(text).unwrap_err().to_string();

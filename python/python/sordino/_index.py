@@ -231,7 +231,7 @@ def build(
         have ids, payloads and attributes of their own, which is read once. Numbers of any dtype are converted to float32, a chunk at a time; float32 in C order
         is not copied as a whole.
     key: the owner's key, of `sordino.keygen()`. Without it the index can be neither changed nor read.
-    ids: n integers from 0 to 2**64 - 1, str of 1 to 64 bytes, or uuid.UUID, all different; else the row's
+    ids: n integers from 0 to 2**64 - 1, str of 1 to 512 bytes, or uuid.UUID, all different; else the row's
         number. Ids are of one kind for good, and sealed from the server.
     payloads: n values, up to 1,048,572 bytes each, compressed and packed into pages of one length: a search
         returns those of what it found, shortened where one is far longer than the others. bytes and str (as UTF-8) are taken as they are, None and missing values are

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 pub(super) enum KindName {
     /// Whole numbers of 64 bits.
     Number,
-    /// Texts of 1 to 64 bytes.
+    /// Texts of 1 to 512 bytes.
     Text,
     /// UUIDs.
     Uuid,

@@ -5,7 +5,7 @@ mod json_text;
 use super::list::Part;
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
-use json_text::{is_instant, is_several, unquoted};
+use json_text::{is_instant, is_list, is_several, unquoted};
 use serde_json::{Map, Value};
 use sordino_search::{Attributes, Client, Column, ColumnKind, Error as Search, Id, vectors};
 use std::collections::BTreeMap;
@@ -129,21 +129,23 @@ impl Attribute {
         self.check_typed(column, first)
     }
 
-    /// Refuses lists and objects, of which a filter would compare the whole text as it is written.
+    /// Refuses objects, and lists that `has` does not look into: a filter would compare the whole text as it is written.
     fn check_single(&self, column: &Column, first: usize) -> Result<(), Search> {
         let (texts, json) = match column {
             Column::Json(texts) => (texts, true),
             Column::Text(texts) => (texts, false),
             _ => return Ok(()),
         };
-        let several =
-            |text: &Option<Box<str>>| text.as_deref().is_some_and(|text| is_several(text, json));
+        let several = |text: &Option<Box<str>>| {
+            let text = text.as_deref().unwrap_or_default();
+            is_several(text, json) && !is_list(text)
+        };
         match texts.iter().position(several) {
             None => Ok(()),
             Some(at) => Err(self.unexpected(
                 first + at,
-                "one value: a filter cannot look into a list or an object, so make an attribute of each value, such as \
-                 tag_red of true and false",
+                "one value, or a list of values as JSON, such as [\"a\", \"b\"], for conditions with `has`: a filter cannot look \
+                 into others",
             )),
         }
     }
@@ -153,12 +155,15 @@ impl Attribute {
         let (None, Column::Json(values)) = (self.kind, column) else {
             return Ok(());
         };
-        let other = |value: &Option<Box<str>>| value.as_deref().is_some_and(|it| !is_instant(it));
+        let other = |value: &Option<Box<str>>| {
+            let value = value.as_deref();
+            value.is_some_and(|it| !is_instant(it) && !is_list(it))
+        };
         match values.iter().position(other) {
             None => Ok(()),
             Some(at) => Err(self.unexpected(
                 first + at,
-                "a whole number below 2^63, a number, a truth value, a text, a date or an instant: of decimals say float \
+                "a whole number below 2^63, a number, a truth value, a text, a date, an instant or a list of these: of decimals say float \
                  behind the name and a colon",
             )),
         }

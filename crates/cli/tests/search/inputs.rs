@@ -136,21 +136,34 @@ fn a_name_that_comes_twice_is_refused_with_both_places() {
 }
 
 #[test]
-fn a_list_is_no_attribute() {
+fn a_list_is_looked_into_and_nothing_else_is() {
     let place = Place::new();
-    let advice = "column tags: expected one value: a filter cannot look into a list";
     for (name, text) in [
         (
             "l.jsonl",
             "{\"v\": [1, 2], \"tags\": \"x\"}\n{\"v\": [1, 2], \"tags\": [\"x\", \"y\"]}\n",
         ),
         (
+            "l.csv",
+            "v,tags\n[1 2],x\n[1 2],\"[\"\"x\"\", \"\"y\"\"]\"\n",
+        ),
+    ] {
+        place.built(name, text, "--k 2 --vector-column v --attribute tags:text");
+        let query = format!("query --index @{name}.index --key @reader.key --vector 1,2 --where");
+        for (condition, found) in [("tags has 'x'", 2), ("tags has 'y'", 1), ("tags has 'z'", 0)] {
+            let found_ids = done(&words(&place, &query, &[condition]));
+            assert_eq!(found_ids.lines().count(), found, "{name} {condition}");
+        }
+    }
+    let advice = "column tags: expected one value, or a list of values as JSON";
+    for (name, text) in [
+        (
             "o.jsonl",
             "{\"v\": [1, 2], \"tags\": \"x\"}\n{\"v\": [1, 2], \"tags\": {\"x\": 1}}\n",
         ),
         (
-            "l.csv",
-            "v,tags\n[1 2],x\n[1 2],\"[\"\"x\"\", \"\"y\"\"]\"\n",
+            "n.csv",
+            "v,tags\n[1 2],x\n[1 2],\"[[\"\"x\"\"]]\"\n",
         ),
         ("p.csv", "v,tags\n[1 2],x\n[1 2],\"['x', 'y']\"\n"),
     ] {
@@ -390,7 +403,7 @@ fn one_of_several_columns_of_vectors_can_be_named() {
 #[test]
 fn ids_that_are_none_are_shown_as_they_are() {
     let place = Place::new();
-    let long = format!("\"{}\"", "x".repeat(70));
+    let long = format!("\"{}\"", "x".repeat(600));
     for (id, why) in [
         (
             "true",
@@ -405,7 +418,7 @@ fn ids_that_are_none_are_shown_as_they_are() {
         ),
         (
             &long,
-            "xxx\"... of 70 bytes, expected a text of 1 to 64 bytes: of a longer one take a hash",
+            "xxx\"... of 600 bytes, expected a text of 1 to 512 bytes: of a longer one take a hash",
         ),
     ] {
         let text = format!("{{\"v\": [1, 2], \"n\": {id}}}\n");

@@ -18,7 +18,7 @@ pub(super) const RUN_LEN: u64 = 10;
 const fn id_len(kind: IdKind) -> u64 {
     match kind {
         IdKind::Number => 20,
-        IdKind::Text => 1 + MAX_TEXT as u64,
+        IdKind::Text => 2 + MAX_TEXT as u64,
         IdKind::Uuid => 16,
     }
 }

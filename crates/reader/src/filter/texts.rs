@@ -30,9 +30,10 @@ pub(super) fn is_like(text: &str, pattern: &str) -> bool {
     }
 }
 
-/// True if a list, as JSON, has this member; unknown of a text that is no list.
-pub(super) fn has(list: &str, value: &Value) -> Option<bool> {
-    let members: Vec<serde_json::Value> = serde_json::from_str(list).ok()?;
+/// True if a list, as JSON, has this member. A text that is no list is the only member of its own.
+pub(super) fn has(list: &str, value: &Value) -> bool {
+    let members = serde_json::from_str(list);
+    let members: Vec<serde_json::Value> = members.unwrap_or_else(|_| vec![list.into()]);
     let is = |member: &serde_json::Value| match value {
         Value::Text(text) => member.as_str() == Some(text),
         Value::Bool(truth) => member.as_bool() == Some(*truth),
@@ -44,7 +45,7 @@ pub(super) fn has(list: &str, value: &Value) -> Option<bool> {
         },
         Value::Float(number) => member.as_f64() == Some(*number),
     };
-    Some(members.iter().any(is))
+    members.iter().any(is)
 }
 
 /// True of an instant by ISO 8601 that is not in UTC: as texts, instants of several offsets have no order.

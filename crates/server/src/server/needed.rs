@@ -72,6 +72,6 @@ mod tests {
         let hint = 7 * 1536 * 11_200;
         assert_eq!(of_payloads(&payloads, false).unwrap(), table + hint);
         payloads.fetch = Fetch::Hintless { seed: [2; 32] };
-        assert!(of_payloads(&payloads, true).unwrap() > 8 * 1120 * 4805);
+        assert!(of_payloads(&payloads, true).unwrap() > 7 * 1120 * 4805);
     }
 }

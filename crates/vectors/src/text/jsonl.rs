@@ -161,7 +161,7 @@ fn read_id(raw: &str, names: &ColumnNames) -> Result<Id, Error> {
     Err(Error::Id {
         found: found.chars().take(40).collect(),
         expected: kind.map_or(
-            "a whole number or a text of 1 to 64 bytes",
+            "a whole number or a text of 1 to 512 bytes",
             IdKind::expected,
         ),
     })

@@ -22,6 +22,12 @@ pub(super) fn is_several(text: &str, json: bool) -> bool {
     brackets && (json || python() || is_json())
 }
 
+/// True for a JSON list of single values.
+pub(super) fn is_list(json: &str) -> bool {
+    let list: Result<Vec<Value>, _> = serde_json::from_str(json);
+    list.is_ok_and(|list| !list.iter().any(|value| value.is_array() || value.is_object()))
+}
+
 /// A JSON value as text: of a text its content.
 pub(super) fn unquoted(value: Option<Box<str>>) -> Option<Box<str>> {
     let value = value?;
