@@ -88,7 +88,7 @@ mod tests {
                 format!("{text}0"),
                 format!("{text}0a"),
                 format!(" {text}"),
-                format!("{text}\n\n"),
+                format!("{text}\n0a"),
                 text.replace("-1:", "-2:"),
                 "0a".repeat(bytes),
             ] {

@@ -257,7 +257,7 @@ impl Ids {
 fn text_len(code: &[u8]) -> Option<(usize, &[u8])> {
     match *code {
         [len @ ..128, ref after @ ..] => Some((len.into(), after)),
-        [low, high @ 1.., ref after @ ..] => {
+        [low, high, ref after @ ..] if high > 0 => {
             Some((usize::from(low & 127) | usize::from(high) << 7, after))
         }
         _ => None,
@@ -310,7 +310,10 @@ mod tests {
             // Of 2 to 512 bytes.
             IdKind::Text => {
                 let text = format!("{:x}", number % 5000);
-                Id::Text(text.repeat(2 + usize::try_from(number % 127).unwrap()).into())
+                Id::Text(
+                    text.repeat(2 + usize::try_from(number % 127).unwrap())
+                        .into(),
+                )
             }
             IdKind::Uuid => Id::Uuid(Uuid::from_u64_pair(number % 3, number)),
         }

@@ -390,10 +390,10 @@ mod tests {
     }
 
     #[test]
-    fn a_list_or_an_object_is_no_attribute() {
+    fn an_object_is_no_attribute_and_a_list_of_values_is() {
         let tags: Attribute = "tags:text".parse().unwrap();
         let read = |column: Column| tags.check_single(&column, 10);
-        for text in [r#"["x", "y"]"#, " [] ", r#"{"a": 1}"#, "{}"] {
+        for text in [r#"[["x"]]"#, r#" [{"a": 1}] "#, r#"{"a": 1}"#, "{}"] {
             for column in [
                 Column::Json(vec![None, Some(text.into())]),
                 Column::Text(vec![None, Some(text.into())]),
@@ -406,7 +406,7 @@ mod tests {
             }
         }
         assert!(read(Column::Text(vec![Some("['x', 'y']".into())])).is_err());
-        for text in ["[deleted]", "[", "{x", "", "a [1]"] {
+        for text in [r#"["x", "y"]"#, " [] ", "[deleted]", "[", "{x", "", "a [1]"] {
             assert!(
                 read(Column::Text(vec![Some(text.into())])).is_ok(),
                 "{text}"
