@@ -73,6 +73,7 @@ scripts/sizes.py
 scripts/openings.py
 scripts/pointers.py
 scripts/crate_map.py --check
+scripts/pictures.py --check
 
 step "lints"
 # With all that the command can have, which brings its other features with it; the tests are of the command without.

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Draws docs/plots/crates.svg: the workspace's crates in the groups of README.md, with what each is built on.
+"""Draws docs/plots/crates.svg: the workspace's crates in the groups of docs/crates.md, with what each is built on.
 
   scripts/crate_map.py [--check]
 
-The groups and their order are those of README's table of crates, from the programs down. The dependencies are those of `cargo
+The groups and their order come from the table in docs/crates.md, from the programs down. The dependencies are those of `cargo
 metadata`. A line that follows from two others is left out; a dashed one belongs to an optional feature. With --check nothing is
 written, and the exit code is 1 if a crate has no group, a dependency points up, the groups in Cargo.toml are others, or the drawing is old.
 """
@@ -24,8 +24,8 @@ BOX, HIGH, BETWEEN, ROW, LEFT, MARGIN = 92, 26, 18, 58, 190, 14
 
 
 def groups():
-    """The names of the crates of each group, in README's order."""
-    text = (ROOT / "README.md").read_text()
+    """The names of the crates of each group, in the table's order."""
+    text = (ROOT / "docs/crates.md").read_text()
     parts = re.split(GROUP, text)[1:]
     return {name: CRATE.findall(rows) for name, rows in zip(parts[::2], parts[1::2])}
 
@@ -131,12 +131,12 @@ def main():
     grouped = groups()
     order = {name: at for at, names in enumerate(grouped.values()) for name in names}
     of = edges(order)
-    wrong = [f"{name} is in README's table and no crate" for name in order if name not in of]
+    wrong = [f"{name} is in the table of docs/crates.md and no crate" for name in order if name not in of]
     if not wrong:
         wrong = [f"{name} depends on {need}, which stands above it" for name in of for need in of[name] if order[need] < order[name]]
     for group, names in members().items():
         if not set(names) <= set(grouped.get(group, [])):
-            wrong.append(f"Cargo.toml's group {group} is not README's: {', '.join(names)}")
+            wrong.append(f"Cargo.toml's group {group} differs from the one in docs/crates.md: {', '.join(names)}")
     if wrong:
         sys.exit("\n".join(wrong))
     svg = drawing(grouped, of)

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Pointers of documents into the code, and links between documents, that lead nowhere; crates that README.md tells wrongly.
+"""Pointers of documents into the code, and links between documents, that lead nowhere; wrong dependencies in docs/crates.md.
 
   scripts/pointers.py
 
 Looks at every Markdown file but the changelog. In backquotes a path that ends in .rs, .py or .sh must exist, from the root, from
 `crates` or from `src` beside the document; a name in backquotes right behind such a path must occur in that file. A link
-without a scheme must exist. README.md's table of crates names what each depends on, as its Cargo.toml has it. Prints what is
-wrong, and exits with 1 if there is any.
+without a scheme must exist. The table in docs/crates.md must give the dependencies that each Cargo.toml has. Prints each
+fault, and exits with 1 if there is one.
 """
 import re
 import subprocess
@@ -16,7 +16,7 @@ import tomllib
 from rust_source import ROOT
 
 POINTER = re.compile(r"`([\w./-]+/[\w.-]+\.(?:rs|py|sh))`(?:\s+`(\w+)`)?")
-CRATE = re.compile(r"^\| \[`sordino-[\w-]+`\]\(([\w/-]+)\) \|.*\| ([^|]*) \|$", re.M)
+CRATE = re.compile(r"^\| \[`sordino-[\w-]+`\]\(([\w./-]+)\) \|.*\| ([^|]*) \|$", re.M)
 LINK = re.compile(r"\]\(([^)#\s]+)(?:#[^)]*)?\)")
 
 
@@ -43,7 +43,7 @@ def mistold(document):
     text = document.read_text()
     for match in CRATE.finditer(text):
         folder, told = match.groups()
-        manifest = tomllib.loads((ROOT / folder / "Cargo.toml").read_text())
+        manifest = tomllib.loads((document.parent / folder / "Cargo.toml").read_text())
         names = {name.removeprefix("sordino-") for name in manifest.get("dependencies", {}) if name.startswith("sordino-")}
         if set(re.findall(r"[\w-]+", told)) - {"nothing"} != names:
             line = text.count("\n", 0, match.start()) + 1
@@ -56,7 +56,7 @@ def main():
     for name in listed.stdout.split():
         if name == "CHANGELOG.md":
             continue
-        wrong = [*lost(ROOT / name), *(mistold(ROOT / name) if name == "README.md" else [])]
+        wrong = [*lost(ROOT / name), *(mistold(ROOT / name) if name == "docs/crates.md" else [])]
         for line, why in wrong:
             found += 1
             print(f"{name}:{line}: {why}")

@@ -6,7 +6,7 @@ import argparse
 from datetime import datetime, timezone
 from pathlib import Path
 
-from compare import authorization, homomorphic, levels, network, plots, preserving, retrieval, search, signatures, texts
+from compare import authorization, homomorphic, levels, network, plots, preserving, retrieval, search, signatures, stated, texts
 from compare.machine import Machine, describe
 from compare.run import Run, read
 from compare.table import markdown, notes
@@ -135,6 +135,8 @@ def document(run: Run, machine: Machine, date: str) -> str:
             markdown(["reference", "section"], COVERAGE, words=True),
             search.section(run),
             network.section(run),
+            "## From Python",
+            stated.PYTHON,
             homomorphic.section(run),
             retrieval.section(run),
             preserving.section(run),

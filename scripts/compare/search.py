@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 
 from compare import rates
 from compare.run import Run
+from compare.stated import DESCRIPTORS
 from compare.table import Key, Row, compare, digits, markdown, notes, size, time
 
 REFERENCE_N = 100_000
@@ -357,6 +358,8 @@ def section(run: Run) -> str:
             rates.section(run),
             "### Real sentences",
             SENTENCES,
+            "### Image descriptors",
+            DESCRIPTORS,
             "### Whole searches, timed by Criterion",
             criterion_queries(run),
             "### Without protection",
