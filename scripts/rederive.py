@@ -260,7 +260,7 @@ def logs():
     entry = 16 + 8 + 32 + 32
     size = 8 + head + entry + 4 + proof + proof + 32
     states("history.md", f"An entry has {entry} bytes")
-    states("history.md", f"A proof of a version in a log of a million, from any older head, has {size:,} bytes at most, of which {SIGNATURE:,} are the signature")
+    states("history.md", f"A proof of a version in a log of a million, from any older head, has {size:,} bytes at most. Its signature has {SIGNATURE:,} of these")
 
 
 def main():
