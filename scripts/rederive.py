@@ -86,32 +86,36 @@ def constants():
 def estimates():
     rlwe, module = param_check.SETS["rlwe-2048-50"], param_check.SETS["lwe-1472-36"]
     wide, narrow = param_check.SETS["pir-1024-s32"], param_check.SETS["pir-1024-s16"]
+    # The rows of the sheet's table, up to their levels
     rows = {
-        "ring-LWE, `N = 2048`, `q` of 50 bits, ternary secret, any number of samples | scores in masked, open and routed mode; secrets of a scan of pages": rlwe,
-        "module-LWE, rank 3 over degree 512, `q / sigma = 2^36` | clusters in routed mode; pages that are scanned": module,
-        "LWE, `n = 1024`, `q = 2^32`, deviation 32 | retrieval with a hint, more than some 500 to 700 columns": wide,
-        "the same, deviation 16 | the same, more columns still": narrow,
-        "ring-LWE as in the first line, with keys that encrypt images of the secret under images of it (circular) | retrieval without a hint": rlwe,
+        "`N1024S32` | retrieval with a hint, more columns | 1024 | 2^32 | deviation 32 | uniform": "pir-1024-s32",
+        "`N1024S16` | the same, more columns still | 1024 | 2^32 | deviation 16 | uniform": "pir-1024-s16",
+        "`N1280S16` | the same, if 128 bits under core-SVP are asked for | 1280 | 2^32 | deviation 16 | uniform": "pir-1280-s16",
+        "`Published121` | comparisons with SimplePIR alone | 1024 | 2^32 | deviation 6.4 | uniform": "pir-published121",
+        "`hintless-2048-50` | retrieval without a hint | ring, 2048 | 50 bits | binomial, deviation 3.24 | ternary": "rlwe-2048-50",
+        "`rlwe-2048-50`, `rlwe-2048-50-fine` | encrypted centroids; library | ring, 2048 | 50 bits | binomial, deviation 3.24 | ternary": "rlwe-2048-50",
+        "clusters in routed mode; pages that are scanned | module, rank 3 over 512 | 40 bits | Gaussian, deviation 16 | ternary": "lwe-1472-36",
     }
     # Retrieval without a hint is of the first line's degree and modulus.
     assert list(param_check.HINTLESS.values()) == [rlwe[:2]]
     constant("pir/src/hintless/params.rs", r"N2048Q50 => (\([\d.]+, [\d.]+\))", rlwe[5:])
-    for row, estimate in rows.items():
-        states("README.md", f"| {row} | {estimate[5]:.1f} | {estimate[6]:.1f} |")
+    for row, name in rows.items():
+        estimate = param_check.SETS[name]
+        states("sheet.md", f"{row} | {estimate[5]:.1f} | {estimate[6]:.1f} |")
     for name, of, log2 in (("one", "1", 0), ("a client's", "2^10", 10), ("an index's", "2^30", 30)):
-        states("README.md", f"| {name} | {of} | {rlwe[5] - log2:.1f} | {module[5] - log2:.1f} |")
+        left = " | ".join(f"{estimate[model] - log2:.1f}" for model in (5, 6) for estimate in (rlwe, module))
+        states("sheet.md", f"| {name} | {of} | {left} |")
     one, client, index = (f"{rlwe[5] - log2:.1f}" for log2 in (0, 10, 30))
     states("masked.md", f"{one} bits for one query, {client} for 2^10 of a client, {index} for 2^30 of an index")
-    states("masked.md", f"{one} bits by the lattice estimator (MATZOV cost model; core-SVP {rlwe[6]:.1f})")
     one, client, index = (f"{module[5] - log2:.1f}" for log2 in (0, 10, 30))
     states("routed.md", f"{one} bits for one query, {client} for 2^10 of a client, {index} for 2^30 of an index")
-    states("routed.md", f"{module[5]:.1f} bits (MATZOV; core-SVP {module[6]:.1f}), counted for {module[0]:,} entries")
+    states("sheet.md", f"plain LWE with {module[0]:,} of its 1,536 entries")
     # Three samples of the error are made of each block of 128 bits.
     of_polynomial = -(-2048 // 3)
-    states("masked.md", f"{of_polynomial} a polynomial")
+    states("sheet.md", f"A polynomial takes {of_polynomial} blocks")
     for width, t in ((128, 8), (1536, 4), (8192, 8)):
         log2 = 2 * math.log2(width // t * of_polynomial) - 129
-        states("masked.md", f"| {width:,} dimensions, `t = {t}` | {width // t:,} | {power(log2)} | {power(log2 + 30)} |")
+        states("sheet.md", f"| {width:,} dimensions, `t = {t}` | {width // t:,} | {power(log2)} | {power(log2 + 30)} |")
     for row, estimate in (("more, deviation 32", wide), ("more still, deviation 16", narrow)):
         states("retrieval.md", f"| {row} | LWE: {estimate[5]:.1f} bits MATZOV, {estimate[6]:.1f} core-SVP |")
 
@@ -168,12 +172,13 @@ def check_rows():
     states("masked.md", f"So each node's reply passes with probability `2^-{CHECKS}` at most")
     states("masked.md", f"the bits of a row in about {CHECKS + 1} searches, of which {CHECKS // 2} are refused")
     states("masked.md", f"exceeds it with probability below `2^-{CHECKS}` a search")
-    states("masked.md", f"| accepted, of one changed reply | 2^-{CHECKS}, from .02 of a cosine on | 2^-{EXACT}, any | 2^-{EXACT}, any |")
+    states("masked.md", f"| accepted, of one changed reply | 2^-{CHECKS}, from 0.02 of a cosine on | 2^-{EXACT}, any | 2^-{EXACT}, any |")
     states("routed.md", f"Each cluster has {clusters_failure.COUNT} check rows for every {clusters_failure.PLACES} of its `r` places")
     states("routed.md", "Let `E_v^2 >= tau / 4` for a place")
     states("routed.md", "one with `E_v^2 >= tau / 4` is accepted with probability at most")
-    states("routed.md", "those whose squares add up to `.35 tau` in a part pass with about 2^-40")
-    states("README.md", "sum of squares in a part `.35 tau`; in open mode in a group `.085 tau` (by the normal approximation)")
+    states("routed.md", "errors whose squares add up to `0.35 tau` in a part pass with about 2^-40")
+    states("README.md", "sum of squares in a part: `0.35 tau`, by the normal approximation")
+    states("README.md", "sum of squares in a group: `0.085 tau`, by the normal approximation")
     for row in ("masked, open or routed mode refuses an honest reply, a search", "a record that is fetched with a hint is wrong",
                 "a request without a hint has no slot for one of its records", "a routed answer is off by more than its noise bound"):
         states("README.md", f"| {row} | 2^-{CHECKS} |")
@@ -182,7 +187,7 @@ def check_rows():
     assert clusters_failure.log2_spread(0.35) < -CHECKS
     accepted = held_failure.log2_accepted(4.0)
     states("open.md", f"e^(4 u) (max over x of (e^(-u x^2) + e^(-u (1 - x)^2)) / 2)^64 = {power(accepted)}")
-    states("open.md", "whose squares add up to `.085 tau` in a group pass with about 2^-40")
+    states("open.md", "whose squares add up to `0.085 tau` in a group pass with about 2^-40")
     states("open.md", f"each group `j` of {held_failure.GROUP:,} rows")
     # A group's changes are smaller than half of what steps are counted to: no two sums that differ are taken for equal.
     assert 2 * 2**20 < 2**31
@@ -206,7 +211,7 @@ def exact():
             rounded = head + state + -(-(rows + CHECKS * -(-rows // group)) * 15 // 8)
             states(page, f"| 100,000 x 128: reply, bytes | {rounded:,} | {reply:,} | {reply:,} |")
             more = f"{100 * CHECKS / group:.1f} %"
-            states(page, f"| once, beside the hint, bytes | check rows' part of it, {more} | {once[0]:,} | {once[1]:,} |")
+            states(page, f"| once, on top of the hint, bytes | check rows' part of it, {more} | {once[0]:,} | {once[1]:,} |")
         else:
             rounded = head + state + rows * 15 // 8
             states(page, f"{once[0]:,} bytes of them once at `t = 4` and {once[1]:,} at `t = 8`, and replies of {reply:,} bytes instead of {rounded:,}")
@@ -254,8 +259,8 @@ def logs():
     head, proof = 8 + 32 + SIGNATURE, 24 + 32 * levels
     entry = 16 + 8 + 32 + 32
     size = 8 + head + entry + 4 + proof + proof + 32
-    states("history.md", f"an entry {entry} bytes")
-    states("history.md", f"a proof of a version in a log of a million, from any older head: {size:,} bytes at most, of which {SIGNATURE:,} are the signature")
+    states("history.md", f"An entry has {entry} bytes")
+    states("history.md", f"A proof of a version in a log of a million, from any older head, has {size:,} bytes at most. Its signature has {SIGNATURE:,} of these")
 
 
 def main():
@@ -269,7 +274,7 @@ def main():
     for derive in (constants, estimates, pads, check_rows, exact, seals, retrieval, logs):
         derive()
     states("retrieval.md", f"| 23 named | at least {math.floor(10 * below) / 10} bits below the stated one")
-    states("retrieval.md", f"| 500 drawn, each with as many columns as its stated bound allows | {power(drawn)} at most")
+    states("retrieval.md", f"| 500 drawn, each with the most columns that its stated bound allows | {power(drawn)} at most")
     states("retrieval.md", f"| the worst seen: 7,800 records of 6,912 bytes, 60 at once | {power(worst)}")
     if f"`{power(twice)}`" not in (ROOT / "crates/pir/docs/hintless.md").read_text():
         wrong.append(f"crates/pir/docs/hintless.md does not say: {power(twice)}, with peaks twice as large")
