@@ -115,7 +115,7 @@ def test_the_dashboard_names_metrics_that_there_are(shards):
     for name, kind in kinds.items():
         assert any(name + ending in named for ending in endings[kind]), name
     # The operator's page names them too.
-    page = (PACKAGING.parent / "docs" / "operations.md").read_text()
+    page = (PACKAGING.parent / "docs" / "operations" / "monitoring.md").read_text()
     for name, kind in kinds.items():
         ending = "_total" if kind == "counter" else ""
         assert name + ending in page, name
