@@ -307,7 +307,7 @@ mod tests {
     fn id(kind: IdKind, number: u64) -> Id {
         match kind {
             IdKind::Number => Id::Number(number),
-            // Of 2 to 512 bytes.
+            // It has 2 to 512 bytes.
             IdKind::Text => {
                 let text = format!("{:x}", number % 5000);
                 Id::Text(

@@ -5,7 +5,7 @@ use super::Value;
 /// True if a text fits a pattern, in which `%` stands for any signs, and `_` for one.
 pub(super) fn is_like(text: &str, pattern: &str) -> bool {
     let (mut text, mut pattern) = (text.chars(), pattern.chars());
-    // What follows the last %, and the text that it has not been tried on.
+    // The pattern after the last %, and the text that is still to be tried.
     let mut again = None;
     loop {
         let before = (text.clone(), pattern.clone());

@@ -1,15 +1,17 @@
 //! CSV (RFC 4180) with a head: a vector is a field of numbers.
 
 use std::io::{BufRead, BufReader, Read};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use csv::{ReaderBuilder, StringRecord};
 
-use super::{Found, MARK, MAX_FAULTS_FIRST, MAX_RECORD, Record, Records, fault, parsed};
+use super::{Found, MARK, MAX_FAULTS_FIRST, Record, Records, fault, parsed};
 use crate::format::{fitting, only_place};
 use crate::numbers::{is_list, parse};
 use crate::{ColumnNames, Error};
+
+mod quotes;
+
+use quotes::Quotes;
 
 const FORMAT: &str = "CSV";
 
@@ -52,27 +54,8 @@ pub(super) fn records(
             }
         }
     };
-    let find = |name: &String| {
-        let found = only_place(head.iter(), name)?;
-        found.ok_or_else(|| Error::NoColumn {
-            wanted: name.clone(),
-            found: listed(&head),
-        })
-    };
-    let vectors = match &names.vectors {
-        _ if names.vectorless => Place::None,
-        Some(name) => match fitting(head.iter(), name)? {
-            several if !several.is_empty() && only_place(head.iter(), name)?.is_none() => {
-                Place::Several(several)
-            }
-            _ => Place::One(find(name)?),
-        },
-        None => {
-            let at = only_list(&head, &first)?;
-            only_place(head.iter(), head.get(at).unwrap_or_default())?;
-            Place::One(at)
-        }
-    };
+    let find = |name: &String| place(&head, name);
+    let vectors = Place::of(names, &head, &first)?;
     let ids = names.ids.as_ref().map(find).transpose()?;
     let values: Vec<usize> = names.values.iter().map(find).collect::<Result<_, _>>()?;
     let kind = names.id_kind;
@@ -83,21 +66,10 @@ pub(super) fn records(
         let row = row.map_err(wrong)?;
         let field = |at: usize| row.get(at).unwrap_or_default();
         let line = row.position().map_or(0, |at| ends.line(at));
-        let in_column = |at: usize, error: &dyn std::fmt::Display| {
+        let vector = vectors.vector(&row).map_err(|(at, error)| {
             let column = head.get(at).unwrap_or_default();
             fault(line, format!("column {column}: {error}"))
-        };
-        let vector = match &vectors {
-            Place::None => vec![0.0],
-            Place::One(at) => parse(field(*at)).map_err(|error| in_column(*at, &error))?,
-            Place::Several(columns) => {
-                let numbers = columns.iter().map(|&at| {
-                    let number = field(at).trim().parse::<f64>();
-                    number.map_err(|_| in_column(at, &"expected a number"))
-                });
-                numbers.collect::<Result<_, _>>()?
-            }
-        };
+        })?;
         let values = values.iter().map(|&at| Some(Box::from(field(at))));
         Ok(Record {
             line,
@@ -109,105 +81,55 @@ pub(super) fn records(
     Ok(Box::new(records))
 }
 
-/// Where a file stands in quotation marks, followed as its bytes are read.
-#[derive(Clone, Default)]
-struct Quotes {
-    /// The line of the field whose quotation mark is open; 0 if none is.
-    open: Arc<AtomicU64>,
-    at_end: Arc<AtomicBool>,
-}
-
-impl Quotes {
-    fn followed<R: Read>(&self, bytes: R, delimiter: u8) -> Followed<R> {
-        Followed {
-            bytes,
-            delimiter,
-            quotes: self.clone(),
-            field: Field::Start,
-            line: 1,
-            record: 0,
-        }
-    }
-
-    /// Refuses a file that ended within quotation marks: its last record may be many.
-    fn check(&self) -> Result<(), Error> {
-        let line = self.open.load(Ordering::Relaxed);
-        if line == 0 || !self.at_end.load(Ordering::Relaxed) {
-            return Ok(());
-        }
-        Err(Error::Table {
-            format: FORMAT,
-            why: format!(
-                "the quotation mark that opens a field in line {line} is not closed: all that follows it would be that field"
-            ),
-        })
-    }
-}
-
-/// The place of a byte in a field, as RFC 4180 has it.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Field {
-    Start,
-    Plain,
-    Quoted,
-    /// After a quotation mark within quotation marks: its end, or the first of two that stand for one.
-    Closing,
-}
-
-struct Followed<R> {
-    bytes: R,
-    delimiter: u8,
-    quotes: Quotes,
-    field: Field,
-    line: u64,
-    /// Bytes of the record so far.
-    record: usize,
-}
-
-impl<R: Read> Read for Followed<R> {
-    fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
-        let len = self.bytes.read(into)?;
-        for &byte in &into[..len] {
-            self.record += 1;
-            self.field = match (self.field, byte) {
-                (Field::Start, b'"') => {
-                    self.quotes.open.store(self.line, Ordering::Relaxed);
-                    Field::Quoted
-                }
-                (Field::Quoted, b'"') => Field::Closing,
-                (Field::Closing, b'"') => Field::Quoted,
-                (Field::Quoted, _) => Field::Quoted,
-                (_, b'\r' | b'\n') => {
-                    self.record = 0;
-                    Field::Start
-                }
-                (_, byte) if byte == self.delimiter => Field::Start,
-                _ => Field::Plain,
-            };
-            self.line += u64::from(byte == b'\n');
-        }
-        if self.record > MAX_RECORD {
-            let why = format!(
-                "the record before line {} is longer than 32 MiB",
-                self.line + 1
-            );
-            return Err(std::io::Error::new(std::io::ErrorKind::InvalidData, why));
-        }
-        if self.field != Field::Quoted {
-            self.quotes.open.store(0, Ordering::Relaxed);
-        }
-        let end = len == 0 && !into.is_empty();
-        self.quotes.at_end.fetch_or(end, Ordering::Relaxed);
-        Ok(len)
-    }
-}
-
 /// The columns of a record's vector.
 enum Place {
     None,
     One(usize),
     /// A coordinate each.
     Several(Vec<usize>),
+}
+
+impl Place {
+    fn of(names: &ColumnNames, head: &StringRecord, first: &StringRecord) -> Result<Self, Error> {
+        if names.vectorless {
+            return Ok(Self::None);
+        }
+        let Some(name) = &names.vectors else {
+            let at = only_list(head, first)?;
+            only_place(head.iter(), head.get(at).unwrap_or_default())?;
+            return Ok(Self::One(at));
+        };
+        let several = fitting(head.iter(), name)?;
+        match several.is_empty() || only_place(head.iter(), name)?.is_some() {
+            true => place(head, name).map(Self::One),
+            false => Ok(Self::Several(several)),
+        }
+    }
+
+    /// The numbers of a record, or the place of a field that has none, and its fault.
+    fn vector(&self, row: &StringRecord) -> Result<Vec<f64>, (usize, String)> {
+        let field = |at: usize| row.get(at).unwrap_or_default();
+        match self {
+            Self::None => Ok(vec![0.0]),
+            Self::One(at) => parse(field(*at)).map_err(|error| (*at, error.to_string())),
+            Self::Several(columns) => {
+                let numbers = columns.iter().map(|&at| {
+                    let number = field(at).trim().parse::<f64>();
+                    number.map_err(|_| (at, "expected a number".to_owned()))
+                });
+                numbers.collect()
+            }
+        }
+    }
+}
+
+/// The place of the column of this name.
+fn place(head: &StringRecord, name: &str) -> Result<usize, Error> {
+    let found = only_place(head.iter(), name)?;
+    found.ok_or_else(|| Error::NoColumn {
+        wanted: name.to_owned(),
+        found: listed(head),
+    })
 }
 
 fn only_list(head: &StringRecord, first: &StringRecord) -> Result<usize, Error> {

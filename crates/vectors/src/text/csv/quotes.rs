@@ -1,0 +1,102 @@
+//! Quotation marks that are not closed.
+
+use std::io::Read;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use super::FORMAT;
+use crate::Error;
+use crate::text::MAX_RECORD;
+
+/// Where a file stands in quotation marks, followed as its bytes are read.
+#[derive(Clone, Default)]
+pub(super) struct Quotes {
+    /// The line of the field whose quotation mark is open; 0 if none is.
+    open: Arc<AtomicU64>,
+    at_end: Arc<AtomicBool>,
+}
+
+impl Quotes {
+    pub(super) fn followed<R: Read>(&self, bytes: R, delimiter: u8) -> Followed<R> {
+        Followed {
+            bytes,
+            delimiter,
+            quotes: self.clone(),
+            field: Field::Start,
+            line: 1,
+            record: 0,
+        }
+    }
+
+    /// Refuses a file that ended within quotation marks: its last record may be many.
+    pub(super) fn check(&self) -> Result<(), Error> {
+        let line = self.open.load(Ordering::Relaxed);
+        if line == 0 || !self.at_end.load(Ordering::Relaxed) {
+            return Ok(());
+        }
+        Err(Error::Table {
+            format: FORMAT,
+            why: format!(
+                "the quotation mark that opens a field in line {line} is not closed: all that follows it would be that field"
+            ),
+        })
+    }
+}
+
+/// The place of a byte in a field, as RFC 4180 has it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Field {
+    Start,
+    Plain,
+    Quoted,
+    /// After a quotation mark within quotation marks: its end, or the first of two that stand for one.
+    Closing,
+}
+
+pub(super) struct Followed<R> {
+    bytes: R,
+    delimiter: u8,
+    quotes: Quotes,
+    field: Field,
+    line: u64,
+    /// Bytes of the record so far.
+    record: usize,
+}
+
+impl<R: Read> Read for Followed<R> {
+    fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
+        let len = self.bytes.read(into)?;
+        for &byte in &into[..len] {
+            self.record += 1;
+            self.field = match (self.field, byte) {
+                (Field::Start, b'"') => {
+                    self.quotes.open.store(self.line, Ordering::Relaxed);
+                    Field::Quoted
+                }
+                (Field::Quoted, b'"') => Field::Closing,
+                (Field::Closing, b'"') => Field::Quoted,
+                (Field::Quoted, _) => Field::Quoted,
+                (_, b'\r' | b'\n') => {
+                    self.record = 0;
+                    Field::Start
+                }
+                (_, byte) if byte == self.delimiter => Field::Start,
+                _ => Field::Plain,
+            };
+            self.line += u64::from(byte == b'\n');
+        }
+        if self.record > MAX_RECORD {
+            let why = format!(
+                "the record before line {} is longer than 32 MiB",
+                self.line + 1
+            );
+            return Err(std::io::Error::new(std::io::ErrorKind::InvalidData, why));
+        }
+        if self.field != Field::Quoted {
+            self.quotes.open.store(0, Ordering::Relaxed);
+        }
+        let end = len == 0 && !into.is_empty();
+        self.quotes.at_end.fetch_or(end, Ordering::Relaxed);
+        Ok(len)
+    }
+}
