@@ -11,15 +11,16 @@ from pathlib import Path
 def programs():
     """The folder of PostgreSQL's programs, or None and what is not there."""
     found = shutil.which("initdb")
-    places = [Path(found).parent] if found else sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
+    places = [Path(found).resolve().parent] if found else sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
+    places = [place for place in places if (place / "initdb").exists()]
     for place in places:
-        if (place / "initdb").exists():
-            told = subprocess.run([place / "pg_config", "--sharedir"], capture_output=True, text=True) if (place / "pg_config").exists() else None
-            shared = Path(told.stdout.strip()) if told and told.returncode == 0 else Path("/usr/share/postgresql") / place.parent.name
-            if (shared / "extension" / "vector.control").exists():
-                return place, ""
-            return None, "pgvector is not installed"
-    return None, "PostgreSQL is not installed"
+        # Debian has its folder of extensions by the version, and others say it.
+        shared = [Path("/usr/share/postgresql") / place.parent.name]
+        if (place / "pg_config").exists():
+            shared.append(Path(subprocess.run([place / "pg_config", "--sharedir"], check=True, capture_output=True, text=True).stdout.strip()))
+        if any((folder / "extension" / "vector.control").exists() for folder in shared):
+            return place, ""
+    return None, "PostgreSQL has no pgvector here" if places else "PostgreSQL is not installed"
 
 
 @contextmanager

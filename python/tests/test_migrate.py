@@ -313,7 +313,7 @@ def test_adding_refuses_what_does_not_fit_and_replaces_when_it_is_told(run, held
     assert run(rows(4, lambda at: {"n": at}))[0] == 0
     for store, line, why in [
         (rows(4, seed=2), [], "4 ids are in the index already, among them id-0, id-1, id-2, id-3: --replace"),
-        (rows(2, id=lambda at: at), ["--ids", "number"], "of kind number, and those of the index text"),
+        (rows(2), ["--ids", "number"], "--ids number is for a new index"),
         (rows(2), ["--metric", "euclidean"], "compares by euclidean, and the index by cosine"),
         (rows(2), ["--k", "3"], "--k is of a new index"),
         (broken(), ["--replace"], "row 1, id 'id-1': no vector"),
@@ -329,6 +329,8 @@ def test_adding_refuses_what_does_not_fit_and_replaces_when_it_is_told(run, held
     assert code == 0 and (told["records"], told["replaced"]) == (5, 2)
     payloads, attributes = held(["id-1", "id-2", "id-6"])
     assert payloads == [b"text 1", b"other 0", b"other 4"] and attributes == [{"n": 1}, {"n": 0}, {"n": -4}]
+    assert run(rows(2, id=lambda at: at), index="numbers")[0] == 0
+    assert "of kind text, and those of the index number" in run(rows(2), "--add", index="numbers")[1]
     # Numbers go on as texts, and a dimension that differs is refused.
     assert run(rows(2, id=lambda at: at), "--add")[0] == 0
     assert held(["0", "1"])[0] == [b"text 0", b"text 1"]
@@ -385,7 +387,7 @@ def test_what_is_told_to_people(run, capsys, monkeypatch, tmp_path):
         "in payloads l (lists)\n"
         "null        numbers that are NaN or infinite: 1 of l\n"
         "not read    the sparse vector 's'\n"
-        "my.index: version 1, 2 of 3 rows are records\n"
+        "my.index: version 1, 2 of 3 rows are records; recall 1.000 on held-out rows\n"
         "warning: left out: 1 of 3 rows, all in o:\n"
         "  row 1, id 'id-1': no vector\n"
     )

@@ -25,7 +25,8 @@ class Chroma(Store):
         with reading(self.name):
             # Its client would report its use over the network.
             settings = chromadb.config.Settings(anonymized_telemetry=False)
-            opened = chromadb.PersistentClient(place, settings=settings, tenant=tenant, database=database)
+            # It keeps stores by the names of their folders, which `os.chdir` changes the meaning of.
+            opened = chromadb.PersistentClient(os.path.abspath(place), settings=settings, tenant=tenant, database=database)
             names = [one.name for page in range(0, opened.count_collections(), PAGE) for one in opened.list_collections(PAGE, page)]
         collection = one_of(wanted.collection, names, "collection", "--collection")
         self.name = f"Chroma's collection {collection!r}"

@@ -21,7 +21,7 @@ from ._survey import Plan, Survey, planned, survey
 from ._transfer import LeftOut, Transfer, extended
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
 # Sordino's metrics by the words of stores. Others, such as l1, manhattan or hamming, have no counterpart.
 _METRICS: dict[str, Metric] = {
@@ -48,7 +48,7 @@ def main(line: Sequence[str] | None = None) -> int:
             print(f"sordino-migrate: {error}", file=sys.stderr)
         return 3 if isinstance(error, IntegrityError) else 1
     except KeyboardInterrupt:
-        rest = ": some records may be in the index, and the same command with --replace goes on" if options.add else ", and no index was made"
+        rest = ": some records may be in the index, and the same command with --replace goes on" if options.add else ""
         print(f"sordino-migrate: interrupted{rest}", file=sys.stderr)
         return 130
     print(json.dumps(told, ensure_ascii=False) if options.json else "\n".join(_lines(told)))
@@ -133,6 +133,8 @@ def _target(options: argparse.Namespace, key: OwnerKey) -> Index | None:
         for name in ("mode", "k"):
             if getattr(options, name) is not None:
                 raise InputError(f"--{name} is of a new index: with --add the one that is there keeps its own")
+        if options.ids == "number":
+            raise InputError("--ids number is for a new index: with --add nothing would show which rows are in the index already")
         return open_index(options.index, key=key)
     if options.replace:
         raise InputError("--replace needs --add: a new index has no records to replace")
@@ -194,15 +196,32 @@ def _moved(options: argparse.Namespace, key: OwnerKey, index: Index | None, stor
     try:
         transfer = Transfer(store, plan, found.rows, dim, metric, left_out)
         if index is None:
-            index = build(options.index, transfer.batches(), key=key, mode=options.mode or "masked", metric=metric, k=10 if options.k is None else options.k)
+            index = build(
+                options.index,
+                transfer.batches(),
+                key=key,
+                mode=options.mode or "masked",
+                metric=metric,
+                k=10 if options.k is None else options.k,
+                progress=_progress(options, found.rows),
+            )
             if len(index) != transfer.written:
                 raise IdsError(f"the index has {len(index)} records, and {transfer.written} were written: this is a bug, please report it")
         else:
             told["replaced"] = extended(index, key, transfer, replace=options.replace)
     finally:
         left_out.close()
+    if index.expected_recall is not None:
+        told["recall"] = index.expected_recall
     told |= {"index": os.fspath(options.index), "version": index.info()["version"], "records": transfer.written, "left_out": left_out.count}
     return told | {"first_left_out": left_out.first, "report": left_out.path} if left_out.count else told
+
+
+def _progress(options: argparse.Namespace, rows: int) -> Callable[[str, int], object] | None:
+    """Shows the steps of a build on a terminal."""
+    if options.json or not sys.stderr.isatty():
+        return None
+    return lambda step, read: print(f"\r\x1b[K{step}, {read} of {rows} rows", end="\r", file=sys.stderr, flush=True)
 
 
 def _told(store: Store, found: Survey, plan: Plan, metric: Metric, dim: int) -> dict[str, Any]:
@@ -257,7 +276,8 @@ def _lines(told: Mapping[str, Any]) -> list[str]:
     if "index" not in told:
         return [*lines, "nothing was written: this is a dry run"]
     replaced = f", {told['replaced']} of them replaced" if "replaced" in told else ""
-    lines.append(f"{told['index']}: version {told['version']}, {told['records']} of {rows} rows are records{replaced}")
+    recall = f"; recall {told['recall']:.3f} on held-out rows" if "recall" in told else ""
+    lines.append(f"{told['index']}: version {told['version']}, {told['records']} of {rows} rows are records{replaced}{recall}")
     if told["left_out"]:
         place = f", all in {told['report']}" if told["report"] else ""
         more = told["left_out"] - len(told["first_left_out"])

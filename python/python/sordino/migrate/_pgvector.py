@@ -19,7 +19,7 @@ _OTHERS = ("halfvec", "sparsevec")
 _TABLES = """
     select distinct c.oid::regclass::text from pg_attribute a join pg_type t on t.oid = a.atttypid join pg_class c on c.oid = a.attrelid
     where t.typname in ('vector', 'halfvec', 'sparsevec') and c.relkind in ('r', 'p', 'v', 'm', 'f') and not c.relispartition
-    and a.attnum > 0 and not a.attisdropped and pg_table_is_visible(c.oid) order by 1"""
+    and a.attnum > 0 and not a.attisdropped order by 1"""
 _COLUMNS = """
     select a.attname, t.typname, a.atttypmod, n.nspname from pg_attribute a join pg_type t on t.oid = a.atttypid
     join pg_namespace n on n.oid = t.typnamespace where a.attrelid = %s::regclass and a.attnum > 0 and not a.attisdropped order by a.attnum"""

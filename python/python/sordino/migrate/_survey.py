@@ -248,7 +248,7 @@ def _chosen(found: Survey, wanted: str) -> tuple[dict[Path, str], dict[str, str]
     places = Counter(".".join(path) for path in found.columns)
     chosen: dict[Path, str] = {}
     why: dict[Path, str] = {}
-    # Of too many names those that most rows have.
+    # The names that most rows have come first, since there may be too many.
     for path, column in sorted(found.columns.items(), key=lambda item: -item[1].rows):
         name = ".".join(path)
         word, reason = column.attribute(_filters.TEXT if asked else _SHORT)

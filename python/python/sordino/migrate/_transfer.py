@@ -117,9 +117,9 @@ class Transfer:
                 if self._left_out.stops:
                     self._left_out.add(at, row.id, str(fault))
             if len(ids) == PAGE:
-                yield [] if self._plan.ids == "number" else ids
+                yield ids
                 ids = []
-        yield [] if self._plan.ids == "number" else ids
+        yield ids
 
     def _batch(self, records: list[tuple[Any, np.ndarray, bytes, dict[str, Any]]]) -> Batch:
         import numpy as np
@@ -210,6 +210,8 @@ class Known:
 
     def see(self, ids: list[Any]) -> None:
         """Counts those of these ids that are there."""
+        if not ids:
+            return
         for id, found in zip(ids, self._client.attributes(ids)):
             if found is not None:
                 self.count += 1
@@ -268,5 +270,4 @@ def _add(index: Index, transfer: Transfer, known: Known) -> None:
 def _flush(index: Index, waiting: list[Batch], known: Known) -> None:
     index.add(iter(waiting))
     for batch in waiting:
-        if batch.ids is not None:
-            known.see(batch.ids)
+        known.see(batch.ids)
