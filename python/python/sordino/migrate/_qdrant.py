@@ -18,7 +18,7 @@ _PATIENCE = 60
 
 
 class Qdrant(Store):
-    """A collection of Qdrant. In local mode its client unpickles the folder, so whoever wrote that runs code here."""
+    """A collection of Qdrant. In local mode its client unpickles the folder, which runs any code that is in it."""
 
     def __init__(self, place: str, wanted: Wanted) -> None:
         if wanted.id is not None:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 # The name by which a record that is numbered or hashed keeps the store's own id.
 SOURCE_ID = "source_id"
 
-# An index has at most so many attributes, with names of so many bytes.
+# The most attributes of an index, and the most bytes of their names.
 _ATTRIBUTES, _NAME = 64, 64
 
 # Bytes of the longest text that becomes an attribute unasked: every client downloads all of them.

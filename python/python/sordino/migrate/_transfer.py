@@ -151,7 +151,7 @@ class Transfer:
         if not _arrays.is_unicode(name):
             raise Fault("its id is no Unicode text")
         if not 1 <= len(name.encode()) <= _ID:
-            raise Fault(f"an id of {len(name.encode())} bytes: expected 1 to {_ID}; --ids hash makes ids of any length, and keeps these beside them")
+            raise Fault(f"an id of {len(name.encode())} bytes: expected 1 to {_ID}; --ids hash makes ids of any, and keeps these as an attribute")
         return name
 
     def _vector(self, given: Any) -> np.ndarray:
