@@ -76,7 +76,8 @@ class LanceDB(Store):
                     yield Row(id, row, text, metadata)
 
     def _batches(self, names: list[str]) -> Iterator[Any]:
-        yield from self._table.search().select(names or [self._vector]).to_batches(PAGE)
+        # Older clients give ten rows where no number is asked for.
+        yield from self._table.search().select(names or [self._vector]).limit(self.count).to_batches(PAGE)
 
     def dims(self) -> Mapping[int, int]:
         if self._dim:
