@@ -4,7 +4,8 @@
 #   scripts/python.sh            the wheel in the profile of the tests, then its types, python/tests and docs/python.md
 #   scripts/python.sh release    the same with the wheel that is released
 #
-# Needs Python 3.10 or later with venv, and packages from its index (pinned in python/pyproject.toml).
+# Needs Python 3.10 or later with venv, and packages from its index (pinned in python/pyproject.toml). The migration from pgvector
+# is tested where PostgreSQL is installed with pgvector (Debian 13: postgresql-17-pgvector); Debian 12 has no package of it.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -70,4 +71,5 @@ mypy=(--config-file python/pyproject.toml --cache-dir "$work/mypy")
 "$fresh/bin/python" -m mypy "${mypy[@]}" python/tests/typed.py
 # The stubs of the native half, beside what is there.
 MYPY_CACHE_DIR=$work/mypy "$fresh/bin/python" -m mypy.stubtest --mypy-config-file python/pyproject.toml sordino._sordino
-"$fresh/bin/python" -m pytest -p no:cacheprovider python/tests
+# Tests that skip say why, in the form that check.sh collects.
+"$fresh/bin/python" -m pytest -p no:cacheprovider -rs python/tests | sed -u 's#^SKIPPED \[[0-9]*\] \(python/tests/[^:]*\):[0-9]*: #skipped: \1: #'

@@ -13,7 +13,9 @@ if TYPE_CHECKING:
     # Each with its name, the word for its type, and a value or None for each record.
     Columns = list[tuple[str, str, list[Any]]]
 
-_INT = range(-(2**63), 2**63)
+# The words for types of values, and the whole numbers that one of them has.
+WORDS = {bool: "bool", int: "int", float: "float", str: "text"}
+INT = range(-(2**63), 2**63)
 
 
 def columns(given: Any, count: int | None = None) -> Columns:
@@ -91,16 +93,15 @@ def _values(name: str, values: Any) -> list[Any]:
 
 def _typed(name: str, values: list[Any]) -> tuple[str | None, list[Any]]:
     """The word for the type of a column, and its values in that; None for a column without a value."""
-    words = {bool: "bool", int: "int", float: "float", str: "text"}
     kind: str | None = None
     for at, value in enumerate(values):
         if value is None:
             continue
-        word = words.get(type(value))
+        word = WORDS.get(type(value))
         if word is None:
             hint = ": `.isoformat()` makes a text of it that is sorted by time" if hasattr(value, "isoformat") else ""
             raise DtypeError(f"attribute {name}: value {at} is a {type(value).__name__}, expected int, float, bool or str{hint}")
-        if word == "int" and value not in _INT:
+        if word == "int" and value not in INT:
             raise AttributesError(f"attribute {name}: value {at} is {value}, expected -2**63 to 2**63 - 1")
         if word == "text" and not is_unicode(value):
             raise AttributesError(f"attribute {name}: value {at} is no Unicode text: it has half of a surrogate pair")
