@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from ._survey import Plan
 
 # Bytes of the longest payload, and of the longest text that is an id.
-_PAYLOAD, _ID = (1 << 20) - 4, 64
+_PAYLOAD, _ID = (1 << 20) - 4, 512
 
 # Rows that are told on the terminal, at most.
 _SHOWN = 10
