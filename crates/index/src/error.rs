@@ -56,7 +56,7 @@ pub enum Error {
         expected: IdKind,
     },
     /// No number is left for records without ids.
-    #[error("record {highest} is there, and no number comes after it: give the new records ids")]
+    #[error("the highest record id is {highest}, and none follows: give the new records ids")]
     NoNextId {
         /// The highest id.
         highest: u64,
@@ -84,7 +84,7 @@ pub enum Error {
     #[error(transparent)]
     Filter(#[from] FilterFault),
     /// A search asks for more results than the index was built for.
-    #[error("k = {k}: this index gives 1 to {most} results; `index build --k` makes one with more")]
+    #[error("k = {k}: expected 1 to {most}; for more results build the index with a larger --k")]
     Results {
         /// The number wanted.
         k: usize,
@@ -140,19 +140,19 @@ pub enum Error {
         versions: Vec<u64>,
     },
     /// All records were to be deleted.
-    #[error("these are all {n} records: an index keeps at least one")]
+    #[error("cannot delete all {n} records: an index keeps at least one")]
     NothingLeft {
         /// The records there are.
         n: usize,
     },
     /// The last change failed at a moment when it may or may not have been made.
-    #[error("the last change of {} may or may not have been made: open it again", path.display())]
+    #[error("{}", words::unsure(path))]
     Unsure {
         /// The directory.
         path: PathBuf,
     },
     /// Another owner has changed the index since it was opened, on a disk that has no locks.
-    #[error("another owner has changed {} meanwhile: nothing was changed; open it again", path.display())]
+    #[error("{}", words::overtaken(path))]
     Overtaken {
         /// The directory.
         path: PathBuf,
@@ -230,7 +230,7 @@ pub enum Error {
         expected: u16,
     },
     /// A part of an index is not the one that the signed manifest names.
-    #[error("wrong digest of the {what}: damaged, or of another version")]
+    #[error("{}", words::digest(what))]
     Digest {
         /// The part.
         what: &'static str,
@@ -239,7 +239,7 @@ pub enum Error {
     #[error(transparent)]
     Log(#[from] LogFault),
     /// The manifest's signature is not the owner's.
-    #[error("the manifest is not signed by this owner's key: changed, or another owner's")]
+    #[error("{}", words::FOREIGN)]
     Signature,
     /// The server offers an older version of the index than the client has seen.
     #[error("{}", rollback(*found, *pinned))]
@@ -261,7 +261,7 @@ pub enum Error {
         most: usize,
     },
     /// A second look has fewer candidates than a search has results, or more than 64.
-    #[error("a second look at {0} candidates: expected from a search's results to 64")]
+    #[error("a second look at {0} candidates: expected a search's results or more, at most 64")]
     Candidates(u32),
     /// The numbers of payloads and vectors differ.
     #[error("{found} payloads for {expected} vectors")]
@@ -272,7 +272,7 @@ pub enum Error {
         expected: usize,
     },
     /// A request is about another version of the index than the one that is served.
-    #[error("a request about version {found}, and version {serving} is served: refresh")]
+    #[error("the request is for version {found}, and the server has version {serving}: refresh")]
     Stale {
         /// The request's.
         found: u64,
@@ -310,10 +310,10 @@ pub enum Error {
         expected: &'static str,
     },
     /// A server is another shard than the one it was asked as: number and count of its own, and of that one.
-    #[error("this is shard {}/{}, expected shard {}/{}: shards are named in their order", .0[0], .0[1], .1[0], .1[1])]
+    #[error("this server holds shard {}/{}, expected shard {}/{}: name the shards in their order", .0[0], .0[1], .1[0], .1[1])]
     Position([u16; 2], [u16; 2]),
     /// A client has asked a server of a shard, which answers the server that gathers them alone.
-    #[error("the server holds shard {}/{} of an index: ask the one that gathers all shards", .0[0], .0[1])]
+    #[error("the server holds only shard {}/{}: connect to the one that runs `sordino gather`", .0[0], .0[1])]
     Share([u16; 2]),
     /// An index has readers of its own and these keys are of none of them, or it has none and these are of one.
     #[error("{NO_READER}")]
@@ -322,7 +322,7 @@ pub enum Error {
     #[error(transparent)]
     Access(#[from] AccessFault),
     /// A message did not reach the server, or no acceptable reply came back.
-    #[error("asking failed: {source}")]
+    #[error("the request failed: {source}")]
     Transport {
         /// Its kind.
         kind: Kind,

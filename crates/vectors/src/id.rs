@@ -234,10 +234,16 @@ mod tests {
 
     #[test]
     fn a_long_text_is_cut_with_a_mark() {
-        let error = IdKind::Text.parse(&"x".repeat(600)).unwrap_err().to_string();
+        let error = IdKind::Text
+            .parse(&"x".repeat(600))
+            .unwrap_err()
+            .to_string();
         assert!(error.contains("x\"... of 600 bytes, expected"), "{error}");
         let error = IdKind::Number.parse("-7").unwrap_err().to_string();
-        assert!(error.starts_with("no id: \"-7\", expected"), "{error}");
+        assert!(
+            error.starts_with("\"-7\" is not an id: expected"),
+            "{error}"
+        );
     }
 
     #[test]

@@ -407,18 +407,18 @@ fn ids_that_are_none_are_shown_as_they_are() {
     for (id, why) in [
         (
             "true",
-            "line 1: no id: true, expected a whole number or a text",
+            "line 1: true is not an id: expected a whole number or a text",
         ),
-        ("null", "line 1: no id: null, expected"),
-        ("[7]", "line 1: no id: a list, expected"),
-        ("-7", "line 1: no id: \"-7\", expected a whole number"),
+        ("null", "line 1: null is not an id: expected"),
+        ("[7]", "line 1: a list is not an id: expected"),
+        ("-7", "line 1: \"-7\" is not an id: expected a whole number"),
         (
             "18446744073709551616",
-            "no id: \"18446744073709551616\", expected",
+            "\"18446744073709551616\" is not an id: expected",
         ),
         (
             &long,
-            "xxx\"... of 600 bytes, expected a text of 1 to 512 bytes: of a longer one take a hash",
+            "xxx\"... of 600 bytes is not an id: expected a text of 1 to 512 bytes: of a longer one take a hash",
         ),
     ] {
         let text = format!("{{\"v\": [1, 2], \"n\": {id}}}\n");

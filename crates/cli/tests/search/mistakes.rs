@@ -16,7 +16,7 @@ fn mistakes_are_told_with_what_to_do() {
             1,
             "no index in",
         ),
-        ("keys new owner @owner.key", 1, "not written over"),
+        ("keys new owner @owner.key", 1, "never overwritten"),
         (
             "index add @nowhere @base.npy --key @owner.key",
             1,
@@ -332,7 +332,7 @@ fn fields_are_named_with_their_file() {
     fs::write(place.path("cards.csv"), "name,card\nann,12x4\n").unwrap();
     done(&place.line("fpe keygen --output @fpe.key"));
     let again = failed(&place.line("fpe keygen --output @fpe.key"), 1);
-    assert!(again.contains("not written over"), "{again}");
+    assert!(again.contains("never overwritten"), "{again}");
     let encrypt = "fpe encrypt --key-file @fpe.key --format digits --input";
     for (line, says) in [
         (

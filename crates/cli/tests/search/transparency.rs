@@ -60,7 +60,7 @@ fn a_log_shows_who_was_shown_another_history() {
     assert!(fs::metadata(place.path("proof")).unwrap().len() < 9000);
     // The server that the reader asked stands still, or the reader has not searched since.
     let behind = failed(&line(check), 3);
-    let said = "version 3 of the index was seen, and the owner's log has version 4";
+    let said = "seen version 3 of the index, and the owner's log has the newer version 4";
     assert!(behind.contains(said), "{behind}");
     let behind = line(&check.replace("--pin @pin", "--index @copy"));
     assert!(failed(&behind, 3).contains(said));
@@ -184,7 +184,7 @@ fn proofs_are_refused_for_what_they_are() {
     let check = "log check @proof --key @owner.pub --index @index --seen @seen";
     prove(3);
     let other = failed(&line(check), 1);
-    let said = "a proof from 3 entries on, and 4 were seen: ask for one made with --seen 4";
+    let said = "the proof begins at 3 entries, and 4 were seen: ask for one made with --seen 4";
     assert!(other.contains(said), "{other}");
     prove(4);
     let whole = fs::read(place.path("proof")).unwrap();
