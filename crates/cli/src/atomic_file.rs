@@ -133,7 +133,9 @@ impl AtomicFile {
 
 /// The error of a name that leads elsewhere than it just did, or around in a circle.
 fn turned() -> io::Error {
-    io::Error::other("it is a link of which it is not certain where it leads")
+    io::Error::other(
+        "it is a link, and its target changed or cannot be determined: name the target itself",
+    )
 }
 
 /// Refuses a file that is a key of any kind. One that cannot be read may be a key, and is refused for that.
@@ -143,7 +145,7 @@ fn refuse_key(path: &Path) -> io::Result<()> {
     if !is_key(&head) {
         return Ok(());
     }
-    let why = "it is a key file, and is not written over: choose another name";
+    let why = "it is a key file, and keys are never overwritten: choose another name";
     Err(io::Error::new(io::ErrorKind::AlreadyExists, why))
 }
 
@@ -266,7 +268,7 @@ pub(crate) fn in_place(path: &Path, file: AtomicFile) -> Result<(), Error> {
 pub(crate) fn there(path: &Path) -> Error {
     let path = path.display();
     Error::Arguments(format!(
-        "{path}: it exists already, and is not written over: choose another name, or move it away"
+        "{path}: the file exists already, and is not overwritten: choose another name, or move the file away"
     ))
 }
 

@@ -107,7 +107,7 @@ impl Options {
                 let mut known: Vec<&str> = options(command).map(key).collect();
                 known.sort_unstable();
                 let why = format!(
-                    "{:?} is no option of `sordino {}`; it has {}",
+                    "{:?} is not an option of `sordino {}`: expected one of {}",
                     name,
                     command.get_name(),
                     known.join(", ")

@@ -52,6 +52,6 @@ pub(crate) fn delimiter(text: &str) -> Result<u8, String> {
         (_, [sign]) if sign.is_ascii() && !sign.is_ascii_alphanumeric() && !b"\"\r\n".contains(sign) => {
             Ok(*sign)
         }
-        _ => Err("expected comma, tab, semicolon, pipe, space, or one sign of ASCII that is no letter, digit or quote".to_owned()),
+        _ => Err("expected comma, tab, semicolon, pipe, space, or one ASCII sign other than a letter, a digit or a quote".to_owned()),
     }
 }

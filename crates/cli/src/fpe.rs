@@ -193,8 +193,7 @@ impl Fields {
             on_error: self.on_error.into(),
         };
         if self.records() != Some(Records::Csv) && (self.no_header || self.delimiter.is_some()) {
-            let why =
-                "--no-header and --delimiter are of CSV, and the input is not: see --input-format";
+            let why = "--no-header and --delimiter need CSV, and the input is not CSV: see --input-format";
             return Err(Error::Arguments(why.to_owned()));
         }
         if self.records() == Some(Records::Parquet) {
@@ -236,7 +235,7 @@ impl Fields {
 
     fn work_on_parquet(&self, transform: &Transform, report: Output) -> Result<(), Error> {
         let path = self.input.as_ref().ok_or_else(|| {
-            let why = "a Parquet file is read from its end: name it with --input";
+            let why = "a Parquet file cannot come through a pipe: name it with --input";
             Error::Arguments(why.to_owned())
         })?;
         let input = File::open(path).map_err(Error::at(path))?;

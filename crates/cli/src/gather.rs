@@ -147,7 +147,7 @@ fn follow(service: &Service, new: &mpsc::Sender<()>) {
                 }
                 let text = error.to_string();
                 if said.as_ref() != Some(&text) {
-                    tracing::warn!(%error, "the shards cannot be followed; the version before is served on");
+                    tracing::warn!(%error, "the shards cannot be followed; the version before is served");
                     said = Some(text);
                 }
             }

@@ -40,8 +40,8 @@ impl PinsArgs {
             Some(path) => Ok(Pins::at(path)),
             None if key_source::is_file(key) => Ok(Pins::beside(key)),
             None => {
-                let why = "the key is not a file, so nothing can be kept next to it: expected --pins FILE, in which the versions of \
-                           your indexes are remembered";
+                let why = "the key is not a file, so nothing can be stored next to it: name the file that remembers the \
+                    versions of your indexes (--pins FILE)";
                 Err(Error::Arguments(why.to_owned()))
             }
         }
@@ -77,11 +77,12 @@ impl OwnedArgs {
         let (index, version) = (index.display(), store.version());
         if self.restored {
             output.note(&format!(
-                "{index}: taken as it is here: version {version} is remembered as the newest, and nothing older is accepted from now on"
+                "{index}: accepted as it is: version {version} is remembered as the newest, and older ones are refused \
+                 from now on"
             ));
         } else if !known {
             output.note(&format!(
-                "{index}: not known here so far: version {version} is remembered, and nothing older is accepted from now on"
+                "{index}: seen for the first time: version {version} is remembered, and older ones are refused from now on"
             ));
         }
         Ok(OwnedIndex { store, pins, place })

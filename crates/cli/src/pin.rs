@@ -98,7 +98,7 @@ impl PinFile {
                 let line: Option<Line> = serde_json::from_slice(&text).ok();
                 let pin = line.and_then(|line| line.pin());
                 // It is a promise to the user, so it is not guessed at.
-                let why = "not a pin file: look at it, and remove it to trust the server anew";
+                let why = "not a pin file: look at it; if you remove it, the next search trusts what the server shows";
                 let unread = || at(io::Error::new(io::ErrorKind::InvalidData, why));
                 pin.map(Some).ok_or_else(unread)
             }

@@ -103,7 +103,7 @@ pub fn run(args: Args, output: Output) -> Result<(), Error> {
     let place = Place::of(&index)?;
     let afar = !place.is_here();
     if afar && args.accept_changes {
-        let why = "--accept-changes: the index is to be in a folder of this machine";
+        let why = "--accept-changes: expected an index in a folder on this machine";
         return Err(Error::Arguments(why.to_owned()));
     }
     let current = Current::of(place);
@@ -242,7 +242,7 @@ impl Args {
             Search::Ckks(_) => {
                 tracing::error!(
                     %error, folder = %path.display(),
-                    "encoded vectors were cut while they were in use: the server ends, and its next start makes them anew"
+                    "encoded vectors were cut short while in use: the server ends, and its next start makes them again"
                 );
                 // A pass that reads there ends it as well, by a signal of the system.
                 std::process::exit(FAILURE.into());

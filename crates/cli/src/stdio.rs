@@ -41,7 +41,7 @@ pub(crate) fn stdin() -> io::Result<Stdin> {
 pub(crate) fn stdout() -> io::Result<Stdout> {
     if OUTPUT_CLOSED.load(Ordering::Relaxed) {
         return Err(io::Error::other(
-            "the output is closed, so that results would be lost: connect it, or send it to /dev/null",
+            "the output is closed, and results would be lost: connect it, or send it to /dev/null",
         ));
     }
     Ok(io::stdout())

@@ -91,7 +91,7 @@ fn pinned(path: &Path) -> Result<Pin, Error> {
     let seen = PinFile::read(path)?.newest();
     seen.ok_or_else(|| Error::Memory {
         path: path.to_owned(),
-        why: "there is no such pin file: a search with --pin makes it",
+        why: "the pin file does not exist: a search with --pin writes it",
     })
 }
 

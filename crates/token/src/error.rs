@@ -108,13 +108,13 @@ pub enum Error {
         now: u64,
     },
     /// Another key than the token's is used with it.
-    #[error("the token was made for another key")]
+    #[error("the token was made for another key: use the key of its holder")]
     Key,
     /// It does not name the index.
-    #[error("the token does not name this index")]
+    #[error("the token does not name this index: have one issued for it")]
     Index,
     /// It does not name the action.
-    #[error("the token does not allow the action {action}")]
+    #[error("the token does not allow the action {action}: have one issued for it")]
     Action {
         /// The action.
         action: &'static str,

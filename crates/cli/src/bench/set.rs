@@ -27,7 +27,7 @@ impl Set {
                 let base = args.vectors(data)?;
                 let base = match args.n {
                     Some(n) if n < base.len() && args.truth.is_some() => {
-                        let why = "--truth is about all vectors of the file: leave out --n";
+                        let why = "--truth covers all vectors of the file: leave out --n";
                         return Err(Error::Arguments(why.to_owned()));
                     }
                     Some(n) => base.truncated(n)?,

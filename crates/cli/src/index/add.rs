@@ -112,11 +112,12 @@ pub(super) fn run(args: &Args, output: Output) -> Result<(), Error> {
         );
         for label in labels_of(&store) {
             if !before.contains(&label) && !label.is_empty() {
-                text += &format!("\nlabel {label} is new: nobody was granted it so far");
+                text += &format!("\nlabel {label} is new: no reader was granted it so far");
             }
         }
         if report.relabelled > 0 {
-            let old = "which readers of that can read until the index is compacted";
+            let old =
+                "and the readers of that label can still read them until the index is compacted";
             text += &format!(
                 "\n{} had another label before or none, {old}",
                 report.relabelled
@@ -141,8 +142,8 @@ impl Args {
             return Ok(());
         }
         Err(Error::Arguments(format!(
-            "records of {} have the ids 0 to {}, which may be numbers of rows: say --id-column {column} if ids of {} are of the same \
-             records, or --no-guess to number its records on",
+            "records of {} have the ids 0 to {}, which may be row numbers: say --id-column {column} if the ids of {} \
+             mean the same records, or --no-guess to give its records the next numbers",
             self.index.display(),
             next - 1,
             self.input.file.display()
@@ -219,11 +220,11 @@ impl Args {
         };
         if self.label.is_some() {
             let file = self.input.file.display();
-            let why = "its records have labels of their own, so --label has no place";
+            let why = "its records have labels of their own: leave out --label";
             return Err(Error::Arguments(format!("{file}: {why}")));
         }
         let mode = store.manifest().mode.kind().name();
-        let otherwise = "grant somebody first (`sordino keys grant`)";
+        let otherwise = "grant a reader first (`sordino keys grant`)";
         labelled.check(mode, store.access().is_some(), otherwise)?;
         labelled.announce(output);
         let mut rng = random()?;

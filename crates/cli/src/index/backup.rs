@@ -84,7 +84,7 @@ pub(super) fn backup(args: &Backup, output: Output) -> Result<(), Error> {
     let folder = |place: &Place| place.root().canonicalize().ok();
     if from.is_here() && to.is_here() && folder(&from).is_some() && folder(&from) == folder(&to) {
         return Err(Error::Arguments(format!(
-            "{}: it is the index itself: a backup goes to another folder",
+            "{}: this is the index itself: name another folder for the backup",
             args.backup.display()
         )));
     }

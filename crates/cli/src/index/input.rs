@@ -128,7 +128,7 @@ impl Input {
     pub(super) fn layout(&self, kind: Option<IdKind>) -> Result<Layout, Error> {
         if self.exported {
             if self.on_error.skips() {
-                let why = "--on-error has no place with --exported: its records were all written by `sordino index export`";
+                let why = "--on-error cannot be used with --exported: `sordino index export` writes no faulty records";
                 return Err(Error::Arguments(why.to_owned()));
             }
             return exported::layout(&self.file, kind);

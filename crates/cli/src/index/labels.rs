@@ -48,7 +48,7 @@ impl Labelled<'_> {
             return Ok(());
         }
         let file = self.input.file.display();
-        let why = "all of its records have labels, and an index begins with one that all its readers may read";
+        let why = "all of its records have labels: a new index needs at least one record that all readers may read";
         Err(Error::Arguments(format!("{file}: {why}")))
     }
 

@@ -72,7 +72,7 @@ pub(super) fn run(args: &Args, output: Output) -> Result<(), Error> {
     let named = input.named(&args.index);
     let layout = input.layout(Some(store.manifest().ids))?;
     if !layout.has_id_column() {
-        let why = "name the column of record ids with --id-column: there is none that is called id";
+        let why = "name the column of record ids with --id-column: there is no column id";
         return Err(Error::Arguments(why.to_owned()));
     }
     let records = input.records(layout, None)?;

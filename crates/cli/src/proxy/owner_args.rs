@@ -44,7 +44,8 @@ impl OwnerArgs {
         };
         let token = Token::of_file(file)?;
         if token == *search_token {
-            let why = "--write-token-file holds the token of --token-file: expected another one, or programs that search could delete";
+            let why = "--write-token-file holds the token of --token-file: use a different token, or programs that \
+                search could delete records";
             return Err(Error::Arguments(why.to_owned()));
         }
         let records = OwnedRecords {
@@ -59,7 +60,7 @@ impl OwnerArgs {
             turn: Mutex::new(()),
         };
         if self.push && !records.place.is_here() {
-            let why = "--push: expected an index in a folder of this machine";
+            let why = "--push: expected an index in a folder on this machine";
             return Err(Error::Arguments(why.to_owned()));
         }
         drop(records.open()?);

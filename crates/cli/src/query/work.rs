@@ -46,7 +46,8 @@ impl Work<'_> {
         let connected = start.elapsed();
         let euclidean = session.client().manifest().metric == Metric::Euclidean;
         if euclidean && self.wanted.threshold.is_some_and(|most| most < 0.0) {
-            let why = "no distance is below 0, so nothing is found: --min-score is the longest distance in this index, whose metric is the Euclidean";
+            let why = "nothing is found, because no distance is below 0: in this index, whose metric is Euclidean, \
+                --min-score is the longest distance";
             self.output.note(&format!("sordino: warning: {why}"));
         }
         // Until here there is nothing to print, and Ctrl-C ends the process at once.

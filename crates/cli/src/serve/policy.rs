@@ -102,7 +102,8 @@ impl Written {
         let mut gone = paths.zip(before.iter().zip(now));
         match gone.find(|(_, (before, now))| before.is_some() && now.is_none()) {
             Some((path, _)) => {
-                let why = "it was there and is gone, so what it said stays in force: to open an index to all, write a policy that says so";
+                let why = "the file is missing, and the policy read from it stays in force: to open an index to all, \
+                    write a policy that says so";
                 Err(Error::at(path)(io::Error::new(
                     io::ErrorKind::NotFound,
                     why,
@@ -117,7 +118,7 @@ impl Written {
         if self.stamp() == *before {
             return Ok(());
         }
-        let why = io::Error::other("it, or the groups, is being exchanged: it is read again");
+        let why = io::Error::other("it, or the groups file, is being replaced: it is read again");
         Err(Error::at(&self.policy)(why))
     }
 

@@ -157,7 +157,9 @@ impl Tenants {
         if before.is_none_or(|(before, _)| *before != error) {
             let name = folder.display();
             match self.open.keys().any(|open| *open.as_str() == *folder) {
-                true => tracing::error!(%name, error, "not followed: what was served is served on"),
+                true => {
+                    tracing::error!(%name, error, "not followed: the last version is served")
+                }
                 false => tracing::error!(%name, error, "not served"),
             }
         }

@@ -39,8 +39,8 @@ pub(super) fn run(args: &Args, output: Output) -> Result<(), Error> {
     let keys = keys::owner(&args.key)?;
     if args.new == args.log.exists() {
         let why = match args.new {
-            true => "it is there already: without --new versions are appended to it",
-            false => "there is no such log: --new makes one",
+            true => "the log exists already: leave out --new to append to it",
+            false => "the log does not exist: --new makes one",
         };
         return Err(Error::Arguments(format!("{}: {why}", args.log.display())));
     }

@@ -41,7 +41,7 @@ pub(super) fn run(args: &Args, output: Output) -> Result<(), Error> {
     let head = log.head();
     if args.seen > head.count {
         let (log, entries, seen) = (args.log.display(), head.count, args.seen);
-        let why = format!("{log}: {entries} entries, and --seen is {seen}");
+        let why = format!("{log}: the log has {entries} entries, and --seen is {seen}");
         return Err(Error::Arguments(why));
     }
     let proof = log.prove(&version, args.seen);

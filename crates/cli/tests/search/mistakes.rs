@@ -79,7 +79,7 @@ fn mistakes_around_an_index_are_told_with_what_to_do() {
         (
             "index backup @local @local --key @owner.pub",
             1,
-            "it is the index itself",
+            "this is the index itself",
         ),
         (
             "index push @nowhere http://localhost:1 --key @owner.key",
@@ -264,7 +264,7 @@ fn messages_name_the_file_and_the_place() {
         ("index add @masked @base.npy --key @owner.key --ids @twice.txt".to_owned(), 1, "twice.txt: record 9"),
         ("index add @masked @narrow.npy --key @owner.key".to_owned(), 1, "narrow.npy: a vector of 31 dimensions"),
         ("index delete @masked --ids-file @twice.txt --key @owner.key".to_owned(), 1, "twice.txt: record 9 is given twice"),
-        ("index delete @masked --ids-file @none.txt --key @owner.key".to_owned(), 1, "nothing to delete"),
+        ("index delete @masked --ids-file @none.txt --key @owner.key".to_owned(), 1, "no record ids are given"),
         ("query --index @masked --key @reader.key --file @zero.npy --jsonl".to_owned(), 1, "zero.npy, row 300: the zero vector"),
         ("query --index @masked --key @reader.key --file @narrow.npy".to_owned(), 1, "narrow.npy, row 0: a vector of 31 dimensions"),
         ("query --index @masked --key @reader.key --vector 1,inf".to_owned(), 1, "--vector: number 2 is not a finite number"),

@@ -254,7 +254,7 @@ fn groups_change_under_a_policy_that_stays_in_force() {
         digest("bob").to_uppercase()
     );
     fs::write(place.path("root/mail.cedar"), wrong).unwrap();
-    says(&log, "names nobody");
+    says(&log, "is no client");
     done(&alice);
     let said = faults();
     group("bob");
@@ -353,7 +353,7 @@ fn what_cannot_be_served_is_said_and_left_out() {
     // No owner of one; then one that has more than it may; then a secret beside an index.
     let served = Served::logged(&place.line("--root @root --plaintext --anyone"), &log);
     let said = fs::read_to_string(&log).unwrap();
-    assert!(said.contains("no owner's public key"), "{said}");
+    assert!(said.contains("the owner's public key is missing"), "{said}");
     drop(served);
     fs::write(place.path("big.npy"), crate::place::npy(&many())).unwrap();
     let build = "index build @big.npy @root/big --key @owner.key --mode open";

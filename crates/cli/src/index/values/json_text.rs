@@ -25,7 +25,11 @@ pub(super) fn is_several(text: &str, json: bool) -> bool {
 /// True for a JSON list of single values.
 pub(super) fn is_list(json: &str) -> bool {
     let list: Result<Vec<Value>, _> = serde_json::from_str(json);
-    list.is_ok_and(|list| !list.iter().any(|value| value.is_array() || value.is_object()))
+    list.is_ok_and(|list| {
+        !list
+            .iter()
+            .any(|value| value.is_array() || value.is_object())
+    })
 }
 
 /// A JSON value as text: of a text its content.

@@ -77,7 +77,8 @@ fn check_clients(path: &Path, named: &[EntityUid]) -> Result<(), Error> {
     let wrong = wrong.find(|uid| uid.type_name == "Client" && !client(uid.id));
     wrong.map_or(Ok(()), |uid| {
         let why = format!(
-            "Client::{:?} names nobody: expected {ANYONE:?} or 64 hex digits in lower case, as `sordino keys show` prints them",
+            "Client::{:?} is no client: expected {ANYONE:?} or 64 hex digits in lower case, as `sordino keys show` \
+             prints them",
             uid.id
         );
         Err(Error::at(path)(io::Error::other(why)))
@@ -150,7 +151,7 @@ mod tests {
             "Anyone",
         ] {
             let refused = forbids(wrong).unwrap_err().to_string();
-            assert!(refused.contains("names nobody"), "{refused}");
+            assert!(refused.contains("is no client"), "{refused}");
             let when = format!(
                 "permit(principal, action, resource) when {{ principal != Client::\"{wrong}\" }};"
             );
