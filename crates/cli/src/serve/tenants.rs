@@ -157,9 +157,7 @@ impl Tenants {
         if before.is_none_or(|(before, _)| *before != error) {
             let name = folder.display();
             match self.open.keys().any(|open| *open.as_str() == *folder) {
-                true => {
-                    tracing::error!(%name, error, "not followed: the last version is served")
-                }
+                true => tracing::error!(%name, error, "not followed: the old version stays"),
                 false => tracing::error!(%name, error, "not served"),
             }
         }
