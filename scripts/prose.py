@@ -8,7 +8,7 @@
 The prose has three kinds. Pages are Markdown files. Comments are Rust documentation and comments, and Python docstrings and
 comments. Messages are string literals of three words or more, outside tests. A sentence should have at most 25 words.
 A piece of inline code counts as one word; code blocks, headings and tables do not count. The forbidden words are looked for
-in tables and headings too, but not in code. Limits only go down: --lower never writes a higher one.
+in tables and headings too, but not in code. Limits only go down, to a mean of 18 words and no forbidden word.
 """
 import argparse
 import ast
@@ -47,7 +47,8 @@ WORD = re.compile("|".join(rf"(?P<w{at}>(?:\b|(?=\.)){rule}(?![\w-]))" for at, r
 INSTEAD = list(FORBIDDEN.values())
 
 Paragraph = collections.namedtuple("Paragraph", "kind counts lines")
-Finding = collections.namedtuple("Finding", "line why word")
+# `kind` is that of a long sentence, and none for a forbidden word.
+Finding = collections.namedtuple("Finding", "line why kind")
 
 # Inline code, which counts as a word but is not searched; the address of a link, which is left out; a tag
 CODE = re.compile(r"(`+)(?:(?!`).)+?\1(?!`)", re.S)
@@ -225,7 +226,7 @@ def check(paragraph):
     findings = []
     for match in WORD.finditer(text.replace("\n", " ")):
         rule = int(match.lastgroup[1:])
-        findings.append(Finding(line_of(match.start()), f"{match.group().strip()!r}: say {INSTEAD[rule]}", True))
+        findings.append(Finding(line_of(match.start()), f"{match.group().strip()!r}: say {INSTEAD[rule]}", None))
     if not paragraph.counts:
         return [], findings
     counts = []
@@ -233,7 +234,7 @@ def check(paragraph):
         if count:
             counts.append(count)
             if count > LONGEST:
-                findings.append(Finding(line_of(start + 1), f"a sentence of {count} words", False))
+                findings.append(Finding(line_of(start + 1), f"a sentence of {count} words", paragraph.kind))
     return counts, findings
 
 
@@ -279,7 +280,7 @@ def measured(names):
             more, found = check(paragraph)
             counts[paragraph.kind] += more
             findings += found
-        yield name, counts, sorted(findings)
+        yield name, counts, sorted(findings, key=lambda finding: finding.line)
 
 
 def table(text):
@@ -312,12 +313,14 @@ def above(row, limits):
 
 
 def lowered(rows, limits):
-    """The limits of all folders that there are: today's values where these are lower, or where there was no limit."""
+    """The limits of all folders that there are: today's values where these are lower, or where there was no limit, but never
+    less than the aim."""
 
-    def one(value, limit):
-        return min((number for number in (value, limit) if number is not None), default=None)
+    def one(value, limit, aim):
+        known = [number for number in (value, limit) if number is not None]
+        return max(aim, min(known)) if known else None
 
-    return {name: [one(*pair) for pair in zip(row, limits.get(name, [None] * len(row)))] for name, row in rows.items()}
+    return {name: [one(*cell) for cell in zip(row, limits.get(name, [None] * 4), AIM)] for name, row in rows.items()}
 
 
 def mean(counts):
@@ -344,11 +347,11 @@ def main():
                 print(f"{name}:{finding.line}: {finding.why}")
             every = [count for kind in KINDS for count in of_kinds[kind]]
             over = sum(count > LONGEST for count in every)
-            banned = sum(finding.word for finding in found)
+            banned = sum(finding.kind is None for finding in found)
             if every:
                 print(f"{name}: mean {mean(every):g}, {len(every)} sentences, {over} over {LONGEST}, {banned} forbidden words")
     rows = {
-        name: [*(mean(of_kinds[kind]) for kind in KINDS), sum(finding.word for _, finding in findings[name])]
+        name: [*(mean(of_kinds[kind]) for kind in KINDS), sum(finding.kind is None for _, finding in findings[name])]
         for name, of_kinds in counts.items()
     }
     if args.lower:
@@ -361,7 +364,7 @@ def main():
                 wrong += 1
                 print(f"{name}: {why}")
                 for file, finding in findings[name]:
-                    if finding.word == (kind is None):
+                    if finding.kind == kind:
                         print(f"  {file}:{finding.line}: {finding.why}")
     sys.exit(1 if wrong else 0)
 

@@ -45,12 +45,12 @@ class Sentences(unittest.TestCase):
     def test_over_the_limit_are_told_by_their_line(self):
         counts, findings = pages(f"Short.\n\nShort again.\n{LONG}.\n")
         self.assertEqual(counts, [1, 2, 26])
-        self.assertEqual([(finding.line, finding.word) for finding in findings], [(4, False)])
+        self.assertEqual([(finding.line, finding.kind) for finding in findings], [(4, "pages")])
 
 
 class Words(unittest.TestCase):
     def found(self, text):
-        return [finding.line for finding in pages(text)[1] if finding.word]
+        return [finding.line for finding in pages(text)[1] if finding.kind is None]
 
     def test_are_found_in_any_case_over_lines_and_in_tables(self):
         self.assertEqual(self.found("Whoever reads\nit beside the others\n\n| as many |\n"), [1, 2, 4])
@@ -144,8 +144,9 @@ class Limits(unittest.TestCase):
 
     def test_only_go_down(self):
         limits = prose.table(self.TABLE)
-        rows = {"docs": [21.0, 12.0, 9.0, 2], "new": [17.0, None, None, 1]}
-        self.assertEqual(prose.lowered(rows, limits), {"docs": [20.0, 12.0, 9.0, 2], "new": [17.0, None, None, 1]})
+        rows = {"docs": [21.0, 19.0, 9.0, 2], "new": [17.0, None, None, 1]}
+        self.assertEqual(prose.lowered(rows, limits), {"docs": [20.0, 19.0, 18, 2], "new": [18, None, None, 1]})
+        self.assertEqual(prose.lowered({"docs": [18.5, None, None, 0]}, limits), {"docs": [18.5, None, 18, 0]})
 
     def test_name_what_is_above_them(self):
         limits = prose.table(self.TABLE)["docs"]

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 /// The options of a file of vectors.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct FileArgs {
-    /// The format of the file, whatever its name is: npy, fvecs, bvecs, fbin, u8bin, i8bin, parquet, arrow, jsonl, json, csv
-    /// or tsv. A file `-` is standard input.
+    /// The format of the file, regardless of its name: npy, fvecs, bvecs, fbin, u8bin, i8bin, parquet, arrow, jsonl,
+    /// json, csv or tsv. A file `-` is standard input.
     #[arg(long = "format", id = "file_format", value_name = "FORMAT", value_parser = format)]
     format: Option<Format>,
     /// The sign between fields of CSV: comma, tab, semicolon, pipe or space, or the sign itself.

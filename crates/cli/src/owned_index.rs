@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 /// The options of an owner's memory.
 #[derive(ClapArgs, Clone, Debug)]
 pub(crate) struct PinsArgs {
-    /// The file that remembers which versions of your indexes you know, so that nobody who keeps one takes a change back. Without
-    /// this it is OWNER_KEY.pins, beside the key.
+    /// The file that remembers which versions of your indexes you know, so that no host can take a change back. The
+    /// default is OWNER_KEY.pins, next to the key.
     #[arg(long, value_name = "FILE")]
     pins: Option<PathBuf>,
 }
@@ -21,8 +21,8 @@ pub(crate) struct PinsArgs {
 pub(crate) struct OwnedArgs {
     #[command(flatten)]
     pins: PinsArgs,
-    /// The index was restored from a backup, or put here, on purpose: take the version that is here, and remember it as the newest.
-    /// What was revoked or deleted since is there again.
+    /// Accept the version that is here and remember it as the newest, because you restored a backup or put the index
+    /// here. Revocations and deletions since then are undone.
     #[arg(long)]
     restored: bool,
 }

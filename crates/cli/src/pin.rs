@@ -22,8 +22,9 @@ pub(crate) struct PinArgs {
     /// Remember the newest version seen in this file, and refuse older ones and other indexes.
     #[arg(long, value_name = "FILE")]
     pin: Option<PathBuf>,
-    /// Connect also where the server does not show that its version follows from the one in the pin file; it is of the same
-    /// index and not older. A server that hides another history shows such a gap: ask the index's owner first.
+    /// Connect although the server does not show that its version follows from the one in the pin file. The version
+    /// must be of the same index and not older. A server that hides another history shows such a gap: ask the index's
+    /// owner first.
     #[arg(long, requires = "pin")]
     over_gap: bool,
 }

@@ -22,14 +22,14 @@ pub(super) struct Args {
     index: PathBuf,
     #[command(flatten)]
     input: Input,
-    /// The label of all these records: only readers who were granted it can read them (`sordino keys grant`).
+    /// The label of all these records. Only readers who were granted this label can read them (`sordino keys grant`).
     #[arg(long, value_name = "LABEL")]
     label: Option<String>,
     /// The owner's key file.
     #[arg(long, value_name = "OWNER_KEY")]
     key: PathBuf,
-    /// Leave empty what records of the index have and these have not: payloads, or attributes. A record that is
-    /// replaced loses its own.
+    /// Leave payloads or attributes empty that records of the index have and these lack. A replaced record loses its
+    /// own.
     #[arg(long)]
     leave_empty: bool,
     #[command(flatten)]
@@ -44,9 +44,10 @@ Examples:
   sordino index add base.index changed.parquet --key owner.key --id-column id --payload-column text
   sordino index add base.index books.parquet --key owner.key --id-column id --label finance
 
-Where records of the index have payloads or attributes, records with ids come with them, or with --leave-empty. Without ids, vectors get the numbers after the highest id of the index, so the same file added twice is
-there twice. The file is one change, however long it is: if it is interrupted, the index is as before. Of an exported file
-whose records have labels, each label is a change of its own, and is read from the file in a pass of its own.";
+If records of the index have payloads or attributes, records with ids must bring theirs, or need --leave-empty.
+Vectors without ids get the numbers after the highest id of the index, so that a file added twice is stored twice. The
+whole file is one change: after an interruption the index is as before. In an exported file with labels, each label is
+a change of its own, which reads the file once.";
 
 #[derive(Serialize)]
 struct Report {

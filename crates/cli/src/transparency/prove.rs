@@ -31,7 +31,7 @@ Examples:
   sordino log prove versions.log --index base.index --seen 40 --output base.proof --key owner.pub
   sordino log check base.proof --pin base.pin --seen base.seen --key owner.pub
 
-The reader must have seen exactly as many entries as --seen says.";
+The reader must have seen exactly the number of entries that --seen names.";
 
 pub(super) fn run(args: &Args, output: Output) -> Result<(), Error> {
     let owner = keys::public(&args.key)?;

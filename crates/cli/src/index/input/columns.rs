@@ -16,19 +16,18 @@ pub(in crate::index) struct Columns {
     /// The column of a table that holds record ids.
     #[arg(long = "id-column", id = "id_column", value_name = "NAME")]
     pub(in crate::index) id: Option<String>,
-    /// Columns of a table that make up the payload of each record: one of text or bytes is the payload, one of another
-    /// type is it as JSON, and several make a JSON object. Separated by commas.
+    /// Columns that make up each record's payload, separated by commas. One column of text or bytes is the payload
+    /// itself; one of another type becomes JSON; several become a JSON object.
     #[arg(long = "payload-column", id = "payload_column", value_name = "NAMES")]
     payload: Vec<List<String>>,
-    /// Columns of a table that searches can filter by, sealed from the server: whole numbers, numbers, truth
-    /// values or texts. NAME:int, NAME:float, NAME:bool or NAME:text reads texts, of CSV for instance, and members
-    /// of JSON as values of that type; numbers and truth values of JSON are not taken without one. Separated by
-    /// commas.
+    /// Columns that searches can filter by, separated by commas: whole numbers, numbers, truth values or texts. The
+    /// server cannot read them. NAME:int, NAME:float, NAME:bool or NAME:text gives the type of a column of texts, as
+    /// in CSV, and of a member of JSON; numbers and truth values of JSON need one.
     #[arg(long, value_name = "NAMES")]
     attribute: Vec<List<Attribute>>,
-    /// Take only columns that are named. Without this, a table's only column `id` holds ids, its only one of `vector`, `embedding`
-    /// and `embeddings` vectors, and its only one of `text`, `content` and `document` payloads, in capitals or not. `index update`
-    /// takes ids alone so.
+    /// Use only columns that are named. The default takes ids from the only column `id`, vectors from the only one of
+    /// `vector`, `embedding` and `embeddings`, and payloads from the only one of `text`, `content` and `document`, in
+    /// capitals or not. `index update` does this for ids alone.
     #[arg(long)]
     no_guess: bool,
 }
