@@ -49,8 +49,8 @@ no host can take a revocation back; after you restore a backup on purpose, say -
 owner.pub and alice.pub. A reader gets reader.key, and makes alice.key.
 
 Anyone who has owner.key can read what the owner's indexes hold. Anyone who has reader.key can read the indexes that
-have no readers of their own. To be one of these, a reader makes
-a pair, keeps it, and gives the owner its public key.
+have no readers of their own. To become one of an index's own readers, a reader makes a pair, keeps it, and gives the
+owner its public key.
 
 Instead of a key file, env:NAME names a variable that holds the key's line. command:COMMAND names a shell command that
 prints the line, for instance from a key service: --key 'command:vault kv get -field=key secret/sordino/owner'.";
