@@ -147,13 +147,13 @@ class Client:
         wait: float | None = None,
     ) -> None:
         if over_gap and pin is None:
-            raise InputError("over_gap without a pin: there is no version to go on from")
+            raise InputError("over_gap without a pin: pass the pin from whose version the client continues")
         known = None if pin is None else (_parts(pin), bool(over_gap))
         if isinstance(index_or_url, str) and "://" in index_or_url:
             if not (client_key is None or isinstance(client_key, _sordino.ClientKey)):
                 raise KeyKindError(f"client_key is a {type(client_key).__name__}: expected a ClientKey")
             if token is not None and client_key is None:
-                raise InputError("a token without the client_key that it was issued to")
+                raise InputError("a token without client_key: pass the key that it was issued to")
             trusted, shown = pem(roots, "roots"), content(token, "token")
             folder = None if cache is None else place(cache, "cache", "the path of a folder")
             patience = real_number(60.0 if wait is None else wait, "wait")
@@ -305,7 +305,7 @@ class Client:
         return f"<sordino.Client of index {facts['index']}, version {facts['version']}, {facts['mode']}>"
 
     def __reduce__(self) -> str:
-        raise KeyKindError("a Client holds a key and a connection, and is not copied or pickled: make another of its address and the key's file")
+        raise KeyKindError("a Client holds a key and a connection, and cannot be copied or pickled: make a new one from its address and the key's file")
 
     def __enter__(self) -> Self:
         return self

@@ -223,7 +223,7 @@ class Documents:
         rows = rows[list(last.values())]
         for id, row in zip(last, rows):
             if not row.any():
-                raise ZeroVectorError(f"document {id!r} has the zero vector for its embedding, which is near nothing")
+                raise ZeroVectorError(f"document {id!r} has a zero vector as its embedding, which no search can find")
         stored = [plain(id, documents[at], self._metadata(documents[at])) for id, at in last.items()]
         payloads = [pack(id, one, row if self._keep else None) for id, one, row in zip(last, stored, rows)]
 
@@ -329,8 +329,8 @@ class Documents:
         least = k if enough is None else enough
         if not whole and len(found) < min(least, most) and len(nearest) == most:
             _warn(
-                f"{len(found)} documents, and not {least}: the filter was asked of the {most} nearest alone. Names of metadata in the store's "
-                "`attributes` are filtered by before that; an index that is made with more `max_results` finds more"
+                f"found {len(found)} documents instead of {least}: the filter ran on the {most} nearest alone. Names in the store's "
+                "`attributes` are filtered by before documents are ranked, and an index with a larger `max_results` finds more"
             )
         return found
 
@@ -366,7 +366,7 @@ class Documents:
         for name in ("key", "client_key"):
             if not (self._given[name] is None or isinstance(self._given[name], (str, os.PathLike))):
                 raise KeyKindError(
-                    f"a store that was given a {type(self._given[name]).__name__} is not pickled, since that is secret: "
+                    f"a store with a {type(self._given[name]).__name__} cannot be pickled, because keys are secret: "
                     f"make it with {name}=, the path of the key's file"
                 )
         return _again, (self._given,)
@@ -410,7 +410,7 @@ class Documents:
         if self._index is None:
             return False
         self.close()
-        text = f"no index in {self._place}: the one that this store was used with is gone; a new store begins a new one"
+        text = f"no index in {self._place}: the index of this store is gone; make a new store to begin a new index"
         raise of_file(NoIndexError(text), self._place)
 
     def _meet(self, facts: dict[str, Any]) -> None:
@@ -434,7 +434,7 @@ class Documents:
     def _owner(self) -> OwnerKey:
         """Return the owner's key, if the place is a directory."""
         if self._remote or not isinstance(self._key, OwnerKey):
-            raise KeyKindError("to change documents, or to read all of them, needs the owner's key and the index's directory")
+            raise KeyKindError("changing documents, or reading all of them, needs the owner's key and the index's directory")
         return self._key
 
     def _foreign(self) -> FormatError:
@@ -449,8 +449,8 @@ class Documents:
         k = most + 1
         if self._mode == "sealed" and len(rows) < most:
             raise InputError(
-                f"{len(rows)} documents: sealed mode, whose buckets are made of the first, begins with at least "
-                f"max_results = {most}"
+                f"{len(rows)} documents: a new index in sealed mode needs at least "
+                f"max_results = {most}, from which its buckets are made"
             )
         self._numbers = {}
         numbers = self._numbered(ids)

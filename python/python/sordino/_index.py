@@ -371,7 +371,7 @@ class Index:
         return f"<sordino.Index {self.path!r}>"
 
     def __reduce__(self) -> str:
-        raise KeyKindError("an Index holds a key, and is not copied or pickled: sordino.open(path, key=OwnerKey.load(file)) opens it once more")
+        raise KeyKindError("an Index holds a key, and cannot be copied or pickled: open it again with sordino.open(path, key=OwnerKey.load(file))")
 
 
 def build(
@@ -563,9 +563,9 @@ def measured_index(index: Index, measured: tuple[float, bool] | None, recall: fl
             import warnings
 
             warnings.warn(
-                f"recall {index.expected_recall:.3f} on held-out vectors, {recall} was looked for: in the modes \"sealed\" and "
-                "\"routed\" they have too little structure to be searched in parts, and sordino.plan shows the other modes; in those "
-                "neighbours differ by less than scores can tell, and second_look=32 ranks candidates by their exact vectors",
+                f"recall {index.expected_recall:.3f} on held-out vectors, below the {recall} that was asked for. In sealed and routed "
+                "mode the vectors have too little structure to be searched in parts: sordino.plan shows the other modes. In the "
+                "other modes neighbours differ by less than scores can tell: second_look=32 reranks candidates by exact vectors",
                 stacklevel=depth,
             )
     return index

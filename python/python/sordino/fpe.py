@@ -151,7 +151,7 @@ class FF1Range:
         if hasattr(value, "__index__"):
             return self._native.integers([_natural(value)], tweak, encrypt)[0]
         if isinstance(value, (str, bytes, bytearray)) or not hasattr(value, "__iter__"):
-            raise InputError(f"a {type(value).__name__}: expected an integer or a list of them")
+            raise InputError(f"value: a {type(value).__name__}, expected an integer or a list of them")
         _arrays.ordered(value, "values", InputError)
         return self._native.integers([_natural(one) for one in value], tweak, encrypt)
 
@@ -234,7 +234,7 @@ def _texts(
 ) -> str | list[str]:
     single = isinstance(texts, str)
     if not single and (isinstance(texts, (bytes, bytearray)) or not hasattr(texts, "__iter__")):
-        raise InputError(f"a {type(texts).__name__}: expected a str or a list of them")
+        raise InputError(f"text: a {type(texts).__name__}, expected a str or a list of them")
     _arrays.ordered(texts, "texts", InputError)
     all_texts = [_text(text, f"record {at}") for at, text in enumerate([texts] if isinstance(texts, str) else texts)]
     tweaks = [bytes(tweak)] if isinstance(tweak, (bytes, bytearray, memoryview)) else _arrays.octets_each(tweak, "tweak")
@@ -266,7 +266,7 @@ def _natural(value: object) -> int:
     try:
         number = index(value)  # type: ignore[arg-type]
     except TypeError:
-        raise InputError(f"a {type(value).__name__}: expected an integer") from None
+        raise InputError(f"value: a {type(value).__name__}, expected an integer") from None
     if not 0 <= number < 2**128:
-        raise InputError("an integer outside 0 to 2**128 - 1")
+        raise InputError("value: expected an integer from 0 to 2**128 - 1")
     return number

@@ -169,7 +169,7 @@ class SordinoDocumentStore:
             if policy != DuplicatePolicy.OVERWRITE and (document.id in held or document.id in chosen):
                 if policy == DuplicatePolicy.SKIP:
                     continue
-                raise DuplicateDocumentError(f"document {document.id!r} is there already")
+                raise DuplicateDocumentError(f"document {document.id!r} exists already: DuplicatePolicy.OVERWRITE replaces it")
             chosen[document.id] = document
         if chosen:
             dim = self._documents.dim(_DIM)
@@ -194,7 +194,7 @@ class SordinoDocumentStore:
             If the filter has no condition, so that all documents would match.
         """
         if not filters:
-            raise InputError("filters: no condition, which all documents meet; delete_all_documents() deletes them")
+            raise InputError("filters: no condition, so that all documents match; delete_all_documents() deletes all")
         return self._documents.delete([one.id for one in self._matching(filters)])
 
     def update_by_filter(self, filters: dict[str, Any], meta: dict[str, Any]) -> int:

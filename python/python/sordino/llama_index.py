@@ -177,7 +177,7 @@ class SordinoVectorStore(BasePydanticVectorStore):
             self._documents.delete(node_ids)
             return
         if not filters.filters and node_ids is None:
-            raise InputError("filters: no condition, which all nodes meet; clear() deletes them")
+            raise InputError("filters: no condition, so that all nodes match; clear() deletes all nodes")
         wanted = None if node_ids is None else set(node_ids)
         found = self._documents.matching(_passing(filters))
         self._documents.delete([one.id for one in found if wanted is None or one.id in wanted])
@@ -203,7 +203,7 @@ class SordinoVectorStore(BasePydanticVectorStore):
         if query.mode not in (VectorStoreQueryMode.DEFAULT, VectorStoreQueryMode.MMR):
             raise ModeError(f"query mode {query.mode.value!r}: expected 'default', or 'mmr' of a store with keep_vectors=True")
         if query.query_embedding is None:
-            raise InputError("a query without an embedding: it is made at the client")
+            raise InputError("a query without an embedding: expected query_embedding, which the client makes")
         most = self._documents.wanted(query.similarity_top_k, "similarity_top_k")
         node_ids, doc_ids = query.node_ids, query.doc_ids
         if not node_ids and query.query_str is not None:

@@ -309,10 +309,7 @@ fn mistakes_with_documents_name_the_line_and_what_to_do() {
     );
     let line = "query --index @index --key @reader.key --file @queries.npy --k 11";
     let error = failed(&place.line(line), 1);
-    assert!(
-        error.contains("k = 11: expected 1 to 10"),
-        "{error}"
-    );
+    assert!(error.contains("k = 11: expected 1 to 10"), "{error}");
     let error = failed(
         &place.line("index delete @index --ids x --key @owner.key"),
         1,

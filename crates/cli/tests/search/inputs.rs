@@ -150,7 +150,11 @@ fn a_list_is_looked_into_and_nothing_else_is() {
     ] {
         place.built(name, text, "--k 2 --vector-column v --attribute tags:text");
         let query = format!("query --index @{name}.index --key @reader.key --vector 1,2 --where");
-        for (condition, found) in [("tags has 'x'", 2), ("tags has 'y'", 1), ("tags has 'z'", 0)] {
+        for (condition, found) in [
+            ("tags has 'x'", 2),
+            ("tags has 'y'", 1),
+            ("tags has 'z'", 0),
+        ] {
             let found_ids = done(&words(&place, &query, &[condition]));
             assert_eq!(found_ids.lines().count(), found, "{name} {condition}");
         }
@@ -161,10 +165,7 @@ fn a_list_is_looked_into_and_nothing_else_is() {
             "o.jsonl",
             "{\"v\": [1, 2], \"tags\": \"x\"}\n{\"v\": [1, 2], \"tags\": {\"x\": 1}}\n",
         ),
-        (
-            "n.csv",
-            "v,tags\n[1 2],x\n[1 2],\"[[\"\"x\"\"]]\"\n",
-        ),
+        ("n.csv", "v,tags\n[1 2],x\n[1 2],\"[[\"\"x\"\"]]\"\n"),
         ("p.csv", "v,tags\n[1 2],x\n[1 2],\"['x', 'y']\"\n"),
     ] {
         for attribute in ["tags:text", "tags"] {

@@ -64,7 +64,7 @@ fn mistakes_around_an_index_are_told_with_what_to_do() {
         (
             &*issue,
             1,
-            "here.token: it exists already, and is not written over",
+            "here.token: the file exists already, and is not overwritten",
         ),
         (
             "serve @local --key @owner.pub --plaintext --client @alice.key",
@@ -94,7 +94,7 @@ fn mistakes_around_an_index_are_told_with_what_to_do() {
         (
             "log fingerprint @none.pin",
             1,
-            "none.pin: there is no such pin file: a search with --pin makes it",
+            "none.pin: the pin file does not exist: a search with --pin writes it",
         ),
         (
             &format!("{proxy} @local"),

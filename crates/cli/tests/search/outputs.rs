@@ -171,7 +171,10 @@ fn no_key_is_written_over() {
     for text in ["mine", &String::from_utf8_lossy(&old[1])] {
         fs::write(place.path("pages/sordino.1"), text).unwrap();
         let error = failed(&place.line("man @pages"), 1);
-        assert!(error.contains("sordino.1: it is no manual page"), "{error}");
+        assert!(
+            error.contains("sordino.1: it is not a manual page"),
+            "{error}"
+        );
         assert_eq!(
             fs::read_to_string(place.path("pages/sordino.1")).unwrap(),
             text

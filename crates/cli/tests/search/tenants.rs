@@ -108,12 +108,12 @@ fn a_policy_that_cannot_be_read_is_for_nobody() {
         );
         assert!(failed(&place.line(&line), 4).contains("no such index here"));
     };
-    says(&log, "mail.cedar: this command is built without policies");
+    says(&log, "mail.cedar: this command was built without policies");
     refused("mail");
     assert_found(&place.query(&["--connect", &url("news")]), "local");
     // One that comes while its index is served shuts it, and one that goes does not open it.
     fs::write(place.path("root/news.cedar"), policy).unwrap();
-    says(&log, "news.cedar: this command is built without policies");
+    says(&log, "news.cedar: this command was built without policies");
     refused("news");
     fs::remove_file(place.path("root/news.cedar")).unwrap();
     says(&log, "stays in force");
@@ -174,7 +174,7 @@ fn an_index_has_an_owner_and_a_policy_of_its_own() {
     until_refused(&bob);
     done(&alice_asks);
     moved(&place, "root/groups.json", "groups.json");
-    said("groups.json: it was there and is gone");
+    said("groups.json: the file is missing");
     failed(&bob, 4);
     moved(&place, "groups.json", "root/groups.json");
     // A policy of the same length and time is seen as another.
@@ -198,7 +198,7 @@ fn an_index_has_an_owner_and_a_policy_of_its_own() {
     moved(&place, "root/mail", "away");
     until_refused(&alice_asks);
     moved(&place, "away", "root/mail");
-    said("mail.cedar: it was there and is gone");
+    said("mail.cedar: the file is missing");
     // All folders have been looked at once more when one that came afterwards is spoken of.
     for name in ["first", "second"] {
         fs::create_dir(place.path(&format!("root/{name}"))).unwrap();
