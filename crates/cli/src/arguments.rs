@@ -8,8 +8,8 @@ use clap::{Parser, Subcommand};
 
 /// Private vector search, and format-preserving encryption.
 ///
-/// Exit codes: 0 success; 1 failure; 2 wrong usage; 3 a signature, digest or version is wrong, so stop using this
-/// index, file or server; 4 the server cannot be reached, or refused; 130 interrupted.
+/// Exit codes: 0 success; 1 failure; 2 wrong usage; 3 a wrong signature, digest or version; 4 the server refused or
+/// cannot be reached; 130 interrupted. After 3, stop using the index, file or server.
 #[derive(Debug, Parser)]
 #[command(name = "sordino", version, after_help = EXAMPLES)]
 pub struct Arguments {

@@ -27,7 +27,7 @@ pub(crate) struct Fetched {
 }
 
 impl Fetched {
-    /// Those of this version, if records carry something.
+    /// The ways of this version, if records carry something.
     pub(crate) fn of(manifest: &Manifest) -> Result<Option<Self>, Error> {
         let Some(payloads) = &manifest.payloads else {
             return Ok(None);
@@ -196,7 +196,7 @@ impl Memory {
     }
 }
 
-/// Units of memory, those of powers of two first, since their names end with no other's.
+/// Units of memory. Powers of two come first, because no other name ends like theirs.
 const UNITS: [(&str, u64); 7] = [
     ("GiB", 1 << 30),
     ("MiB", 1 << 20),

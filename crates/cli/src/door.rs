@@ -78,8 +78,8 @@ pub(crate) struct Door {
     #[arg(help_heading = LIMITS, long, default_value_t = 500.0, value_parser = numbers::rate)]
     rate_per_address: f64,
     /// Most requests in progress at a time. A client, or with --anyone an address, gets another place while it holds
-    /// fewer than are free. With --root this holds for each index; inside an index, a client gets another place while
-    /// it holds fewer than the index can still take, so that one client alone gets a quarter.
+    /// fewer than are free. With --root this holds for each index. Inside an index, a client gets another place while
+    /// it holds fewer than the index can still take. One client alone thus gets a quarter.
     #[arg(help_heading = LIMITS, long, default_value_t = 64, value_parser = numbers::some)]
     max_in_flight: usize,
     /// The format of the log on standard error.
@@ -96,7 +96,7 @@ impl Door {
         (self.log, self.log_level)
     }
 
-    /// True if whoever asks is answered.
+    /// True if anyone who asks is answered.
     pub(crate) fn is_open(&self) -> bool {
         self.anyone
     }
@@ -267,7 +267,7 @@ fn issuer(path: &Path) -> Result<PublicKey, Error> {
     keys::issuer_public(path)
 }
 
-/// The options of a command line that was read anew.
+/// The options of a command line that was read again.
 pub(crate) struct Anew {
     pub(crate) door: Door,
     pub(crate) limits: Limits,

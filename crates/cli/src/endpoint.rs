@@ -5,7 +5,7 @@ use sordino_net::Endpoint;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Arguments of the commands that connect to a server as a client: those beside `--connect`.
+/// Arguments of the commands that connect to a server as a client, in addition to `--connect`.
 #[derive(clap::Args, Debug)]
 pub(crate) struct EndpointArgs {
     /// Log in with this client's key.

@@ -20,7 +20,7 @@ pub const USAGE: u8 = 2;
 pub const INTEGRITY: u8 = 3;
 /// The server cannot be reached, or refused.
 pub const SERVER: u8 = 4;
-/// Ctrl-C: the number that shells give to whoever ends by it.
+/// The exit code after SIGINT (Ctrl-C): 128 + 2.
 pub const INTERRUPTED: u8 = 130;
 
 /// The reason why a command stopped. No message holds a secret, a query or a score.
@@ -295,7 +295,7 @@ impl Error {
         }
     }
 
-    /// Whoever read the output has closed it.
+    /// True if the reader of the output has closed it.
     #[must_use]
     pub fn is_closed_output(&self) -> bool {
         let error: &dyn std::error::Error = match self {

@@ -107,7 +107,7 @@ struct Fields {
     #[arg(long)]
     first_nonzero: bool,
     /// Bind each value to its spelling. Use this only for data of early versions, which bound separators and capitals
-    /// of e-mail domains: a ciphertext whose separators changed since then decrypts to a wrong value without an
+    /// of e-mail domains. A ciphertext whose separators changed since then decrypts to a wrong value without an
     /// error.
     #[arg(long)]
     bind_spelling: bool,

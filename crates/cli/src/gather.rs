@@ -67,8 +67,7 @@ the same signals as `sordino serve`.";
 /// Runs `sordino gather`, until it is told to stop.
 ///
 /// # Errors
-/// If a shard is of another index or place, or the owner did not sign what it gives out; if an address cannot be
-/// listened on.
+/// If a shard has a wrong index, place or signature, or an address cannot be listened on.
 pub fn run(args: Args, output: Output) -> Result<(), Error> {
     let owner = owner(&args.key)?;
     let mut signals = server_loop::signals()?;
@@ -139,8 +138,9 @@ fn follow(service: &Service, new: &mpsc::Sender<()>) {
                     return;
                 }
             }
-            // For a while after a change shards have different versions. Each reason is said once; what does not pass by itself
-            // is tried less often, since all that is new in a version is downloaded for it.
+            // For a while after a change, shards have different versions. Each reason is logged once. A lasting
+            // failure is
+            // retried less often, because each attempt downloads the new parts.
             Err(error) => {
                 if !error.is_passing() {
                     pause = DAMAGED;

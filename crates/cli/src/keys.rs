@@ -128,7 +128,7 @@ enum New {
         #[arg(long, value_name = "CLIENT_KEY")]
         from: PathBuf,
     },
-    /// The secret of whoever issues tokens.
+    /// The secret of an issuer of tokens.
     Issuer {
         /// The file to write, readable by you alone.
         output: PathBuf,
@@ -240,7 +240,8 @@ fn show(path: &Path, file: &KeyFile, output: Output) -> Result<(), Error> {
     })
 }
 
-/// The key that an argument names: a file's content, that of a variable (`env:NAME`), or what a command prints (`command:COMMAND`), with a warning on standard error if others can read a secret.
+/// The key that an argument names: the content of a file, of a variable (`env:NAME`), or what a command prints
+/// (`command:COMMAND`). Prints a warning on standard error if others can read a secret.
 ///
 /// # Errors
 /// If it cannot be read, or is no key file.

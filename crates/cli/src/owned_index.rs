@@ -40,8 +40,8 @@ impl PinsArgs {
             Some(path) => Ok(Pins::at(path)),
             None if key_source::is_file(key) => Ok(Pins::beside(key)),
             None => {
-                let why = "the key is not a file, so nothing can be stored next to it: name the file that remembers the \
-                    versions of your indexes (--pins FILE)";
+                let why = "the key is not a file, so no file can stand next to it: name one that remembers the versions \
+                    of your indexes (--pins FILE)";
                 Err(Error::Arguments(why.to_owned()))
             }
         }

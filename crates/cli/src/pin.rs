@@ -108,8 +108,8 @@ impl PinFile {
         }
     }
 
-    /// Stores a version in the place of an older one that was checked, or of none. The one that is stored, if it has yet to
-    /// be checked.
+    /// Stores a version if the stored one is older and was checked, or if there is none. Returns the stored one if it
+    /// must be checked first.
     fn put(&self, new: Pin, checked: Option<Pin>) -> Result<Option<Pin>, Search> {
         let _held = hold(&self.path).map_err(of_file)?;
         let stored = Self::stored(&self.path)?;

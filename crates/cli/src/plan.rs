@@ -50,8 +50,8 @@ pub struct Args {
     checks: Checks,
     #[command(flatten)]
     look: Look,
-    /// Average bytes of a record's id: 16 for a UUID, length + 1 for a text, up to 11 for numbers with gaps, 0 for
-    /// consecutive numbers.
+    /// Average bytes of a record's id: 16 for a UUID, length + 1 for a text, 0 for consecutive numbers, up to 11 for
+    /// others.
     #[arg(long, value_name = "BYTES", default_value_t = 0, value_parser = numbers::beside)]
     id_bytes: usize,
     /// Average bytes of a record's attributes: 8 for a number, 1 for true or false, length + 4 for a text. Clients

@@ -53,7 +53,7 @@ pub struct Args {
     #[arg(long, allow_hyphen_values = true, conflicts_with = "file")]
     vector: Option<String>,
     /// A file of vectors: .npy (one vector or more), .fvecs, .bvecs, .fbin, .u8bin, .i8bin, .parquet, .arrow, .jsonl,
-    /// .json, .csv or .tsv; or `-`, standard input, with --format.
+    /// .json, .csv or .tsv. `-` is standard input, with --format.
     #[arg(long, value_name = "FILE")]
     file: Option<PathBuf>,
     /// The column of vectors, if the file is a table with several candidates.

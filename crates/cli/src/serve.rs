@@ -59,8 +59,9 @@ pub struct Args {
     #[arg(help_heading = LIMITS, long, value_name = "MIB", default_value_t = 16384, value_parser = numbers::some)]
     max_index: usize,
     /// Keep the encoded vectors in this folder. The next start maps them, which takes a fraction of the time, and the
-    /// server scores them where they lie. They take about twice the bytes of the index; in routed mode 11 kB for each
-    /// score of a reply; with scanned payloads 11 kB for each byte of a search's pages. The server trusts these files
+    /// server scores them where they lie. They take about twice the bytes of the index. In routed mode they take 11
+    /// kB for each score of a reply, and with scanned payloads 11 kB for each byte of a search's pages. The server
+    /// trusts these files
     /// like its own memory, so no other user may write there. You may remove them at any time.
     #[arg(help_heading = WORK, long, value_name = "FOLDER")]
     keep_encoded: Option<PathBuf>,
@@ -105,7 +106,7 @@ pub fn run(args: Args, output: Output) -> Result<(), Error> {
     let owner = owner(key)?;
     // Before anything listens, so that a signal is not lost.
     let signals = server_loop::signals()?;
-    // Open while the index is loaded, so that whoever asks is told that it is not ready.
+    // Open while the index is loaded, so that a client is told that the server is not ready.
     let exporter = args.door.exporter()?;
     let place = Place::of(&index)?;
     let afar = !place.is_here();
@@ -136,8 +137,8 @@ pub fn run(args: Args, output: Output) -> Result<(), Error> {
     Serve::new(source, running, output).run(signals)
 }
 
-/// Follows an index in a store, which may take its time to answer, on a thread of its own; it says so whenever a version was put in
-/// place.
+/// Follows an index in a store on its own thread, because a store may answer late. It reports each version that was
+/// put in place.
 fn follow_from_afar(
     service: Service,
     owner: OwnerPublicKey,
@@ -227,7 +228,7 @@ impl Args {
         self.door.log()
     }
 
-    /// The options of a command line that was read anew.
+    /// The options of a command line that was read again.
     fn anew(&self, command: Command) -> Option<Anew> {
         let Command::Serve(new) = command else {
             return None;

@@ -139,7 +139,7 @@ pub fn run(args: &Args, output: Output) -> Result<(), Error> {
             // A mistake, where a token that is shown with another key is an intruder's.
             if *holder.public() != last.holder {
                 let (token, key) = (args.token.display(), args.key.display());
-                let why = format!("{token}: the token was made for another key than {key}");
+                let why = format!("{token}: the token was made for another key, not for {key}");
                 return Err(Error::Arguments(why));
             }
             let claims = args.changed.claims(last, now())?;

@@ -56,9 +56,9 @@ struct Report {
     added: usize,
     /// Records of the file that could not be read.
     left_out: usize,
-    /// Those of them whose ids were there.
+    /// Records whose ids existed.
     replaced: usize,
-    /// Those that had another label before, which its readers can read until the index is compacted.
+    /// Records that had another label before. Its readers can read them until the index is compacted.
     relabelled: usize,
     records: usize,
     label: Option<String>,
@@ -132,8 +132,8 @@ pub(super) fn run(args: &Args, output: Output) -> Result<(), Error> {
 }
 
 impl Args {
-    /// Refuses ids that no option names where those of the index may be the numbers of rows: none is above the rows stored.
-    /// Records would be replaced by others that have nothing to do with them.
+    /// Refuses ids that no option names if the index's ids may be row numbers, because none is above the rows stored.
+    /// Otherwise unrelated records would be replaced.
     fn check_guessed_ids<D: Disk>(&self, store: &Store<D>, layout: &Layout) -> Result<(), Error> {
         let Some(column) = layout.guessed_ids() else {
             return Ok(());
@@ -143,7 +143,7 @@ impl Args {
             return Ok(());
         }
         Err(Error::Arguments(format!(
-            "records of {} have the ids 0 to {}, which may be row numbers: say --id-column {column} if the ids of {} \
+            "records of {} have the ids 0 to {}, which may be row numbers. Say --id-column {column} if the ids of {} \
              mean the same records, or --no-guess to give its records the next numbers",
             self.index.display(),
             next - 1,

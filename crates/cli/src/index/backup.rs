@@ -15,8 +15,8 @@ pub(super) struct Backup {
     /// The index. It is only read: a server may use it and an owner may change it meanwhile.
     #[arg(value_name = "INDEX")]
     index: PathBuf,
-    /// The folder of the backup: new, or one that has an older version of the same index; s3://BUCKET/PREFIX where the
-    /// command was built with object stores.
+    /// The folder of the backup: a new one, or one with an older version of the same index. s3://BUCKET/PREFIX works
+    /// if the command was built with object stores.
     #[arg(value_name = "BACKUP")]
     backup: PathBuf,
     /// The owner's public key, or a reader's or the owner's key file.
@@ -129,7 +129,7 @@ fn recover(
     (key, owner): (&Path, &OwnerPublicKey),
     output: Output,
 ) -> Result<(), Error> {
-    // Beside a public key there is none.
+    // A public key has no file of versions.
     let (place, known) = (Place::of(index)?, Pins::beside(key));
     let name = place.name();
     let recovered = place.recover(owner, |manifest| known.check_found(&name, manifest));

@@ -167,7 +167,7 @@ struct Report {
     expected_recall: Option<f64>,
     /// True if that reaches the recall asked for.
     reached: Option<bool>,
-    /// The bytes that a client transfers in as many searches as were given, in those two modes.
+    /// The bytes that a client transfers in the given number of searches, in those two modes.
     bytes_in_all: Option<u64>,
     /// The mode that finds more, if this one does not save a fifth of its bytes.
     instead: Option<&'static str>,

@@ -209,7 +209,7 @@ fn format_of(path: &Path) -> Result<Format, Error> {
     }
 }
 
-/// The columns of a table of these records: attributes are those of any of them.
+/// The columns of a table of these records, with each attribute that a record has.
 fn columns(contents: &Contents<AnyDisk>, vectors: bool) -> Result<parquet::Columns, Search> {
     let manifest = contents.manifest();
     let attributes = contents.attributes()?;

@@ -29,8 +29,8 @@ use std::path::{Path, PathBuf};
 /// A file of vectors and what goes with it.
 #[derive(Args, Debug)]
 pub(super) struct Input {
-    /// The vectors: .npy, .fvecs, .bvecs, .fbin, .u8bin or .i8bin; a table with a column of vectors: .parquet,
-    /// .arrow, .feather, .jsonl, .json, .csv or .tsv, the last four also compressed (.csv.gz, .jsonl.zst); or `-`,
+    /// The vectors: .npy, .fvecs, .bvecs, .fbin, .u8bin or .i8bin. A table needs a column of vectors: .parquet,
+    /// .arrow, .feather, .jsonl, .json, .csv or .tsv, the last four also compressed (.csv.gz, .jsonl.zst). `-` is
     /// standard input, with --format.
     #[arg(value_name = "VECTORS")]
     pub(super) file: PathBuf,
@@ -80,7 +80,7 @@ impl Input {
         }
     }
 
-    /// The records of a layout: of a file with labels those of this one, or without one.
+    /// The records of a layout. In a file with labels, these are the records with this label, or without one.
     pub(super) fn records(&self, layout: Layout, label: Option<&str>) -> Result<Records, Error> {
         let named = Error::vectors(&self.file);
         let wanted = (!layout.labels().is_empty()).then(|| label.map(str::to_owned));

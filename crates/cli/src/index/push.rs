@@ -83,7 +83,7 @@ pub(super) fn run(args: &Args, output: Output) -> Result<(), Error> {
             };
             connection.push_watched(place.root(), &keys, &mut watch)
         });
-        // Where something has arrived the waiting begins anew.
+        // When something has arrived, the waiting begins again.
         match pushed {
             Err(error) if error.kind().is_passing() && sent > before && args.wait > 0 => (),
             pushed => break pushed,

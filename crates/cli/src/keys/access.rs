@@ -194,7 +194,8 @@ impl At {
             };
             return output.report(&none, || {
                 let (path, records) = (self.index.display(), none.shared_key);
-                format!("{path}: no readers of its own: whoever has a reader.key of this owner reads all {records} records")
+                format!("{path}: no readers of its own: anyone who has a reader.key of this owner reads all {records} \
+                    records")
             });
         };
         let report = Report::new(&self.index, store.version(), &access);

@@ -105,7 +105,7 @@ impl OwnedRecords {
         Ok(done)
     }
 
-    /// Brings changes to the server that it has not got, where there is one.
+    /// Sends the server, if there is one, the changes that it lacks.
     fn push(&self) -> Result<(), RecordsError> {
         let Some(server) = &self.server else {
             return Ok(());

@@ -15,7 +15,7 @@ use std::{
     time::Instant,
 };
 
-/// The wishes of all searches of a command beside their vectors.
+/// The wishes of all searches of a command, without their vectors.
 #[derive(Clone, Copy)]
 pub(super) struct Wanted<'a> {
     pub(super) k: Option<usize>,
@@ -97,7 +97,7 @@ struct Searches<'a, D: Dial> {
     wanted: Wanted<'a>,
     form: Form,
     output: Output,
-    /// Something beside a search failed: the threads end after the one that they are at.
+    /// Something other than a search failed: each thread ends after its current search.
     failed: AtomicBool,
     /// The gravest error of a search.
     told: Mutex<Option<Search>>,

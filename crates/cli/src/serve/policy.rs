@@ -21,7 +21,8 @@ const MAX_FILE: u64 = 4 << 20;
 #[cfg(feature = "policies")]
 pub(super) use cedar::Governed;
 
-/// The groups as they were read last, or what is wrong with them, and the marks that their file had: all policies share them, so they are read once.
+/// The groups as they were last read, or what is wrong with them, and the marks of their file. All policies share
+/// them, so they are read once.
 #[cfg(feature = "policies")]
 pub(super) type Groups = Option<(Option<Mark>, Result<cedar::Groups, String>)>;
 #[cfg(not(feature = "policies"))]
@@ -84,7 +85,7 @@ pub(super) fn are_old(stamp: &Stamp) -> bool {
 }
 
 impl Written {
-    /// The policy beside an index's folder, and the groups that all policies of the root share.
+    /// The policy next to an index's folder, and the groups that all policies of the root share.
     pub(super) fn of(root: &Path, name: &IndexName) -> Self {
         Self {
             policy: root.join(format!("{name}.cedar")),

@@ -314,7 +314,7 @@ fn what_an_exported_file_has_is_not_left_out_unsaid() {
     }
     let bare = "{\"id\": 7, \"vector\": [1, 2]}\n";
     let error = place.refused("bare.jsonl", bare, "--no-guess");
-    assert!(error.contains("what becomes of id"), "{error}");
+    assert!(error.contains("and id would be lost"), "{error}");
 }
 
 #[test]
@@ -471,7 +471,7 @@ fn what_rounding_to_32_bits_takes_is_refused_or_said() {
     let said = String::from_utf8(built.stderr).unwrap();
     assert!(
         said.contains("far.npy: numbers are kept in 32 bits")
-            && said.contains("coordinate 0, counted from 0, lies"),
+            && said.contains("Coordinate 0, counted from 0, lies"),
         "{said}"
     );
     let added = json(&place.line("index add @far.index @far.npy --key @owner.key"));

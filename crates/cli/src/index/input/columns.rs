@@ -21,13 +21,13 @@ pub(in crate::index) struct Columns {
     #[arg(long = "payload-column", id = "payload_column", value_name = "NAMES")]
     payload: Vec<List<String>>,
     /// Columns that searches can filter by, separated by commas: whole numbers, numbers, truth values or texts. The
-    /// server cannot read them. NAME:int, NAME:float, NAME:bool or NAME:text gives the type of a column of texts, as
-    /// in CSV, and of a member of JSON; numbers and truth values of JSON need one.
+    /// server cannot read them. NAME:int, NAME:float, NAME:bool or NAME:text gives a type to texts, as in CSV, and to
+    /// members of JSON. Numbers and truth values of JSON need a type.
     #[arg(long, value_name = "NAMES")]
     attribute: Vec<List<Attribute>>,
-    /// Use only columns that are named. The default takes ids from the only column `id`, vectors from the only one of
-    /// `vector`, `embedding` and `embeddings`, and payloads from the only one of `text`, `content` and `document`, in
-    /// capitals or not. `index update` does this for ids alone.
+    /// Use only columns that are named. By default, ids come from the only column `id`. Vectors come from the only
+    /// one of `vector`, `embedding` and `embeddings`, and payloads from the only one of `text`, `content` and
+    /// `document`. Capitals do not matter. `index update` does this for ids alone.
     #[arg(long)]
     no_guess: bool,
 }
@@ -53,8 +53,8 @@ impl Columns {
         let looks_for_ids = !self.no_guess && self.id.is_none() && !ids_elsewhere;
         let looks_for_values = !self.no_guess && guesses_values && !self.has_values();
         if (looks_for_ids || looks_for_values) && UsualColumns::are_unseen(file, options) {
-            let why = "the columns of a pipe are not known before it is read: name those of ids and payloads (--id-column, \
-                       --payload-column or --attribute), or say --no-guess to take no others";
+            let why = "the columns of a pipe are not known before it is read: name the columns of ids and payloads \
+                (--id-column, --payload-column, --attribute), or say --no-guess to take no others";
             return Err(Error::Arguments(format!("{}: {why}", file.display())));
         }
         let usual = match self.no_guess {

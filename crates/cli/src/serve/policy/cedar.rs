@@ -12,7 +12,7 @@ const SCHEMA: &str = "
     entity Index;
     action search, payload, download appliesTo { principal: Client, resource: Index };";
 
-/// The client of a server that answers whoever asks.
+/// The client of a server that answers anyone.
 const ANYONE: &str = "anyone";
 
 /// Bytes of remembered decisions, of each policy: some 2,700. A decision that is not remembered takes a microsecond.
@@ -56,7 +56,7 @@ impl Governed {
         })
     }
 
-    /// Puts other groups in the place of those before.
+    /// Replaces the groups.
     pub(super) fn follow(&self, path: &Path, Groups(groups): &Groups) -> Result<(), Error> {
         self.0.follow(groups).map(drop).map_err(at(path))
     }
