@@ -182,7 +182,7 @@ pub enum Error {
         /// The values of the format in words.
         expected: &'static str,
     },
-    /// A record has not as many fields as those before.
+    /// A record does not have the number of fields of the first record.
     #[error("line {line}: {found} fields, expected {expected}")]
     Fields {
         /// The line, from 1.

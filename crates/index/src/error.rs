@@ -33,7 +33,7 @@ pub enum Error {
     /// Vectors, their files, or what is known of them.
     #[error(transparent)]
     Vectors(#[from] sordino_vectors::Error),
-    /// Another number of record ids than of vectors.
+    /// The numbers of record ids and vectors differ.
     #[error("{found} record ids for {expected} vectors")]
     Ids {
         /// Ids.
@@ -47,7 +47,7 @@ pub enum Error {
         /// The id.
         id: Id,
     },
-    /// A record id is of another kind than those of the index.
+    /// A record id does not have the kind of the index's ids.
     #[error("record {id} is named by a {}: this index names records by a {expected}", id.kind())]
     IdKind {
         /// The id.
@@ -171,7 +171,7 @@ pub enum Error {
     /// A build or a server needs more memory than there is.
     #[error("{}", memory(*needed, *found))]
     Memory {
-        /// Bytes that it needs beside those that it has.
+        /// Bytes that it needs in addition.
         needed: u64,
         /// Bytes that there are, if the system says so.
         found: Option<u64>,
@@ -184,7 +184,7 @@ pub enum Error {
         /// The index's.
         expected: usize,
     },
-    /// Another number of vectors than was planned for.
+    /// The plan is for a different number of vectors.
     #[error("{found} vectors: the plan is for {expected}")]
     Count {
         /// The matrix's.
@@ -271,7 +271,7 @@ pub enum Error {
         /// Vectors.
         expected: usize,
     },
-    /// A request is about another version of the index than the one that is served.
+    /// A request is for a version of the index that the server does not have.
     #[error("the request is for version {found}, and the server has version {serving}: refresh")]
     Stale {
         /// The request's.
@@ -285,7 +285,7 @@ pub enum Error {
         /// The version offered.
         version: u64,
     },
-    /// The server offers another index than the one that the client knows.
+    /// The server does not offer the index that the client knows.
     #[error("{}", other(found, pinned))]
     OtherIndex {
         /// The id of the index offered.
@@ -301,7 +301,7 @@ pub enum Error {
         /// The version that is known.
         pinned: u64,
     },
-    /// The index is of another mode than the call.
+    /// The index does not have the mode that the call needs.
     #[error("an index in {found} mode: expected {expected}")]
     Mode {
         /// The manifest's.
@@ -309,13 +309,13 @@ pub enum Error {
         /// The call's.
         expected: &'static str,
     },
-    /// A server is another shard than the one it was asked as: number and count of its own, and of that one.
+    /// A server holds a different shard: number and count of its own, and of the expected one.
     #[error("this server holds shard {}/{}, expected shard {}/{}: name the shards in their order", .0[0], .0[1], .1[0], .1[1])]
     Position([u16; 2], [u16; 2]),
-    /// A client has asked a server of a shard, which answers the server that gathers them alone.
+    /// A client has asked a server of a shard, which answers only the gathering server.
     #[error("the server holds only shard {}/{}: connect to the one that runs `sordino gather`", .0[0], .0[1])]
     Share([u16; 2]),
-    /// An index has readers of its own and these keys are of none of them, or it has none and these are of one.
+    /// These keys do not open the index: it has readers of its own and these are not theirs, or it has none.
     #[error("{NO_READER}")]
     NoReader,
     /// A change of readers, groups or labels that cannot be made.

@@ -108,8 +108,8 @@ pub enum Error {
     /// A limit of zero, or limits that contradict each other.
     #[error("limits: {0}")]
     Limits(&'static str),
-    /// No connection could be made, and another attempt would not help: a name that is not known, a
-    /// certificate that is not trusted, a server that speaks something else.
+    /// No connection could be made, and another attempt would not help. The name is unknown, the certificate is not
+    /// trusted, or the server speaks something else.
     #[error("cannot connect {0}")]
     Connect(String),
     /// No server listens at the address, or none lets this client in; a little later that may differ.
@@ -121,7 +121,7 @@ pub enum Error {
     /// The server refused the request, and said why.
     #[error("{0}")]
     Refused(Refusal),
-    /// The server has another version of the index than the request is about.
+    /// The server does not have the version of the index that the request is for.
     #[error(
         "the request is for version {found} of the index, and the server has version {serving}: refresh"
     )]
@@ -139,7 +139,7 @@ pub enum Error {
         /// The server's words, printable and cut short.
         message: String,
     },
-    /// The server has begun with another change of the index, in the place of this one.
+    /// The server has begun another change of the index, which replaces this one.
     #[error(
         "another change has begun at the server, and replaces this one: take the folder with the newest version, and \
          push again"
@@ -164,7 +164,7 @@ pub enum Error {
         /// Why.
         source: Box<sordino_index::Error>,
     },
-    /// A shard's number that is none of those of a server that gathers.
+    /// The gathering server has no shard of this number.
     #[error("shard {found}: expected 1 to {most}")]
     NoShard {
         /// The number given.
@@ -177,7 +177,7 @@ pub enum Error {
         "this server has an index of its own and gathers no shards: name shards to `sordino gather` alone"
     )]
     GathersNothing,
-    /// Another number of shards than an index can be cut into.
+    /// An index cannot be cut into this number of shards.
     #[error("{found} shards: expected 1 to {most}")]
     Shards {
         /// The number given.

@@ -4,13 +4,13 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
 #[non_exhaustive]
 pub enum Refusal {
-    /// The server answers tagged requests only, and this one has no tag; or a login or a change has no signature.
+    /// The server answers only tagged requests, and this one has no tag; or a login or a change has no signature.
     #[error("the server requires a client key: pass --client-key FILE (in Python client_key=)")]
     Unsigned,
     /// A part of the request's signature, tag or login does not have its length.
     #[error("the request's signature, tag or login is malformed")]
     Malformed,
-    /// The key is not among those that may ask.
+    /// The server does not know the key.
     #[error("the key is not known here: ask the server's operator to add the public key")]
     Key,
     /// The signature was made for another run of the server.
@@ -31,14 +31,14 @@ pub enum Refusal {
     /// The token is not accepted here, or does not allow what is asked.
     #[error("the token is not accepted here, or does not allow this")]
     Token,
-    /// There is no index of this name, or it is none of this client's business. It is not said which.
+    /// Unknown index or access denied. The two are not distinguished, so that names do not leak.
     #[error("there is no such index here, or this client may not do this with it")]
     Index,
     /// This client, its address, or all clients together ask too often.
     #[error("too many requests: ask again later")]
     Rate,
-    /// There are no more places for requests in flight, of all or of this client; or this one
-    /// was given up before it was whole, because there were too many of those.
+    /// There is no free place for requests in flight, in all or for this client. Or this request was given up before
+    /// it was complete, because too many were incomplete.
     #[error("the server is busy: ask again later")]
     Busy,
     /// The server is about to stop.

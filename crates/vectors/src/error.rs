@@ -64,7 +64,7 @@ pub enum Error {
         columns: u64,
         /// Bytes after the header.
         found: u64,
-        /// Bytes of so many values.
+        /// Bytes of this number of values.
         expected: u64,
     },
     /// A file ends before a vector does.
@@ -101,7 +101,7 @@ pub enum Error {
         /// The first vector's.
         expected: u64,
     },
-    /// A file's vectors are longer than those of any index.
+    /// A file's vectors have more dimensions than any index takes.
     #[error("vectors of {dim} dimensions: expected at most 8192")]
     WideVectors {
         /// Their dimension.
@@ -195,7 +195,7 @@ pub enum Error {
         /// Ids of that kind.
         expected: &'static str,
     },
-    /// A value of a column is of another type than those before it, or cannot be read.
+    /// A value of a column does not have the type of the values before it, or cannot be read.
     #[error("row {row}, column {column}: expected {expected}")]
     Value {
         /// The row, from 0.

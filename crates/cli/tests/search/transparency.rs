@@ -85,7 +85,7 @@ fn a_log_shows_who_was_shown_another_history() {
         &line("log append @log @copy --key @owner.key --pins @copy.pins"),
         3,
     );
-    let said = "does not follow from version 4, the last of it in the log";
+    let said = "does not follow from version 4, its last in the log";
     assert!(second.contains(said), "{second}");
     done(&line(check));
     // Nor is it published behind the reader's back: another log is no extension of what was seen.

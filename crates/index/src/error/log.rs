@@ -25,8 +25,8 @@ pub enum LogFault {
     },
     /// A version of an index is not the next after the last one in a log.
     #[error(
-        "version {version} of index {} does not follow from version {logged}, the last of it in the log: it is of \
-         another branch, or versions between the two are missing",
+        "version {version} of index {} does not follow from version {logged}, its last in the log: it is of another \
+         branch, or versions between the two are missing",
         hex(index)
     )]
     Line {
@@ -58,7 +58,7 @@ pub enum LogFault {
         /// Entries that were seen.
         seen: u64,
     },
-    /// A proof from a log begins at another length than a reader has seen.
+    /// A proof from a log does not begin at the length that a reader has seen.
     #[error(
         "the proof begins at {from} entries, and {seen} were seen: ask for one made with --seen {seen}"
     )]

@@ -31,7 +31,7 @@ pub(super) fn fork(version: u64) -> String {
     )
 }
 
-/// Said of another index than was seen.
+/// Said of an index that was not seen before.
 pub(super) fn other(found: &[u8; 16], pinned: &[u8; 16]) -> String {
     let (found, pinned) = (hex(found), hex(pinned));
     let shown = shown("another index");
