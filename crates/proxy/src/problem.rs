@@ -135,7 +135,7 @@ impl Problem {
         Some(Self::new(status, code(seen.kind()), message))
     }
 
-    /// The words of an error of JSON, without those of another language.
+    /// The words of a JSON error, without words of Rust.
     pub(crate) fn words(error: &serde_json::Error) -> String {
         let words = error.to_string();
         let words = words.replace("expected f32", "expected a number");

@@ -50,8 +50,8 @@ pub(super) const FOREIGN: &str = "the manifest is not signed by this owner's key
 /// Said of a part that is not the manifest's.
 pub(super) fn digest(what: &str) -> String {
     format!(
-        "wrong digest of the {what}: it is damaged, or of another version. Stop using this copy, and take it again \
-         from its owner"
+        "wrong digest of the {what}: it is damaged, or of another version. Stop using this copy, and restore it \
+         from its owner or a backup"
     )
 }
 
