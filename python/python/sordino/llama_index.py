@@ -280,7 +280,7 @@ class SordinoVectorStore(BasePydanticVectorStore):
 
 def _embedding(node: BaseNode) -> list[float]:
     if node.embedding is None:
-        raise InputError(f"node {node.node_id!r} has no embedding")
+        raise InputError(f"node {node.node_id!r} has no embedding: embed it before it is added")
     return node.embedding
 
 

@@ -361,7 +361,7 @@ fn what_cannot_be_served_is_said_and_left_out() {
     let small = "--root @root --key @owner.pub --plaintext --anyone --max-index 1";
     let served = Served::logged(&place.line(small), &log);
     let said = fs::read_to_string(&log).unwrap();
-    assert!(said.contains("takes at most 1048576"), "{said}");
+    assert!(said.contains("takes at most 1 MiB"), "{said}");
     drop(served);
     fs::copy(place.path("owner.key"), place.path("root/news.pub")).unwrap();
     let served = Served::logged(&place.line(small), &log);

@@ -123,9 +123,11 @@ pub(super) fn memory(needed: u64, found: Option<u64>) -> String {
 
 /// Said of an index that is larger than a server takes.
 pub(super) fn room(found: u64, most: u64) -> String {
+    const MEBI: u64 = 1 << 20;
+    let (found, most) = (found.div_ceil(MEBI), most.div_ceil(MEBI));
     format!(
-        "the index needs {found} bytes with its encoded form: this server takes at most {most}; start it with a larger \
-         --max-index, in MiB"
+        "the index needs {found} MiB with its encoded form: this server takes at most {most} MiB; start it with a \
+         larger --max-index"
     )
 }
 
