@@ -63,6 +63,12 @@ class Words(unittest.TestCase):
         self.assertEqual(self.found("It finds .95 of them."), [1])
         self.assertEqual(self.found("It finds 0.95 in v1.2 of a.5 and file.7z."), [])
 
+    def test_each_of_them_is_found(self):
+        examples = ("whomever", "anew", "beside", "another one", "another sort of key than", "as many", "so many", "nobody's",
+                    "those of", "has not", "in the place of", "|.5")
+        self.assertEqual(len(examples), len(prose.FORBIDDEN))
+        self.assertEqual([self.found(f"It is {example} it.") for example in examples], [[1]] * len(examples))
+
     def test_each_has_a_suggestion(self):
         self.assertTrue(all(prose.INSTEAD))
         self.assertIn("say again", pages("They are made anew.")[1][0].why)
