@@ -159,10 +159,6 @@ class Limits(unittest.TestCase):
         self.assertEqual(list(prose.above([20.0, 18.0, None, 3], limits)), [])
         self.assertEqual([kind for kind, _ in prose.above([20.1, 18.1, 9.5, 4], limits)], ["pages", "comments", None])
 
-    def test_of_this_repository_name_every_folder(self):
-        folders = {prose.folder(name) for name in prose.files()}
-        self.assertEqual(folders - set(prose.table(prose.LIMITS.read_text())), set())
-
 
 if __name__ == "__main__":
     unittest.main()
