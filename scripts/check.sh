@@ -66,11 +66,11 @@ cargo metadata --locked --format-version 1 >/dev/null
 step "formatting"
 cargo fmt --all --check
 
-step "walls between the parties, import circles, sizes, comments, pointers of documents"
+step "walls between the parties, import circles, sizes, prose, pointers of documents"
 scripts/walls.py
 scripts/import_cycles.py
 scripts/sizes.py
-scripts/openings.py
+scripts/prose.py --check
 scripts/pointers.py
 scripts/crate_map.py --check
 scripts/pictures.py --check
@@ -259,9 +259,11 @@ if python3 -c 'import z3' 2>/dev/null; then
 else
     skip "proofs of the ranges of modular arithmetic, for the Python package z3-solver is not installed"
 fi
-# Before 3.12 Python exits with 0 where it finds no test.
-heard python3 -m unittest discover -s scripts/compare/tests
-grep -q '^Ran [1-9]' "$output" || { echo "check.sh: scripts/compare/tests has no test" >&2 && exit 1; }
+for folder in scripts/tests scripts/compare/tests; do
+    heard python3 -m unittest discover -s "$folder"
+    # Before 3.12 Python exits with 0 where it finds no test.
+    grep -q '^Ran [1-9]' "$output" || { echo "check.sh: $folder has no test" >&2 && exit 1; }
+done
 
 step "Arm: tests under emulation"
 # Emulation is about fifteen times slower: fewer cases, and the crates with kernels alone. Whole searches, and what else

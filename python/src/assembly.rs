@@ -84,7 +84,7 @@ impl Assembly {
         taken.map_err(|error| errors::search(py, &error))
     }
 
-    /// Signs the index of so many tasks.
+    /// Signs the index of this number of tasks.
     fn finish(&self, py: Python<'_>, tasks: u64) -> PyResult<()> {
         let mut rng = random()?;
         let done = computing(py, || {
@@ -98,7 +98,7 @@ impl Assembly {
         done.map_err(|error| errors::search(py, &error))
     }
 
-    /// Leaves the folder to others. Segments that were made are removed by whoever makes an index there.
+    /// Releases the folder. The next build in it removes the segments that were made.
     fn close(&self) {
         drop(self.whole().take());
     }

@@ -10,7 +10,7 @@ use crate::errors;
 /// Columns that were given, each by its name, the word for its type, and a list with a value or None for each record.
 pub(crate) type Given<'py> = Vec<(String, String, Bound<'py, PyAny>)>;
 
-/// The attributes of so many records.
+/// The attributes of `rows` records.
 pub(crate) fn of(py: Python<'_>, rows: usize, given: Given<'_>) -> PyResult<Attributes> {
     let columns = given.into_iter().map(|(name, kind, values)| {
         let column = column(&kind, &values)?;

@@ -130,7 +130,9 @@ impl Client {
         }
         if !(1..=facts.k).contains(&k) {
             let most = facts.k;
-            let text = format!("k = {k}: expected 1 to {most}, for which the index was built");
+            let text = format!(
+                "k = {k}: expected 1 to {most}; for more results build the index with a larger k"
+            );
             return Err(errors::raise(py, "KError", text));
         }
         check(py, &rows, &facts)?;

@@ -107,7 +107,7 @@ impl Clustering {
         taken.map_err(|error| errors::search(py, &error))
     }
 
-    /// Makes the index of so many tasks and of all records, an iterator as of `build`.
+    /// Makes the index of this number of tasks and of all records, an iterator as for `build`.
     fn finish(&self, py: Python<'_>, tasks: u64, records: Py<PyAny>) -> PyResult<Measured> {
         let whole = self.whole().take().ok_or_else(none);
         let whole = whole.map_err(|error| errors::search(py, &error))?;

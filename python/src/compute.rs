@@ -30,8 +30,8 @@ fn check_process(py: Python<'_>) -> PyResult<()> {
     if !forked() {
         return Ok(());
     }
-    let text = "this process was forked from one in which sordino had started threads, which it lacks: \
-                start processes by multiprocessing's \"spawn\", or use sordino only after the fork";
+    let text = "this process was forked after sordino had started threads, and a fork has no threads: start processes \
+        with multiprocessing's \"spawn\", or use sordino only after the fork";
     Err(errors::raise(py, "ProcessError", text))
 }
 

@@ -21,14 +21,14 @@ use crate::ids::{self, Given};
 use crate::keys::{self, OwnerKey, PublicKey, ReaderKey, ReaderPublicKey};
 use crate::vectors::{batch, check_directions, matrix, metric_name, warn_of_far};
 
-/// An index in a directory, and the key that it is used with. Each call opens the directory anew, so it
-/// sees what others have changed, and locks it only while it changes something itself.
+/// An index in a directory, with the key to use it. Each call opens the directory again, so it sees the changes of
+/// others. It locks the directory only while it changes something.
 #[pyclass(module = "sordino._sordino", frozen)]
 pub(crate) struct Index {
     #[pyo3(get)]
     path: PathBuf,
     key: Key,
-    /// Taken by changes, so that those of one program wait for one another.
+    /// Taken by changes, so that the changes of one program wait for one another.
     changing: Mutex<()>,
 }
 
@@ -156,7 +156,7 @@ impl Index {
         deleted.map_err(|error| errors::search(py, &error))
     }
 
-    /// Writes the records anew in as few segments as they fit; the new version.
+    /// Rewrites the records in as few segments as possible. Returns the new version.
     fn compact(&self, py: Python<'_>) -> PyResult<u64> {
         self.owner(py)?;
         let mut rng = random()?;

@@ -19,16 +19,16 @@ pub(crate) use issuer::IssuerPublicKey;
 
 /// A new owner's key, from the system's generator.
 ///
-/// Keep it, and a copy of it offline: without it an index can be neither changed nor read.
+/// Keep it, with an offline copy. Without it nobody can change the owner's indexes.
 #[pyfunction]
 pub(crate) fn keygen() -> PyResult<OwnerKey> {
     let keys = OwnerKeys::generate(&mut random()?);
     Ok(OwnerKey(keys, Arc::new(Pins::in_memory())))
 }
 
-/// A new pair of keys of a reader of its own, for indexes of the owner of this public key.
+/// A new pair of keys for one reader, for indexes of the owner of this public key.
 ///
-/// The reader makes it, keeps it, and gives the owner the public half, `ReaderKey.reader_public()`.
+/// The reader makes and keeps the pair, and gives the owner its public half, `ReaderKey.reader_public()`.
 #[pyfunction]
 pub(crate) fn reader_keygen(owner: &Bound<'_, PublicKey>) -> PyResult<ReaderKey> {
     let secret = ReaderSecret::generate(&mut random()?);
@@ -36,28 +36,28 @@ pub(crate) fn reader_keygen(owner: &Bound<'_, PublicKey>) -> PyResult<ReaderKey>
     Ok(ReaderKey(ReaderKeys::from_secret(secret, owner)))
 }
 
-/// The key of an owner: it builds, changes, signs and reads indexes. 32 secret bytes.
+/// The key of an owner, which builds, changes, signs and reads indexes: 32 secret bytes.
 ///
-/// Made by `sordino.keygen()` or `OwnerKey.load(path)`. It is never printed.
+/// `sordino.keygen()` and `OwnerKey.load(path)` return it. It is never printed.
 ///
-/// With it goes the memory of the versions of its indexes: in a file beside the key's, or, of a key that has no file yet, in this object.
-/// An index that is older than what is known of it, or of another history, is refused with `RollbackError`, `ForkError`,
-/// `OtherIndexError` or `GapError`: the keeper of its folder cannot take back a revocation or a deletion.
+/// The key remembers the versions of its indexes, in a file next to the key's file, or in this object while the key
+/// has no file. It refuses an index that is older or of another history with `RollbackError`, `ForkError`,
+/// `OtherIndexError` or `GapError`. So the host of a folder cannot take back a revocation or a deletion.
 #[pyclass(module = "sordino", frozen)]
 pub(crate) struct OwnerKey(pub(crate) OwnerKeys, pub(crate) Arc<Pins>);
 
-/// The key of a reader: it searches, and reads what the owner's indexes hold; it cannot sign.
+/// The key of a reader, which searches and reads the owner's indexes, and cannot sign.
 ///
-/// Made by `OwnerKey.reader()`, `sordino.reader_keygen(public_key)` for a reader of its own, or `ReaderKey.load(path)`. It is
-/// never printed.
+/// `OwnerKey.reader()` returns the key that readers share, `sordino.reader_keygen(public_key)` the pair of one
+/// reader, and `ReaderKey.load(path)` either of them. It is never printed.
 #[pyclass(module = "sordino", frozen)]
 pub(crate) struct ReaderKey(pub(crate) ReaderKeys);
 
-/// The owner's public key, which a server has: it checks that an index is the owner's. No secret.
+/// The owner's public key, by which a server checks that an index is the owner's. It is not secret.
 #[pyclass(module = "sordino", frozen)]
 pub(crate) struct PublicKey(pub(crate) OwnerPublicKey);
 
-/// The public half of a reader's own pair, which the owner grants what the reader may read. No secret.
+/// The public half of a reader's own pair, to which the owner grants access. It is not secret.
 #[pyclass(module = "sordino", frozen)]
 pub(crate) struct ReaderPublicKey(pub(crate) sordino_search::ReaderPublicKey);
 
@@ -116,22 +116,22 @@ fn number(public: &[u8]) -> u64 {
 
 #[pymethods]
 impl OwnerKey {
-    /// Writes the key to a new file that you alone can read. The versions of indexes that this object knows go to a file beside it, whose
-    /// name ends in `.pins`.
+    /// Write the key to a new file that you alone can read. The known versions of indexes go to a file next to it,
+    /// whose name ends in `.pins`.
     ///
-    /// Raises `KeyFileError` if the file exists: no key is written over.
+    /// Raises `KeyFileError` if the file exists: keys are never overwritten.
     fn save(&self, py: Python<'_>, path: Place) -> PyResult<()> {
         write(py, &KeyFile::of_owner(&self.0), &path.0)?;
         let moved = self.1.move_to(&Pins::beside(&path.0));
         moved.map_err(|error| errors::search(py, &error))
     }
 
-    /// Reads a key that `save`, or `sordino keys new owner`, has written.
+    /// Read a key that `save` or `sordino keys new owner` wrote.
     ///
-    /// pins: the file of the versions that are known, where it is not the one beside the key, as of a key on a disk that cannot be
-    ///     written.
+    /// pins: the file of known versions, if it is not next to the key, for instance because the key's disk cannot
+    ///     be written.
     ///
-    /// Raises `KeyFileError` for another or a damaged file, `KeyKindError` for another key.
+    /// Raises `KeyFileError` for a wrong or damaged file, `KeyKindError` for a key of a different kind.
     #[staticmethod]
     #[pyo3(signature = (path, pins=None))]
     fn load(py: Python<'_>, path: Place, pins: Option<PathBuf>) -> PyResult<Self> {
@@ -144,12 +144,12 @@ impl OwnerKey {
         Ok(Self(keys, Arc::new(pins)))
     }
 
-    /// The key for those who may search, and read what is in the indexes.
+    /// The key for readers, who search and read the indexes.
     fn reader(&self) -> ReaderKey {
         ReaderKey(self.0.reader())
     }
 
-    /// The key for servers, which is no secret.
+    /// The key for servers, which is not secret.
     fn public(&self) -> PublicKey {
         PublicKey(self.0.public())
     }
@@ -161,16 +161,16 @@ impl OwnerKey {
 
 #[pymethods]
 impl ReaderKey {
-    /// Writes the key to a new file that you alone can read.
+    /// Write the key to a new file that you alone can read.
     ///
     /// Raises `KeyFileError` if the file exists.
     fn save(&self, py: Python<'_>, path: Place) -> PyResult<()> {
         write(py, &KeyFile::of_reader(&self.0), &path.0)
     }
 
-    /// Reads a reader's key, of its own or the owner's file.
+    /// Read a reader's key, from its own file or the owner's.
     ///
-    /// Raises `KeyFileError` for another or a damaged file, `KeyKindError` for another key.
+    /// Raises `KeyFileError` for a wrong or damaged file, `KeyKindError` for a key of a different kind.
     #[staticmethod]
     fn load(py: Python<'_>, path: Place) -> PyResult<Self> {
         let keys = read(py, &path.0)?.reader();
@@ -184,7 +184,7 @@ impl ReaderKey {
 
     /// The public half of a reader's own pair, for the owner.
     ///
-    /// Raises `KeyKindError` for a key that readers share, which has none.
+    /// Raises `KeyKindError` for a key that readers share, which has no public half.
     fn reader_public(&self, py: Python<'_>) -> PyResult<ReaderPublicKey> {
         let Some(secret) = self.0.secret() else {
             let text = "a key that readers share; expected a reader's own pair: sordino.reader_keygen(public_key) makes one";
@@ -208,16 +208,16 @@ impl ReaderKey {
 
 #[pymethods]
 impl PublicKey {
-    /// Writes the key to a new file.
+    /// Write the key to a new file.
     ///
     /// Raises `KeyFileError` if the file exists.
     fn save(&self, py: Python<'_>, path: Place) -> PyResult<()> {
         write(py, &KeyFile::of_public(&self.0), &path.0)
     }
 
-    /// Reads an owner's public key, of its own, a reader's or the owner's file.
+    /// Read an owner's public key, from its own file, a reader's or the owner's.
     ///
-    /// Raises `KeyFileError` for another or a damaged file, `KeyKindError` for another key.
+    /// Raises `KeyFileError` for a wrong or damaged file, `KeyKindError` for a key of a different kind.
     #[staticmethod]
     fn load(py: Python<'_>, path: Place) -> PyResult<Self> {
         let key = read(py, &path.0)?.public();
@@ -244,23 +244,24 @@ impl PublicKey {
 
 #[pymethods]
 impl ReaderPublicKey {
-    /// Writes the key to a new file.
+    /// Write the key to a new file.
     ///
     /// Raises `KeyFileError` if the file exists.
     fn save(&self, py: Python<'_>, path: Place) -> PyResult<()> {
         write(py, &KeyFile::of_reader_public(&self.0), &path.0)
     }
 
-    /// Reads a reader's public key, of its own or the pair's file.
+    /// Read a reader's public key, from its own file or the pair's.
     ///
-    /// Raises `KeyFileError` for another or a damaged file, `KeyKindError` for another key, or one that protects nothing.
+    /// Raises `KeyFileError` for a wrong or damaged file, `KeyKindError` for a key of a different kind, or one that
+    /// protects nothing.
     #[staticmethod]
     fn load(py: Python<'_>, path: Place) -> PyResult<Self> {
         let key = read(py, &path.0)?.reader_public();
         Ok(Self(key.map_err(|error| errors::net(py, &error))?))
     }
 
-    /// The BLAKE3 digest of the key, in hexadecimal, by which the owner checks whose it is.
+    /// The BLAKE3 digest of the key, in hexadecimal, which the owner compares with the reader.
     fn digest(&self) -> String {
         digest(self.0.as_bytes())
     }

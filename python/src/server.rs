@@ -107,7 +107,7 @@ impl Server {
         Self::start(py, service, Source::Shards, &settings, roots)
     }
 
-    /// Names the servers that hold a shard anew, the first shard being 1.
+    /// Names the servers of a shard again; the first shard is 1.
     fn reach(&self, py: Python<'_>, shard: u16, urls: Vec<String>) -> PyResult<()> {
         let reached = computing(py, || {
             let running = self.running.lock().unwrap_or_else(PoisonError::into_inner);

@@ -101,14 +101,14 @@ pub(crate) fn metric(py: Python<'_>, name: &str) -> PyResult<Metric> {
 /// Recall below which records that were added call for a warning.
 const FAR: f64 = 0.95;
 
-/// Warns where records lie far from those of which the index was built, by the recall among them.
+/// Warns if records lie far from the records of which the index was built, by the recall among them.
 pub(crate) fn warn_of_far(py: Python<'_>, recall: Option<f64>) -> PyResult<()> {
     let Some(recall) = recall.filter(|recall| *recall < FAR) else {
         return Ok(());
     };
     let text = format!(
-        "recall among these records is {recall:.3}: they lie far from those of which the index was built, and are stored \
-         relative to these. To find them better build an index of all records again, from their vectors"
+        "recall among these records is {recall:.3}: they lie far from the records of which the index was built, and are \
+         stored relative to these. To find them better, build the index again from all vectors"
     );
     let text = CString::new(text).unwrap_or_default();
     PyErr::warn(py, &py.get_type::<PyUserWarning>(), &text, 1)

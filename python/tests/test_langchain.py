@@ -51,7 +51,7 @@ def test_a_reader_searches_over_a_network_and_changes_nothing(tmp_path, key):
         assert [found.id for found in reader.get_by_ids(["text 3", "none", "text 1"])] == ["text 3", "text 1"]
         even = reader.similarity_search("text 7", k=20, filter={"even": True})
         assert len(even) == 15 and all(found.metadata["even"] for found in even)
-        with pytest.warns(UserWarning, match="1 documents, and not 4.*`attributes`"):
+        with pytest.warns(UserWarning, match="1 documents instead of 4.*`attributes`"):
             assert reader.similarity_search("text 7", filter=lambda found: found.metadata["n"] == 7) == [best]
         diverse = reader.max_marginal_relevance_search("text 7", k=5)
         assert len({found.id for found in diverse}) == 5

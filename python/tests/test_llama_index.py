@@ -152,7 +152,7 @@ def test_attributes_are_decided_before_nodes_are_ranked(tmp_path, key):
     high = MetadataFilters(filters=[MetadataFilter(key="n", value=38, operator=FilterOperator.GTE)])
     assert set(ask(store, 0, similarity_top_k=2, filters=high).ids) == {"node 38", "node 39"}
     assert ask(store, 0, similarity_top_k=1, doc_ids=["document 27"]).ids == ["node 27"]
-    with pytest.warns(UserWarning, match="0 documents, and not 1"):
+    with pytest.warns(UserWarning, match="0 documents instead of 1"):
         assert ask(store, 0, similarity_top_k=1, node_ids=["node 27"]).ids == []
 
 

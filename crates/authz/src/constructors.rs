@@ -38,6 +38,6 @@ fn evaluate(text: &str, start: usize, end: usize) -> Result<(), Error> {
     let places = Places::of(text);
     Err(Error::Invalid {
         policy: places.id(places.around(start)),
-        reason: format!("{}: {call} is no value: {reason}", place(text, start)),
+        reason: format!("{}: {call} is not a value: {reason}", place(text, start)),
     })
 }

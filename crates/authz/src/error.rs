@@ -14,11 +14,11 @@ pub enum Error {
         /// Most that is read.
         most: usize,
     },
-    /// An expression of more levels than are evaluated: an operator is one, also where several stand side by side, as in
-    /// `a || b || c`, which is `(a || b) || c`, and a bracket or an `if` is 4.
+    /// An expression of more levels than are evaluated. Each operator is one level, also in a row: `a || b || c` is
+    /// `(a || b) || c`. A bracket or an `if` is 4.
     #[error(
-        "{what}: an expression of {found} levels, expected at most {most}, where each operator and dot is one, \
-         side by side too, and a bracket 4; write alternatives as a set, `[\"a\", \"b\"].contains(..)`, or as several policies"
+        "{what}: an expression of {found} levels, expected at most {most}. Each operator and dot is one level, also in \
+         a row, and a bracket 4. Write alternatives as a set, `[\"a\", \"b\"].contains(..)`, or as several policies"
     )]
     Expression {
         /// The policy and its place, or the place in a schema.
@@ -107,9 +107,9 @@ pub enum Error {
         /// The name.
         name: String,
     },
-    /// A value of a context that Cedar's language does not have: an extension's value whose argument is none, or an entity
-    /// of a type whose name is none.
-    #[error("{path} is {value}, which is no value: {reason}")]
+    /// A value of a context that Cedar's language lacks: an extension's value with a wrong argument, or an entity of
+    /// a type with a wrong name.
+    #[error("{path} is {value}, which is not a value: {reason}")]
     Value {
         /// Where it stands, as in `context.sites[].address`; `[]` is a member of a set.
         path: String,
@@ -174,8 +174,8 @@ pub enum Error {
         /// Entries of the head.
         signed: u64,
     },
-    /// Entries that agree among themselves, but are not those of the head.
-    #[error("audit log: its entries are not those that the head was signed for")]
+    /// Entries that agree among themselves, but not with the head.
+    #[error("audit log: the head was not signed for these entries")]
     AuditHead,
     /// A head with a signature that is not of the key.
     #[error("audit log: the head's signature is not of this key")]

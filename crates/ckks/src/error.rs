@@ -47,7 +47,9 @@ pub enum Error {
         modular: bool,
     },
     /// Answers that were rounded cannot be combined.
-    #[error("the parameter set rounds its answers")]
+    #[error(
+        "the parameter set rounds its answers, and rounded answers cannot be combined: use the set's `whole()`"
+    )]
     Whole,
     /// An integer that is not in `[-P/2, P/2)`.
     #[error("coordinate {index} is not centred mod 2^{log_p}")]
@@ -62,10 +64,10 @@ pub enum Error {
     Epoch {
         /// The first eight bytes of the seed it was made for, as a little-endian integer.
         found: u64,
-        /// Those of the receiver's seed.
+        /// The same of the receiver's seed.
         expected: u64,
     },
-    /// A message about another state of the database than the receiver holds.
+    /// A message for a state of the database that the receiver does not have.
     #[error("database version {found}, expected {expected}")]
     Version {
         /// The version found.
@@ -77,7 +79,7 @@ pub enum Error {
     #[error("file: {0}")]
     Io(std::io::ErrorKind),
     /// A vector number beyond the last.
-    #[error("vector {index} of {count}")]
+    #[error("vector {index} does not exist: there are {count}")]
     Index {
         /// The number asked for.
         index: usize,
@@ -157,8 +159,8 @@ pub enum Error {
         /// Bytes expected.
         expected: usize,
     },
-    /// A file that has not the length that it had when it was mapped.
-    #[error("a file of {found} bytes, which was mapped with {expected}")]
+    /// A file whose length changed after it was mapped.
+    #[error("the file has {found} bytes, and had {expected} when it was mapped")]
     Changed {
         /// Bytes found.
         found: usize,

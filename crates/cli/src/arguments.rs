@@ -8,9 +8,8 @@ use clap::{Parser, Subcommand};
 
 /// Private vector search, and format-preserving encryption.
 ///
-/// Exit codes: 0 done; 1 it could not be done; 2 wrong usage; 3 a signature, digest or version is
-/// wrong, so the index, file or server is not to be trusted; 4 the server cannot be reached, or
-/// refused; 130 interrupted.
+/// Exit codes: 0 success; 1 failure; 2 wrong usage; 3 a wrong signature, digest or version; 4 the server refused or
+/// cannot be reached; 130 interrupted. After 3, stop using the index, file or server.
 #[derive(Debug, Parser)]
 #[command(name = "sordino", version, after_help = EXAMPLES)]
 pub struct Arguments {
@@ -36,7 +35,7 @@ Examples:
 /// A command and its arguments.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// See a private search from keys to an answer, in one command.
+    /// Show a private search in one command, from keys to an answer.
     Demo(demo::Args),
     /// Make and inspect keys.
     Keys(keys::Args),
@@ -52,15 +51,15 @@ pub enum Command {
     Gather(Box<gather::Args>),
     /// Search an index, on a server or in this process.
     Query(query::Args),
-    /// Search a server for the programs of this machine, over HTTP and JSON.
+    /// Run a local HTTP gateway, through which programs search with plain JSON.
     Proxy(proxy::Args),
     /// Publish the versions of indexes in a log that only grows, and check what is in it.
     Log(transparency::Args),
-    /// Measure the modes: recall, time, bytes.
+    /// Measure recall, time and bytes of each mode.
     Bench(bench::Args),
-    /// Format-preserving encryption of lines and CSV columns.
+    /// Encrypt lines, or columns of CSV, JSON lines and Parquet, and keep their format.
     Fpe(fpe::Args),
-    /// A script that lets your shell complete commands.
+    /// Print a script that lets your shell complete commands.
     Completions(completions::Args),
     /// Write the manual pages.
     Man(man::Args),

@@ -27,10 +27,10 @@ pub(crate) fn target(path: &Path) -> PathBuf {
 
 /// The writing of a result under a name that a user gave.
 ///
-/// A file is written beside its place, and moved there when all is done. Without that nothing is left of it, and what was there stays. It
-/// keeps the mode of the file that it replaces, and the links that lead there. What is there and is no file, such as a
-/// pipe or a device, or is a descriptor (/dev/stdout), is never replaced: it is opened, and gets the bytes as they come. A key file is not
-/// replaced either, under whatever name: it may be the only copy, or the key of this very command.
+/// A file is written next to its place, and moved there when it is complete. Without that, nothing is left of it, and
+/// the old file stays. The new file keeps the mode of the old one, and the links to it. A pipe, a device or a
+/// descriptor (/dev/stdout) is never replaced: it gets the bytes as they come. A key file is never replaced, under
+/// any name: it may be the only copy, or the key of this very command.
 pub(crate) struct AtomicFile {
     out: Out,
     path: PathBuf,
@@ -133,7 +133,9 @@ impl AtomicFile {
 
 /// The error of a name that leads elsewhere than it just did, or around in a circle.
 fn turned() -> io::Error {
-    io::Error::other("it is a link of which it is not certain where it leads")
+    io::Error::other(
+        "it is a link, and its target changed or cannot be determined: name the target itself",
+    )
 }
 
 /// Refuses a file that is a key of any kind. One that cannot be read may be a key, and is refused for that.
@@ -143,7 +145,7 @@ fn refuse_key(path: &Path) -> io::Result<()> {
     if !is_key(&head) {
         return Ok(());
     }
-    let why = "it is a key file, and is not written over: choose another name";
+    let why = "it is a key file, and keys are never overwritten: choose another name";
     Err(io::Error::new(io::ErrorKind::AlreadyExists, why))
 }
 
@@ -227,8 +229,8 @@ fn folder(path: &Path) -> &Path {
     }
 }
 
-/// Makes a name durable: a file that is on the disk may still have its old name after a power cut, and a pin file would go back. The file
-/// is in its place by now, so that a folder that may not be read, or of a file system without this, is none to fail for.
+/// Makes a name durable. After a power cut a file on the disk may have its old name, and a pin file would go back.
+/// The file is in its place already, so it is no failure if the folder cannot be read, or its file system lacks this.
 fn named(path: &Path) -> io::Result<()> {
     if_kept(Files.sync_dir(folder(path)))
 }
@@ -266,7 +268,7 @@ pub(crate) fn in_place(path: &Path, file: AtomicFile) -> Result<(), Error> {
 pub(crate) fn there(path: &Path) -> Error {
     let path = path.display();
     Error::Arguments(format!(
-        "{path}: it exists already, and is not written over: choose another name, or move it away"
+        "{path}: the file exists already, and is not overwritten: choose another name, or move the file away"
     ))
 }
 

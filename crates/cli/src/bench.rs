@@ -21,7 +21,7 @@ pub struct Args {
     /// Vectors to index: .npy, .fvecs, .bvecs, .fbin, .u8bin, .i8bin, .parquet or .arrow.
     #[arg(long, value_name = "FILE", requires = "queries")]
     data: Option<PathBuf>,
-    /// An index as it is, instead of vectors.
+    /// Measure this index instead of vectors.
     #[arg(long, value_name = "DIR", requires_all = ["queries", "key"], conflicts_with = "data")]
     index: Option<PathBuf>,
     /// A reader's key file, or the owner's.
@@ -30,29 +30,29 @@ pub struct Args {
     /// Vectors to search for.
     #[arg(long, value_name = "FILE")]
     queries: Option<PathBuf>,
-    /// The column that holds the vectors, of each of these two files that is a table, if there are several that could.
+    /// The column of vectors, if one of these two files is a table with several candidates.
     #[arg(long, value_name = "NAME", requires = "queries")]
     vector_column: Option<String>,
-    /// Their true neighbours, .npy or .ivecs. Without it they are computed from the vectors; of an
-    /// index the recall is then not known.
+    /// The true neighbours of the queries, .npy or .ivecs. Without this they are computed from the vectors; for an
+    /// index the recall is then unknown.
     #[arg(long, value_name = "FILE", requires = "queries")]
     truth: Option<PathBuf>,
-    /// The generated set, if there is no file.
+    /// The kind of generated vectors, if no file is named.
     #[arg(long, value_enum, default_value = "clustered", conflicts_with_all = ["data", "index"])]
     set: Synthetic,
-    /// Vectors: of the generated set, or the first of the file.
+    /// The number of vectors to generate, or to take from the start of the file.
     #[arg(long, value_parser = numbers::vectors)]
     n: Option<usize>,
-    /// Dimensions of the generated set.
+    /// Dimensions of the generated vectors.
     #[arg(long, default_value_t = 128, value_parser = numbers::coordinates, conflicts_with = "data")]
     dim: usize,
-    /// Searches, after one that is not counted.
+    /// Searches to measure, after one for warming up.
     #[arg(long, default_value_t = 100, value_parser = numbers::some)]
     searches: usize,
     /// Results of a search.
     #[arg(long, default_value_t = 10, value_parser = numbers::results)]
     k: usize,
-    /// Part of the true nearest that sealed and routed mode should find.
+    /// Share of the true nearest vectors that sealed and routed mode should find.
     #[arg(long, default_value_t = 0.95, value_parser = numbers::share)]
     recall: f64,
     /// Searches that a client makes in one version of the index: sealed and routed mode are planned for it.
@@ -63,7 +63,7 @@ pub struct Args {
     /// The modes to measure.
     #[arg(long = "mode", value_enum, value_delimiter = ',', default_values_t = Mode::ALL)]
     modes: Vec<Mode>,
-    /// Threads of server and client; 1 is what the targets are stated for. 0: all processors.
+    /// Threads of server and client; published numbers use 1, and 0 means all processors.
     #[arg(long, default_value_t = 1, value_parser = numbers::threads)]
     threads: usize,
 }
@@ -75,8 +75,9 @@ Examples:
   sordino bench --index base.index --key reader.key --queries queries.npy
   sordino bench --set uniform --n 1000000 --mode masked --searches 20 --json
 
-The first row is a search that brings texts, in the mode that is named first: one is generated for each vector, unless an
-index has its own. The other rows find ids alone. Server and client run in one process; times are medians, on one thread unless --threads says otherwise.";
+The first row is a search that also fetches a text, in the mode that you name first. A text is generated for each
+vector, unless an index has its own. The other rows find ids alone. Server and client run in one process. Times are
+medians, on one thread unless --threads says otherwise.";
 
 /// The generated sets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

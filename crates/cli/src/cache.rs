@@ -7,15 +7,14 @@ use std::{env, path::PathBuf};
 /// Options of the cache.
 #[derive(ClapArgs, Debug)]
 pub(crate) struct CacheArgs {
-    /// Keep what is downloaded once from a server in this folder, so that the next run asks only for what changed.
-    /// Without this it is `sordino` in the user's cache folder. A folder that cannot be written is not
-    /// used.
+    /// Keep one-time downloads in this folder, so that the next run fetches only changes. The default is `sordino` in
+    /// the user's cache folder. A folder that cannot be written is ignored.
     #[arg(long, value_name = "DIR")]
     cache: Option<PathBuf>,
-    /// The most that the folder may hold, in MiB: what was not used for longest goes first.
+    /// The most that the cache folder may hold, in MiB. The least recently used files are removed first.
     #[arg(long, value_name = "MIB", default_value_t = 4096)]
     cache_limit: u32,
-    /// Download everything anew, and keep nothing.
+    /// Download everything again, and keep nothing.
     #[arg(long, conflicts_with = "cache")]
     no_cache: bool,
 }

@@ -79,10 +79,11 @@ impl CertificateWatch {
             Ok(left) if left > SOON => return,
             Ok(left) => {
                 let days = left.as_secs() / DAY.as_secs();
-                tracing::warn!(%expires, days, "the server's certificate expires soon: put a new one in its files");
+                tracing::warn!(%expires, days, "the server's certificate expires soon: replace its files, and send SIGHUP");
             }
             Err(_) => {
-                tracing::error!(%expires, "the server's certificate has expired, and clients refuse it: put a new one in its files");
+                tracing::error!(%expires, "the server's certificate has expired, and clients refuse it: replace its \
+                    files, and send SIGHUP");
             }
         }
         self.warned = Some(Instant::now());

@@ -1,8 +1,7 @@
 //! Configuration files: the options of a command, as TOML.
 //!
-//! A file's keys are the long names of the command's options, `index` and the like for what has none, so
-//! there is one definition of both. Each key becomes the option that it names, and what the command line
-//! itself says comes first.
+//! A file's keys are the long names of the command's options, or names such as `index` for arguments without one.
+//! So both have one definition. Each key becomes the option that it names. The command line takes precedence.
 
 use crate::Arguments;
 use clap::error::{ContextKind, ContextValue};
@@ -33,7 +32,7 @@ impl Arguments {
     /// The arguments of a command line, and of the configuration file that it names.
     ///
     /// # Errors
-    /// If the command line cannot be read, or the file cannot, or has an option that the command has not.
+    /// If the command line or the file cannot be read, or the file has an option that the command lacks.
     pub fn read(line: impl IntoIterator<Item = OsString>) -> Result<Self, Refused> {
         let line: Vec<OsString> = line.into_iter().collect();
         let mut known = Self::command().ignore_errors(true);
@@ -107,7 +106,7 @@ impl Options {
                 let mut known: Vec<&str> = options(command).map(key).collect();
                 known.sort_unstable();
                 let why = format!(
-                    "{:?} is no option of `sordino {}`; it has {}",
+                    "{:?} is not an option of `sordino {}`: expected one of {}",
                     name,
                     command.get_name(),
                     known.join(", ")

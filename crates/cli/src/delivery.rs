@@ -27,7 +27,7 @@ pub(crate) struct Fetched {
 }
 
 impl Fetched {
-    /// Those of this version, if records carry something.
+    /// The ways of this version, if records carry something.
     pub(crate) fn of(manifest: &Manifest) -> Result<Option<Self>, Error> {
         let Some(payloads) = &manifest.payloads else {
             return Ok(None);
@@ -80,8 +80,8 @@ impl fmt::Display for Fetched {
 /// Options for the way to payloads.
 #[derive(Args, Clone, Copy, Debug)]
 pub(crate) struct Delivery {
-    /// The rate of the line between client and server, such as 20Mbit/s: payloads are fetched in the way for which a
-    /// client waits the least.
+    /// The rate of the link between client and server, such as 20Mbit/s. Payloads are then fetched in the way that
+    /// makes clients wait least.
     #[arg(long, value_name = "RATE", default_value_t = Line(1e8))]
     line: Line,
     /// Cores of the server that work on one search.
@@ -90,7 +90,7 @@ pub(crate) struct Delivery {
     /// The most memory of the server that payloads may take, such as 8GB.
     #[arg(long, value_name = "BYTES", default_value_t = Memory::MOST)]
     max_memory: Memory,
-    /// Fetch payloads in this way, if it can serve, whatever clients wait; `sordino plan` compares all.
+    /// Fetch payloads in this way, if the memory allows it. `sordino plan` compares all ways.
     #[arg(long, value_enum)]
     fetch: Option<FetchName>,
 }
@@ -196,7 +196,7 @@ impl Memory {
     }
 }
 
-/// Units of memory, those of powers of two first, since their names end with no other's.
+/// Units of memory. Powers of two come first, because no other name ends like theirs.
 const UNITS: [(&str, u64); 7] = [
     ("GiB", 1 << 30),
     ("MiB", 1 << 20),

@@ -32,9 +32,9 @@ Examples:
   sordino demo
   sordino demo \"a town by the sea\" --keep demo
 
-It makes keys, an index of 400 short texts and a server on this machine, asks it, prints each command that it runs, and shows
-what the server saw of two different questions. A vector is here made of the words' pieces, so that no model is needed: a
-question finds texts that have words in common with it.";
+The demo makes keys, an index of 400 short texts and a server on this machine, and asks the server. It prints each
+command that it runs, and what the server saw of two different questions. To need no model, it makes vectors from
+pieces of words: a question finds texts that share words with it.";
 
 /// The question that is compared with the one that was asked.
 const OTHER: &str = "a tool to cut wood";

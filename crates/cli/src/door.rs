@@ -1,4 +1,4 @@
-//! The options of whatever answers clients on a network: addresses, certificate, who may ask, bounds, log.
+//! The options of servers: addresses, certificate, who may ask, limits, log.
 
 use crate::host::Host;
 use crate::{Error, keys, log, numbers, times};
@@ -12,72 +12,81 @@ use std::{
 };
 use zeroize::Zeroizing;
 
+/// The headings of groups of options in `--help`.
+const CONNECTIONS: &str = "Address and TLS";
+const CLIENTS: &str = "Who may ask";
+pub(crate) const LIMITS: &str = "Limits";
+const LOG: &str = "Log and metrics";
+
 /// Options of `sordino serve` and `sordino gather`.
 #[derive(ClapArgs, Debug)]
 #[command(group(ArgGroup::new("protection").args(["cert", "plaintext"]).required(true)))]
 #[command(group(ArgGroup::new("askers").args(["clients", "issuers", "audience", "anyone"]).required(true).multiple(true)))]
 pub(crate) struct Door {
-    /// The address to listen on, HOST:PORT; port 0 for one that is free. A name stands for all its
-    /// addresses, and `:7700` for all of this machine's. May be given several times.
-    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:7700", value_parser = Host::read)]
+    /// Listen on this address, HOST:PORT. Port 0 takes a free port. A name stands for all its addresses, and `:7700`
+    /// for all addresses of this machine. May be given several times.
+    #[arg(help_heading = CONNECTIONS, long, value_name = "ADDRESS", default_value = "127.0.0.1:7700", value_parser = Host::read)]
     listen: Vec<Host>,
     /// The server's certificate chain, in PEM.
-    #[arg(long, value_name = "PEM", requires = "cert_key")]
+    #[arg(help_heading = CONNECTIONS, long, value_name = "PEM", requires = "cert_key")]
     cert: Option<PathBuf>,
     /// The certificate's private key, in PEM.
-    #[arg(long, value_name = "PEM", requires = "cert")]
+    #[arg(help_heading = CONNECTIONS, long, value_name = "PEM", requires = "cert")]
     cert_key: Option<PathBuf>,
-    /// Listen without TLS: on this machine, or behind a proxy that has it.
-    #[arg(long, conflicts_with_all = ["cert", "cert_key"])]
+    /// Listen without TLS: for this machine alone, or behind a proxy that has TLS.
+    #[arg(help_heading = CONNECTIONS, long, conflicts_with_all = ["cert", "cert_key"])]
     plaintext: bool,
-    /// Answer this client, by its public key; may be given several times.
-    #[arg(long = "client", value_name = "CLIENT_PUBLIC_KEY")]
+    /// Answer the client with this public key. May be given several times.
+    #[arg(help_heading = CLIENTS, long = "client", value_name = "CLIENT_PUBLIC_KEY")]
     clients: Vec<PathBuf>,
-    /// Answer whoever asks. Without a reader's key, what is answered is of no use, but it is work.
-    #[arg(long, conflicts_with_all = ["clients", "issuers", "audience"])]
+    /// Answer anyone. Without a reader's key the answers are of no use, but each costs the server work.
+    #[arg(help_heading = CLIENTS, long, conflicts_with_all = ["clients", "issuers", "audience"])]
     anyone: bool,
-    /// Answer holders of tokens that this issuer signed, by its public key, as far as they allow it; may be given several times.
-    #[arg(
-        long = "issuer",
+    /// Answer holders of tokens that this issuer signed, within what each token allows. Names the issuer's public key.
+    /// May be given several times.
+    #[arg(help_heading = CLIENTS, long = "issuer",
         value_name = "ISSUER_PUBLIC_KEY",
         requires = "audience"
     )]
     issuers: Vec<PathBuf>,
-    /// The name by which tokens are for this server. Without an issuer no token is accepted.
-    #[arg(long, value_name = "NAME")]
+    /// The audience that tokens for this server name. Without an issuer no token is accepted.
+    #[arg(help_heading = CLIENTS, long, value_name = "NAME")]
     audience: Option<String>,
-    /// The time by which the clocks of issuers of tokens and this server may differ.
-    #[arg(long, value_name = "TIME", default_value = "0s", value_parser = times::leeway)]
+    /// The time by which the clocks of token issuers and of this server may differ.
+    #[arg(help_heading = CLIENTS, long, value_name = "TIME", default_value = "0s", value_parser = times::leeway)]
     leeway: u64,
-    /// Give metrics out on this address, in the clear, at /metrics; there /healthz says that the process
-    /// lives, and /readyz that it serves.
-    #[arg(long, value_name = "ADDRESS", value_parser = Host::read)]
+    /// Serve metrics on this address, in the clear, at /metrics. There /healthz says that the process lives, and
+    /// /readyz that it serves.
+    #[arg(help_heading = LOG, long, value_name = "ADDRESS", value_parser = Host::read)]
     metrics: Option<Host>,
-    /// Connections at a time. Where all are taken by known keys, the one that has the most gives its newest up for a newcomer's.
-    #[arg(long, default_value_t = 512, value_parser = numbers::some)]
+    /// Most connections at a time. When known keys hold all of them, the key that has the most gives up its newest to a
+    /// newcomer.
+    #[arg(help_heading = LIMITS, long, default_value_t = 512, value_parser = numbers::some)]
     max_connections: usize,
-    /// Connections at a time of one address; for IPv6, of one network of 64 bits. Behind a proxy all
-    /// clients share its address.
-    #[arg(long, default_value_t = 256, value_parser = numbers::some)]
+    /// Most connections at a time from one address; for IPv6, from one network of 64 bits. Behind a proxy all clients
+    /// share its address.
+    #[arg(help_heading = LIMITS, long, default_value_t = 256, value_parser = numbers::some)]
     max_connections_per_address: usize,
-    /// Requests per second, of all clients together.
-    #[arg(long, default_value_t = 1000.0, value_parser = numbers::rate)]
+    /// Requests per second of all clients together.
+    #[arg(help_heading = LIMITS, long, default_value_t = 1000.0, value_parser = numbers::rate)]
     rate: f64,
     /// Requests per second of one client key.
-    #[arg(long, default_value_t = 100.0, value_parser = numbers::rate)]
+    #[arg(help_heading = LIMITS, long, default_value_t = 100.0, value_parser = numbers::rate)]
     rate_per_key: f64,
-    /// Requests per second of one address: with --anyone of all, else of those that prove no key, beside the first two of each connection.
-    #[arg(long, default_value_t = 500.0, value_parser = numbers::rate)]
+    /// Requests per second from one address. With --anyone this covers all requests. Otherwise it covers clients that
+    /// prove no key, after the first two requests of each connection.
+    #[arg(help_heading = LIMITS, long, default_value_t = 500.0, value_parser = numbers::rate)]
     rate_per_address: f64,
-    /// Requests answered at a time. A client, or an address with --anyone, gets another place as long
-    /// as it has fewer than are free; with --root an index does, and a client as long as it has fewer than the index could still take: one alone a quarter.
-    #[arg(long, default_value_t = 64, value_parser = numbers::some)]
+    /// Most requests in progress at a time. A client, or with --anyone an address, gets another place while it holds
+    /// fewer than are free. With --root this holds for each index. Inside an index, a client gets another place while
+    /// it holds fewer than the index can still take. One client alone thus gets a quarter.
+    #[arg(help_heading = LIMITS, long, default_value_t = 64, value_parser = numbers::some)]
     max_in_flight: usize,
-    /// The form of the log on standard error.
-    #[arg(long, value_enum, default_value = "text")]
+    /// The format of the log on standard error.
+    #[arg(help_heading = LOG, long, value_enum, default_value = "text")]
     log: log::Form,
-    /// The least important events of the log; without this RUST_LOG says it, or else it is `info`.
-    #[arg(long, value_enum, value_name = "LEVEL")]
+    /// The least important events to log. The default is RUST_LOG, or else `info`.
+    #[arg(help_heading = LOG, long, value_enum, value_name = "LEVEL")]
     log_level: Option<log::Level>,
 }
 
@@ -87,7 +96,7 @@ impl Door {
         (self.log, self.log_level)
     }
 
-    /// True if whoever asks is answered.
+    /// True if anyone who asks is answered.
     pub(crate) fn is_open(&self) -> bool {
         self.anyone
     }
@@ -258,7 +267,7 @@ fn issuer(path: &Path) -> Result<PublicKey, Error> {
     keys::issuer_public(path)
 }
 
-/// The options of a command line that was read anew.
+/// The options of a command line that was read again.
 pub(crate) struct Anew {
     pub(crate) door: Door,
     pub(crate) limits: Limits,

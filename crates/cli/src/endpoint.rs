@@ -5,24 +5,23 @@ use sordino_net::Endpoint;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Arguments of the commands that connect to a server as a client: those beside `--connect`.
+/// Arguments of the commands that connect to a server as a client, in addition to `--connect`.
 #[derive(clap::Args, Debug)]
 pub(crate) struct EndpointArgs {
     /// Log in with this client's key.
     #[arg(long, value_name = "CLIENT_KEY", requires = "connect")]
     client_key: Option<PathBuf>,
-    /// Show this token, which was issued to that client. Without it, the variable SORDINO_TOKEN may have its text.
+    /// Show this token, which was issued to that client. The default is the text in the variable SORDINO_TOKEN.
     #[arg(long, value_name = "TOKEN", requires = "client_key")]
     token: Option<PathBuf>,
-    /// The certificates, in PEM, of which one must have signed the server's. Without them the server
-    /// must have a certificate that this system trusts.
+    /// Trust servers whose certificate is signed by one of these, in PEM. The default is what this system trusts.
     #[arg(long, value_name = "PEM", requires = "connect")]
     roots: Option<PathBuf>,
-    /// The name that the server's certificate must have, if it is another than the URL's host.
+    /// The name in the server's certificate, if it differs from the URL's host.
     #[arg(long, value_name = "NAME", requires = "connect")]
     server_name: Option<String>,
-    /// Connect through this proxy, http://HOST:PORT or http://USER:PASSWORD@HOST:PORT. Without it, HTTPS_PROXY and NO_PROXY say through which
-    /// an https server of another machine is reached.
+    /// Connect through this proxy, http://HOST:PORT or http://USER:PASSWORD@HOST:PORT. The default for https servers
+    /// on other machines is taken from HTTPS_PROXY and NO_PROXY.
     #[arg(long, value_name = "URL", requires = "connect")]
     proxy: Option<String>,
 }

@@ -20,7 +20,7 @@ pub const USAGE: u8 = 2;
 pub const INTEGRITY: u8 = 3;
 /// The server cannot be reached, or refused.
 pub const SERVER: u8 = 4;
-/// Ctrl-C: the number that shells give to whoever ends by it.
+/// The exit code after SIGINT (Ctrl-C): 128 + 2.
 pub const INTERRUPTED: u8 = 130;
 
 /// The reason why a command stopped. No message holds a secret, a query or a score.
@@ -40,7 +40,7 @@ pub enum Error {
     Stream(#[from] io::Error),
     /// A key file was to be made where there is a file.
     #[error(
-        "{path}: it exists already, and keys are not written over: choose another name, or move it away",
+        "{path}: the file exists already, and keys are never overwritten: choose another name, or move the file away",
         path = path.display()
     )]
     KeyExists {
@@ -96,7 +96,7 @@ pub enum Error {
         source: Search,
     },
     /// A file of an index that is gone.
-    #[error("{path}: it is gone, and the index is not whole without it: restore it from a copy", path = path.display())]
+    #[error("{path}: the file is missing, and the index is not whole without it: restore it from a backup", path = path.display())]
     Gone {
         /// The file.
         path: PathBuf,
@@ -152,8 +152,8 @@ pub enum Error {
     Proxy(sordino_proxy::Error),
     /// A policy, to a command that cannot read one. The index is not served, for it would be open to all.
     #[error(
-        "{path}: this command is built without policies, so the index beside it is for nobody: serve it with one that has \
-         them (`cargo install --path crates/cli --features policies`)",
+        "{path}: this command was built without policies, so it does not serve the index: install one with them (`cargo \
+         install --path crates/cli --features policies`)",
         path = path.display()
     )]
     NoPolicies {
@@ -171,7 +171,7 @@ pub enum Error {
     },
     /// An index whose owner is not named.
     #[error(
-        "no owner's public key: expected {path}, or --key for all indexes that have none of their own",
+        "the owner's public key is missing: expected {path}, or --key for all indexes without such a file",
         path = path.display()
     )]
     NoOwner {
@@ -206,7 +206,7 @@ pub enum Error {
     #[error("{0}")]
     Usage(String),
     /// Ctrl-C.
-    #[error("interrupted: results so far are complete")]
+    #[error("interrupted: the results printed so far are complete")]
     Interrupted,
 }
 
@@ -295,7 +295,7 @@ impl Error {
         }
     }
 
-    /// Whoever read the output has closed it.
+    /// True if the reader of the output has closed it.
     #[must_use]
     pub fn is_closed_output(&self) -> bool {
         let error: &dyn std::error::Error = match self {

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 /// The options of a file of vectors.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct FileArgs {
-    /// The format of the file, whatever its name is: npy, fvecs, bvecs, fbin, u8bin, i8bin, parquet, arrow, jsonl, json, csv
-    /// or tsv. A file `-` is standard input.
+    /// The format of the file, regardless of its name: npy, fvecs, bvecs, fbin, u8bin, i8bin, parquet, arrow, jsonl,
+    /// json, csv or tsv. A file `-` is standard input.
     #[arg(long = "format", id = "file_format", value_name = "FORMAT", value_parser = format)]
     format: Option<Format>,
     /// The sign between fields of CSV: comma, tab, semicolon, pipe or space, or the sign itself.
@@ -52,6 +52,6 @@ pub(crate) fn delimiter(text: &str) -> Result<u8, String> {
         (_, [sign]) if sign.is_ascii() && !sign.is_ascii_alphanumeric() && !b"\"\r\n".contains(sign) => {
             Ok(*sign)
         }
-        _ => Err("expected comma, tab, semicolon, pipe, space, or one sign of ASCII that is no letter, digit or quote".to_owned()),
+        _ => Err("expected comma, tab, semicolon, pipe, space, or one ASCII sign other than a letter, a digit or a quote".to_owned()),
     }
 }

@@ -9,7 +9,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Waits until no other command works on a file, and keeps others from it until this is dropped: by a lock on a file beside it.
+/// Waits until no other command works on a file, and excludes others until this is dropped. It locks a file next to
+/// it.
 pub(crate) fn hold(path: &Path) -> Result<File, Error> {
     let mut name = path.as_os_str().to_owned();
     name.push(".lock");
@@ -29,13 +30,13 @@ pub(crate) fn read(path: &Path, most: u64) -> io::Result<Bytes> {
     Ok(bytes)
 }
 
-/// Puts a whole file in the place of an old one. A new one is for all whom the system's mask lets read it.
+/// Replaces a file by a complete one. The system's mask says who can read a new file.
 pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<(), Error> {
     let written = AtomicFile::new(path).and_then(|file| put(file, bytes));
     written.map_err(Error::at(path))
 }
 
-/// Puts a whole file in the place of an old one. A new one is for its user alone.
+/// Replaces a file by a complete one. Only its user can read a new file.
 pub(crate) fn write_private(path: &Path, bytes: &[u8]) -> Result<(), Error> {
     let written = AtomicFile::private(path).and_then(|file| put(file, bytes));
     written.map_err(Error::at(path))
@@ -93,7 +94,7 @@ mod tests {
         assert!(read(&target(&at("loop")), 99).is_err());
     }
 
-    /// Reading a pipe would wait for whoever writes into it.
+    /// Reading a pipe would wait for its writer.
     #[cfg(unix)]
     #[test]
     fn a_pipe_or_a_device_is_refused() {

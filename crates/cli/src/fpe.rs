@@ -33,18 +33,16 @@ pub struct Args {
 enum Command {
     /// Make a key file.
     Keygen {
-        /// Where to write it; a file that exists is not written over.
+        /// The key file to write. An existing file is not overwritten.
         #[arg(long)]
         output: PathBuf,
         /// The size of the AES key.
         #[arg(long, value_enum, default_value = "256")]
         bits: Bits,
     },
-    /// Encrypt lines, or one column of a CSV, JSON lines or Parquet file. Everything else stays as it is, in
-    /// text byte by byte.
+    /// Encrypt lines, or one column of a CSV, JSON lines or Parquet file. Everything else stays as it is.
     Encrypt(Fields),
-    /// Decrypt lines, or one column of a CSV, JSON lines or Parquet file. Everything else stays as it is, in
-    /// text byte by byte.
+    /// Decrypt lines, or one column of a CSV, JSON lines or Parquet file. Everything else stays as it is.
     Decrypt(Fields),
 }
 
@@ -70,24 +68,24 @@ enum Records {
 /// The values to encrypt or decrypt, with their key and format.
 #[derive(clap::Args, Debug)]
 struct Fields {
-    /// The key file, as `keygen` makes it; or env:NAME or command:COMMAND, as with the keys of indexes.
+    /// The key file that `keygen` made; or env:NAME or command:COMMAND, as in `sordino keys --help`.
     #[arg(long)]
     key_file: PathBuf,
     /// The format of the field: pan, pan:FIRST,LAST, pan-luhn, ssn, phone:KEPT, date, date:1900..2099, uuid, email, email-lower,
     /// digits, hex, lower, upper, alphanumeric, printable, orcid, alphabet:SYMBOLS, or a pattern such as 'pattern:AB-{keep upper:2}-{digits:6}'.
     #[arg(long)]
     format: Format,
-    /// The tweak: any text, the same to decrypt as to encrypt.
+    /// The tweak: any text. Decrypting needs the tweak that encrypted the data.
     #[arg(long, default_value = "")]
     tweak: String,
     /// Also takes the tweak of each record from this column.
     #[arg(long, requires = "column")]
     tweak_column: Option<String>,
-    /// The column to work on: its name, or with --no-header its number from 1. In JSON lines, the member at
-    /// the top of each object.
+    /// The column to work on: its name, or with --no-header its number from 1. In JSON lines, a top-level member of
+    /// each object.
     #[arg(long)]
     column: Option<String>,
-    /// The form of records, if --column is given; else what the name of --input says, or CSV.
+    /// The format of records, if --column is given. The default follows the name of --input, or is CSV.
     #[arg(long, value_enum, requires = "column")]
     input_format: Option<Records>,
     /// The CSV input has no header.
@@ -99,26 +97,24 @@ struct Fields {
     /// Let empty fields pass.
     #[arg(long)]
     keep_empty: bool,
-    /// The way on from a value that the format refuses. Refused values are named on standard error,
-    /// by line and column.
+    /// What to do with values that do not match the format. Their lines and columns are printed on standard error.
     #[arg(long, value_enum, default_value = "stop")]
     on_error: OnRefusal,
-    /// Also take formats with fewer than a million values.
+    /// Accept formats with fewer than a million values, which an attacker can find by trying.
     #[arg(long)]
     allow_small_domain: bool,
-    /// The first symbol of a value is no 0, before and after, so that a program that takes values for numbers keeps all digits.
+    /// Keep the first symbol of each value other than 0, so that a program that reads numbers keeps all digits.
     #[arg(long)]
     first_nonzero: bool,
-    /// Bind values as they are spelled, as all data were encrypted before separators and capitals of e-mail
-    /// domains were left out. Only for such data: a ciphertext whose separators were changed since
-    /// decrypts to a wrong value without an error.
+    /// Bind each value to its spelling. Use this only for data of early versions, which bound separators and capitals
+    /// of e-mail domains. A ciphertext whose separators changed since then decrypts to a wrong value without an
+    /// error.
     #[arg(long)]
     bind_spelling: bool,
     /// Read this file instead of standard input.
     #[arg(long)]
     input: Option<PathBuf>,
-    /// Write this file, when all is done, instead of standard output. A pipe or a device is written to as
-    /// results come.
+    /// Write this file instead of standard output, once all is done. A pipe or a device gets results as they come.
     #[arg(long)]
     output: Option<PathBuf>,
 }
@@ -193,8 +189,7 @@ impl Fields {
             on_error: self.on_error.into(),
         };
         if self.records() != Some(Records::Csv) && (self.no_header || self.delimiter.is_some()) {
-            let why =
-                "--no-header and --delimiter are of CSV, and the input is not: see --input-format";
+            let why = "--no-header and --delimiter need CSV, and the input is not CSV: see --input-format";
             return Err(Error::Arguments(why.to_owned()));
         }
         if self.records() == Some(Records::Parquet) {
@@ -236,7 +231,7 @@ impl Fields {
 
     fn work_on_parquet(&self, transform: &Transform, report: Output) -> Result<(), Error> {
         let path = self.input.as_ref().ok_or_else(|| {
-            let why = "a Parquet file is read from its end: name it with --input";
+            let why = "a Parquet file cannot come through a pipe: name it with --input";
             Error::Arguments(why.to_owned())
         })?;
         let input = File::open(path).map_err(Error::at(path))?;

@@ -25,8 +25,8 @@ const DAMAGED: Duration = Duration::from_secs(5);
 #[derive(ClapArgs, Debug)]
 #[command(after_help = EXAMPLES, allow_negative_numbers = true)]
 pub struct Args {
-    /// The servers that hold the shards, the first shard's first, at http://HOST:PORT or https://HOST:PORT. Several that hold one
-    /// shard are joined by `+`: they take requests in turns, and where one fails, the next is asked.
+    /// The servers of the shards in their order, each at http://HOST:PORT or https://HOST:PORT. Join several servers
+    /// of one shard by `+`: they take turns, and after a failure the next one is asked.
     #[arg(
         long,
         value_name = "URL[+URL...],...",
@@ -34,18 +34,18 @@ pub struct Args {
         required = true
     )]
     shards: Vec<String>,
-    /// Where several servers hold a shard, ask a second one too once the first is later than 95 of 100 answers were, and take the
-    /// first whole answer. One request in ten at most.
+    /// Ask a second server of a shard when the first is later than 95 of 100 answers were, and take the first whole
+    /// answer. At most one request in ten is asked twice.
     #[arg(long)]
     hedge: bool,
-    /// The owner's public key: an index that the owner did not sign is not served.
+    /// The owner's public key. An index that this owner did not sign is not served.
     #[arg(long, value_name = "PUBLIC_KEY")]
     key: PathBuf,
     /// Options from this file, in TOML, as `sordino serve` has it.
     #[arg(long, value_name = "TOML")]
     config: Option<PathBuf>,
-    /// The certificates, in PEM, of which one must have signed those of the shards' servers. Without them these must have
-    /// certificates that this system trusts.
+    /// Trust shard servers whose certificate is signed by one of these, in PEM. The default is what this system
+    /// trusts.
     #[arg(long, value_name = "PEM")]
     shard_roots: Option<PathBuf>,
     #[command(flatten)]
@@ -59,16 +59,15 @@ Examples:
   sordino gather --shards http://127.0.0.1:7701,http://127.0.0.1:7702 --key owner.pub \\
       --listen 127.0.0.1:7700 --plaintext --anyone
 
-By its answers, clients cannot tell it from one server. It has no key and no index: it passes each query to all shards,
-asks one that fails once more, and answers with whole replies of one version, or refuses. Shards are to
-be reached from here alone. It waits for shards that are not there yet, and follows them to the next
-version when all have it. Signals are those of `sordino serve`.";
+Clients cannot tell it from one server by its answers. It has no key and no index. It passes each query to all shards,
+asks a failed shard once more, and answers with whole replies of one version, or refuses. Let only this machine reach
+the shards. It waits for shards that have not started, and moves to the next version when all shards have it. It takes
+the same signals as `sordino serve`.";
 
 /// Runs `sordino gather`, until it is told to stop.
 ///
 /// # Errors
-/// If a shard is of another index or place, or the owner did not sign what it gives out; if an address cannot be
-/// listened on.
+/// If a shard has a wrong index, place or signature, or an address cannot be listened on.
 pub fn run(args: Args, output: Output) -> Result<(), Error> {
     let owner = owner(&args.key)?;
     let mut signals = server_loop::signals()?;
@@ -139,15 +138,16 @@ fn follow(service: &Service, new: &mpsc::Sender<()>) {
                     return;
                 }
             }
-            // For a while after a change shards have different versions. Each reason is said once; what does not pass by itself
-            // is tried less often, since all that is new in a version is downloaded for it.
+            // For a while after a change, shards have different versions. Each reason is logged once. A lasting
+            // failure is
+            // retried less often, because each attempt downloads the new parts.
             Err(error) => {
                 if !error.is_passing() {
                     pause = DAMAGED;
                 }
                 let text = error.to_string();
                 if said.as_ref() != Some(&text) {
-                    tracing::warn!(%error, "the shards cannot be followed; the version before is served on");
+                    tracing::warn!(%error, "the shards cannot be followed; the version before is served");
                     said = Some(text);
                 }
             }

@@ -35,27 +35,27 @@ pub struct Args {
 enum Command {
     /// Build an index from a file of vectors, which may be larger than memory.
     Build(build::Args),
-    /// Say what an index is.
+    /// Describe an index.
     Info(info::Args),
     /// Check every byte of an index. Exit code 3 if something is wrong.
     Verify(verify::Args),
     /// Add records, or replace those whose ids are there.
     Add(add::Args),
-    /// Give records other payloads or attributes; their vectors stay.
+    /// Change payloads or attributes of records, and keep their vectors.
     Update(update::Args),
     /// Delete records.
     Delete(change::Delete),
-    /// Show records by id: payload, attributes, vector; of an index on this disk, or of a server's.
+    /// Show records by id, from an index on this disk or from a server: payload, attributes and vector.
     Get(Box<get::Args>),
-    /// Write all records as lines of JSON.
+    /// Write all records as lines of JSON, or as Parquet.
     Export(export::Export),
-    /// Write the index anew without what was deleted and replaced.
+    /// Rewrite the index without deleted and replaced records.
     Compact(change::Compact),
-    /// Copy an index to a folder that keeps it, or bring such a copy up to date.
+    /// Copy an index to a backup, or bring a backup up to date.
     Backup(backup::Backup),
-    /// Make an index of its backup.
+    /// Make an index from its backup.
     Restore(backup::Restore),
-    /// Bring a server's index to the version that this one has.
+    /// Send this version of the index to a server.
     Push(push::Args),
 }
 

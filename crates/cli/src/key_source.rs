@@ -45,7 +45,7 @@ pub(crate) fn line(argument: &Path) -> Result<Option<Zeroizing<Vec<u8>>>, Error>
             let missing = || {
                 wrong(
                     argument,
-                    "this variable is not set: expected a key's line, as `sordino keys new` writes it",
+                    "this variable is not set: expected the line of a key, as `sordino keys new` writes it",
                 )
             };
             Some(Zeroizing::new(
@@ -86,7 +86,7 @@ fn printed(argument: &Path, command: &str) -> Result<Zeroizing<Vec<u8>>, Error> 
         false => Err(wrong(
             argument,
             &format!(
-                "the command ended with {ended}: expected a key's line on its standard output"
+                "the command ended with {ended}: expected the line of a key on its standard output"
             ),
         )),
     }

@@ -44,17 +44,20 @@ Readers of their own:
   sordino keys list base.index --key owner.key
   sordino keys revoke base.index bob --key owner.key
 
-The owner keeps owner.key, and beside it owner.key.pins, which remembers the versions of its indexes, so that nobody takes a
-revocation back (after a backup was restored on purpose: --restored, once); a server gets owner.pub and alice.pub; a reader gets reader.key, and makes
-alice.key. Whoever has owner.key can read what the owner's indexes hold, and whoever has reader.key those that
-have no readers of their own. A reader of its own makes a pair, keeps it, and gives the owner its public key.
+The owner keeps owner.key. The file owner.key.pins next to it remembers the versions of the owner's indexes, so that
+no host can take a revocation back; after you restore a backup on purpose, say --restored once. A server gets
+owner.pub and alice.pub. A reader gets reader.key, and makes alice.key.
 
-Wherever a key is read, env:NAME stands for a variable that holds the key's line, and command:COMMAND for a command of the shell that
-prints it, for instance by asking a service that keeps keys: --key 'command:vault kv get -field=key secret/sordino/owner'.";
+Anyone who has owner.key can read what the owner's indexes hold. Anyone who has reader.key can read the indexes that
+have no readers of their own. To become one of an index's own readers, a reader makes a pair, keeps it, and gives the
+owner its public key.
+
+Instead of a key file, env:NAME names a variable that holds the key's line. command:COMMAND names a shell command that
+prints the line, for instance from a key service: --key 'command:vault kv get -field=key secret/sordino/owner'.";
 
 #[derive(Subcommand, Debug)]
 enum Command {
-    /// Make a key file. Nothing is written over.
+    /// Make a key file. An existing file is not overwritten.
     #[command(subcommand)]
     New(New),
     /// Say what a key file is, and whose. Secrets are never printed.
@@ -62,14 +65,14 @@ enum Command {
         /// The key file.
         file: PathBuf,
     },
-    /// Let a reader read an index, which has readers of its own from then on.
+    /// Let a reader read an index. From then on the index has readers of its own.
     Grant(access::Grant),
-    /// Take labels, groups or all from a reader: what is written from then on it cannot read, and the rest until the index
-    /// is compacted.
+    /// Take labels, groups or all access from a reader. New records are closed to the reader at once, older ones once
+    /// the index is compacted.
     Revoke(access::Revoke),
-    /// Say which labels a group of readers may read.
+    /// Set the labels that a group of readers may read.
     Group(access::Group),
-    /// Say who can read what.
+    /// List who can read what.
     List(access::List),
 }
 
@@ -125,7 +128,7 @@ enum New {
         #[arg(long, value_name = "CLIENT_KEY")]
         from: PathBuf,
     },
-    /// The secret of whoever issues tokens.
+    /// The secret of an issuer of tokens.
     Issuer {
         /// The file to write, readable by you alone.
         output: PathBuf,
@@ -237,7 +240,8 @@ fn show(path: &Path, file: &KeyFile, output: Output) -> Result<(), Error> {
     })
 }
 
-/// The key that an argument names: a file's content, that of a variable (`env:NAME`), or what a command prints (`command:COMMAND`), with a warning on standard error if others can read a secret.
+/// The key that an argument names: the content of a file, of a variable (`env:NAME`), or what a command prints
+/// (`command:COMMAND`). Prints a warning on standard error if others can read a secret.
 ///
 /// # Errors
 /// If it cannot be read, or is no key file.

@@ -1,4 +1,4 @@
-//! Events on standard error: those of a service, and of any command where `RUST_LOG` asks for them.
+//! Events on standard error, of a service, and of any command if `RUST_LOG` asks for them.
 
 use clap::ValueEnum;
 use std::{env, io, sync::OnceLock};
@@ -45,8 +45,8 @@ impl Level {
 /// Changes the filter of the lines that are being written.
 static CHANGE: OnceLock<Box<dyn Fn(Targets) + Send + Sync>> = OnceLock::new();
 
-/// Starts to write events: of a service in this form, from its level on, or else as `RUST_LOG` says; of
-/// other commands only if `RUST_LOG` is set.
+/// Starts to write events. A service writes in this format, from its level on or as `RUST_LOG` says. Other commands
+/// write only if `RUST_LOG` is set.
 pub fn start(service: Option<(Form, Option<Level>)>) {
     let Some(filter) = filter(service.map(|(_, level)| level)) else {
         return;

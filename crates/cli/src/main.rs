@@ -21,7 +21,7 @@ fn main() -> ExitCode {
     let output = Output::new(arguments.json);
     match run(arguments, output) {
         Ok(()) => ExitCode::SUCCESS,
-        // Whoever reads the output has seen enough, as `head` has.
+        // The reader of the output has seen enough, as `head` does.
         Err(error) if error.is_closed_output() => ExitCode::SUCCESS,
         Err(error) => {
             output.failed(&error);

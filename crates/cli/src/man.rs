@@ -87,6 +87,6 @@ fn refuse_other(path: &Path) -> Result<(), Error> {
         return Ok(());
     }
     let path = path.display();
-    let why = "it is no manual page of sordino, and is not written over: move it away, or choose another folder";
+    let why = "it is not a manual page of sordino, and is not overwritten: move it away, or choose another folder";
     Err(Error::Arguments(format!("{path}: {why}")))
 }

@@ -29,7 +29,7 @@ pub(crate) fn candidates(text: &str) -> Result<u32, String> {
     within(text, 1..=SecondLook::MOST)
 }
 
-/// Bytes that a record has beside its vector.
+/// Bytes that a record has in addition to its vector.
 pub(crate) fn beside(text: &str) -> Result<usize, String> {
     within(text, 0..=1 << 20)
 }
@@ -39,7 +39,7 @@ pub(crate) fn some(text: &str) -> Result<usize, String> {
     within(text, 1..=u32::MAX as usize)
 }
 
-/// Threads, or 0 for as many as there are processors.
+/// Threads, or 0 for the number of processors.
 pub(crate) fn threads(text: &str) -> Result<usize, String> {
     within(text, 0..=MAX_THREADS)
 }

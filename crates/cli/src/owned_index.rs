@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 /// The options of an owner's memory.
 #[derive(ClapArgs, Clone, Debug)]
 pub(crate) struct PinsArgs {
-    /// The file that remembers which versions of your indexes you know, so that nobody who keeps one takes a change back. Without
-    /// this it is OWNER_KEY.pins, beside the key.
+    /// The file that remembers which versions of your indexes you know, so that no host can take a change back. The
+    /// default is OWNER_KEY.pins, next to the key.
     #[arg(long, value_name = "FILE")]
     pins: Option<PathBuf>,
 }
@@ -21,8 +21,8 @@ pub(crate) struct PinsArgs {
 pub(crate) struct OwnedArgs {
     #[command(flatten)]
     pins: PinsArgs,
-    /// The index was restored from a backup, or put here, on purpose: take the version that is here, and remember it as the newest.
-    /// What was revoked or deleted since is there again.
+    /// Accept the version that is here and remember it as the newest, because you restored a backup or put the index
+    /// here. Revocations and deletions since then are undone.
     #[arg(long)]
     restored: bool,
 }
@@ -40,8 +40,8 @@ impl PinsArgs {
             Some(path) => Ok(Pins::at(path)),
             None if key_source::is_file(key) => Ok(Pins::beside(key)),
             None => {
-                let why = "the key is not a file, so nothing can be kept next to it: expected --pins FILE, in which the versions of \
-                           your indexes are remembered";
+                let why = "the key is not a file, so no file can stand next to it: name one that remembers the versions \
+                    of your indexes (--pins FILE)";
                 Err(Error::Arguments(why.to_owned()))
             }
         }
@@ -77,11 +77,12 @@ impl OwnedArgs {
         let (index, version) = (index.display(), store.version());
         if self.restored {
             output.note(&format!(
-                "{index}: taken as it is here: version {version} is remembered as the newest, and nothing older is accepted from now on"
+                "{index}: accepted as it is: version {version} is remembered as the newest, and older ones are refused \
+                 from now on"
             ));
         } else if !known {
             output.note(&format!(
-                "{index}: not known here so far: version {version} is remembered, and nothing older is accepted from now on"
+                "{index}: seen for the first time: version {version} is remembered, and older ones are refused from now on"
             ));
         }
         Ok(OwnedIndex { store, pins, place })

@@ -22,8 +22,9 @@ pub(crate) struct PinArgs {
     /// Remember the newest version seen in this file, and refuse older ones and other indexes.
     #[arg(long, value_name = "FILE")]
     pin: Option<PathBuf>,
-    /// Connect also where the server does not show that its version follows from the one in the pin file; it is of the same
-    /// index and not older. A server that hides another history shows such a gap: ask the index's owner first.
+    /// Connect although the server does not show that its version follows from the one in the pin file. The version
+    /// must be of the same index and not older. A server that hides another history shows such a gap: ask the index's
+    /// owner first.
     #[arg(long, requires = "pin")]
     over_gap: bool,
 }
@@ -98,7 +99,7 @@ impl PinFile {
                 let line: Option<Line> = serde_json::from_slice(&text).ok();
                 let pin = line.and_then(|line| line.pin());
                 // It is a promise to the user, so it is not guessed at.
-                let why = "not a pin file: look at it, and remove it to trust the server anew";
+                let why = "not a pin file: look at it; if you remove it, the next search trusts what the server shows";
                 let unread = || at(io::Error::new(io::ErrorKind::InvalidData, why));
                 pin.map(Some).ok_or_else(unread)
             }
@@ -107,8 +108,8 @@ impl PinFile {
         }
     }
 
-    /// Stores a version in the place of an older one that was checked, or of none. The one that is stored, if it has yet to
-    /// be checked.
+    /// Stores a version if the stored one is older and was checked, or if there is none. Returns the stored one if it
+    /// must be checked first.
     fn put(&self, new: Pin, checked: Option<Pin>) -> Result<Option<Pin>, Search> {
         let _held = hold(&self.path).map_err(of_file)?;
         let stored = Self::stored(&self.path)?;

@@ -25,10 +25,10 @@ pub struct Args {
     /// Coordinates of a vector.
     #[arg(long, value_parser = numbers::coordinates)]
     dim: Option<usize>,
-    /// Take both from a file of vectors.
+    /// Take --n and --dim from this file of vectors.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["n", "dim"])]
     data: Option<PathBuf>,
-    /// The column of that file, if it is a table, that holds the vectors, if there are several that could.
+    /// The column of vectors, if the file is a table with several candidates.
     #[arg(long, value_name = "NAME", requires = "data")]
     vector_column: Option<String>,
     #[command(flatten)]
@@ -36,25 +36,25 @@ pub struct Args {
     /// Results of a search.
     #[arg(long, default_value_t = 10, value_parser = numbers::results)]
     k: usize,
-    /// Part of the true nearest that a search should find.
+    /// Share of the true nearest vectors that a search should find.
     #[arg(long, default_value_t = 0.95, value_parser = numbers::share)]
     recall: f64,
     /// Searches that a client makes in one version of the index.
     #[arg(long, default_value_t = 100, value_parser = numbers::searches)]
     queries: u64,
-    /// Records carry payloads of so many bytes each, compressed as far as they can be: `k` of them are fetched after each search.
+    /// Average bytes of a record's payload, after compression. `k` payloads are fetched after each search.
     #[arg(long, value_name = "BYTES")]
     payload_bytes: Option<usize>,
-    /// The way clients check the server's answers, in masked and open mode.
+    /// How clients check the server's answers, in masked and open mode.
     #[arg(long, value_enum, default_value = "sums")]
     checks: Checks,
     #[command(flatten)]
     look: Look,
-    /// Bytes of a record's id, on average: 16 of a UUID, of a text its length and 1, of numbers with gaps up to 11.
-    /// 0: numbers that follow one another.
+    /// Average bytes of a record's id: 16 for a UUID, length + 1 for a text, 0 for consecutive numbers, up to 11 for
+    /// others.
     #[arg(long, value_name = "BYTES", default_value_t = 0, value_parser = numbers::beside)]
     id_bytes: usize,
-    /// Bytes of a record's attributes, on average: 8 of a number, 1 of a truth, of a text its length and 4. Clients
+    /// Average bytes of a record's attributes: 8 for a number, 1 for true or false, length + 4 for a text. Clients
     /// download ids and attributes once, in every mode.
     #[arg(long, value_name = "BYTES", default_value_t = 0, value_parser = numbers::beside)]
     attribute_bytes: usize,
@@ -64,14 +64,14 @@ pub struct Args {
     /// The server may hold the vectors in the clear.
     #[arg(long)]
     server_sees_vectors: bool,
-    /// Say how long searches take on a line of this rate between client and server, such as 20Mbit/s, and
-    /// recommend the mode that takes the least time; without it, the one that moves the fewest bytes.
+    /// Predict how long searches take on a link of this rate, such as 20Mbit/s, and recommend the fastest mode. The
+    /// default is to recommend the mode that moves the fewest bytes.
     #[arg(long, value_name = "RATE")]
     line: Option<Line>,
     /// The most memory of the server that payloads may take, such as 8GB.
     #[arg(long, value_name = "BYTES", default_value_t = Memory::MOST)]
     max_memory: Memory,
-    /// Measure how fast this machine is, in about a second, instead of taking that of a Zen 5.
+    /// Measure the speed of this machine, in about a second. The default is the speed of a Zen 5.
     #[arg(long)]
     measure: bool,
 }

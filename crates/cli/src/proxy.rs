@@ -30,8 +30,8 @@ pub struct Args {
     /// A reader's key file, or the owner's.
     #[arg(long, value_name = "READER_KEY")]
     key: PathBuf,
-    /// Options from this file, in TOML: `connect = "https://search.example:7700"`. What the command line
-    /// says comes first. Files are named from where the proxy is started.
+    /// Read options from this file, in TOML: `connect = "https://search.example:7700"`. Options on the command line
+    /// take precedence. File names are relative to the folder in which the proxy starts.
     #[arg(long, value_name = "TOML")]
     config: Option<PathBuf>,
     #[command(flatten)]
@@ -40,26 +40,26 @@ pub struct Args {
     pin: PinArgs,
     #[command(flatten)]
     cache: CacheArgs,
-    /// The address to listen on, HOST:PORT; port 0 for one that is free. Whoever reaches it sees queries and
-    /// results in the clear.
+    /// Listen on this address, HOST:PORT. Port 0 takes a free port. Queries and results cross it in the clear.
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:7701", value_parser = Host::read)]
     listen: Host,
-    /// The file of the token that programs show, `Authorization: Bearer TOKEN`; made, readable by you alone,
-    /// if it is not there.
+    /// The file of the token that programs show, `Authorization: Bearer TOKEN`. A missing file is made, readable by
+    /// you alone.
     #[arg(long, value_name = "FILE")]
     token_file: PathBuf,
-    /// Seconds that a request may take, waiting for a server that is busy or away included.
+    /// Seconds that a request may take, including the wait for a busy or unreachable server.
     #[arg(long, value_name = "SECONDS", default_value_t = 30, value_parser = clap::value_parser!(u32).range(1..=3600))]
     timeout: u32,
     #[command(flatten)]
     owner: OwnerArgs,
-    /// Let pages of this origin, such as http://localhost:3000, ask from a browser, with the token (CORS); may be given several times.
+    /// Let pages of this origin, such as http://localhost:3000, ask from a browser with the token (CORS). May be
+    /// given several times.
     #[arg(long, value_name = "URL")]
     allow_origin: Vec<Origin>,
-    /// The form of the log on standard error.
+    /// The format of the log on standard error.
     #[arg(long, value_enum, default_value = "text")]
     log: log::Form,
-    /// The least important events of the log; without this RUST_LOG says it, or else it is `info`.
+    /// The least important events to log. The default is RUST_LOG, or else `info`.
     #[arg(long, value_enum, value_name = "LEVEL")]
     log_level: Option<log::Level>,
 }
@@ -69,15 +69,18 @@ Examples:
   sordino proxy --connect https://search.example:7700 --key reader.key --token-file token &
   curl http://127.0.0.1:7701/search -H \"Authorization: Bearer $(cat token)\" -d '{\"vector\": [0.1, 0.4]}'
 
-POST /search takes {\"vector\": [...]} or {\"vectors\": [[...], ...]}, and \"k\", at most the index's, \"min_score\" and
-\"where\", as `sordino query` has them. GET /health says which version it searches, or 503 while the index is not here
-yet and for a minute after a search that failed for good; GET /healthz that the process lives; GET /openapi.json describes all of it. With --owner-key, --index and --write-token-file, whose token these ask for, PUT /records takes
-{\"records\": [{\"id\": 7, \"vector\": [...], \"payload\": \"text\", \"attributes\": {\"year\": 2020}}]}, which adds or replaces, and without
-vectors changes payloads and attributes; DELETE /records takes {\"ids\": [7]}; POST /records/scroll {\"after\": 7, \"limit\": 100} lists;
-GET /records/count counts. Requests that come at a time are searched for at a time, eight searches on
-eight connections. Queries go
-to the server encrypted, as `sordino query` sends them; programs of this machine and whoever is on the way to
-a --listen address of a network see them.";
+POST /search takes {\"vector\": [...]} or {\"vectors\": [[...], ...]}, with \"k\" (at most the index's), \"min_score\" and
+\"where\" as in `sordino query`.
+GET /health names the version in use. It answers 503 until the index is there, and for a minute after a search that failed
+for good. GET /healthz says that the process lives. GET /openapi.json describes all of this.
+
+With --owner-key, --index and --write-token-file the proxy has more paths, which ask for that token:
+PUT /records takes {\"records\": [{\"id\": 7, \"vector\": [...], \"payload\": \"text\", \"attributes\": {\"year\": 2020}}]} and
+adds or replaces records; without vectors it changes payloads and attributes. DELETE /records takes {\"ids\": [7]}.
+POST /records/scroll takes {\"after\": 7, \"limit\": 100} and lists records. GET /records/count counts them.
+
+Up to eight searches run at a time, on eight connections. Queries go to the server encrypted, as `sordino query` sends them.
+Programs on this machine see them, and so does anyone on the way to a --listen address of a network.";
 
 /// The pause between looks at the signals.
 const TICK: Duration = Duration::from_millis(100);

@@ -35,8 +35,8 @@ pub struct Args {
     key: PathBuf,
     #[command(flatten)]
     endpoint: EndpointArgs,
-    /// Seconds to go on trying where the server cannot be reached or is busy: to connect, and for
-    /// each search, which is then made anew with fresh secrets. 0: not at all.
+    /// Seconds to keep trying while the server cannot be reached or is busy, for connecting and for each search. Each
+    /// attempt uses fresh secrets. 0 means one attempt.
     #[arg(
         long,
         value_name = "SECONDS",
@@ -48,40 +48,39 @@ pub struct Args {
     pin: PinArgs,
     #[command(flatten)]
     cache: CacheArgs,
-    /// One vector: numbers with one kind of separator between them, commas, semicolons or spaces. Other users of this machine may see it;
-    /// without this or --file, vectors are read from standard input, one a line, as they come.
+    /// One vector: numbers separated by commas, semicolons or spaces. Other users of this machine may see it. Without
+    /// this and --file, vectors are read from standard input, one on each line.
     #[arg(long, allow_hyphen_values = true, conflicts_with = "file")]
     vector: Option<String>,
-    /// A file of vectors: .npy, of one vector too, .fvecs, .bvecs, .fbin, .u8bin, .i8bin, .parquet, .arrow, .jsonl, .json, .csv or
-    /// .tsv; or `-`, standard input, with --format.
+    /// A file of vectors: .npy (one vector or more), .fvecs, .bvecs, .fbin, .u8bin, .i8bin, .parquet, .arrow, .jsonl,
+    /// .json, .csv or .tsv. `-` is standard input, with --format.
     #[arg(long, value_name = "FILE")]
     file: Option<PathBuf>,
-    /// The column of that file, if it is a table, that holds the vectors, if there are several that could.
+    /// The column of vectors, if the file is a table with several candidates.
     #[arg(long, alias = "vector-columns", value_name = "NAME", requires = "file")]
     vector_column: Option<String>,
     #[command(flatten)]
     file_args: FileArgs,
-    /// The column of that file that holds ids of the queries, which results are printed with; without this, its only column `id`.
+    /// The column of query ids, which are printed with the results. The default is the only column `id`.
     #[arg(long, value_name = "NAME", requires = "file")]
     id_column: Option<String>,
-    /// Take only columns of that file that are named, and the only one of vectors.
+    /// Use only columns that are named, and the only column of vectors.
     #[arg(long, requires = "file")]
     no_guess: bool,
-    /// Results of each search, at most as many as the index was built for, which is taken without this.
+    /// Results of each search. The default and the most is the number for which the index was built.
     #[arg(long, value_parser = numbers::results)]
     k: Option<usize>,
-    /// Leave out results that are further than this: with a lower score or, where the metric is the Euclidean
-    /// distance, a higher one.
+    /// Leave out results with a lower score or, if the metric is Euclidean, with a higher distance.
     #[arg(long, value_name = "SCORE", allow_hyphen_values = true, value_parser = numbers::score)]
     min_score: Option<f32>,
-    /// Find only records whose attributes pass this condition; in sealed and routed mode, of the records of the
-    /// buckets or clusters that a search reads.
+    /// Find only records whose attributes pass this condition. Sealed and routed mode apply it to the buckets or
+    /// clusters that a search reads.
     #[arg(long = "where", value_name = "CONDITION", value_parser = Filter::parse)]
     filter: Option<Filter>,
-    /// Searches at a time, each on a connection of its own: the server answers them in one pass.
+    /// Searches at a time, each on its own connection. The server answers them in one pass.
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=64))]
     jobs: u16,
-    /// Print each search's results as one JSON object, as soon as they are there.
+    /// Print the results of each search as one JSON object, as soon as they arrive.
     #[arg(long)]
     jsonl: bool,
 }
@@ -96,11 +95,13 @@ Examples:
   sordino query --connect https://search.example:7700 --key reader.key --file queries.npy --k 5 \\
       --where 'year >= 2020 and lang in (\"en\", \"de\")'
 
-Results are lines of query (its id where the file has ids, else its number from 0), rank, id, score and, where records have one, payload, separated by tabs, in
-the order of the queries, each printed as soon as those before it are; scores must not go back to the server. With --json they are one
-object, printed at the end. On an error or Ctrl-C the results so far are printed, and the exit code
-says so. The number and sizes of messages are the same whatever is searched for, and whatever --k, --min-score
-and --where are: the client decides that on what it has. Payloads are text or JSON, or bytes in base64.";
+Each result is a line, with tabs between the query (its id in the file, or its number from 0), rank, id, score and, if
+the record has one, the payload: text, JSON, or bytes in base64. Results come in the order of the queries, each as
+soon as the ones before it are printed. With --json they are one object, printed at the end. After an error or Ctrl-C
+the results so far are printed, and the exit code tells of the failure.
+
+Never send scores back to the server. The number and sizes of messages do not depend on what is searched for, nor on
+--k, --min-score and --where: the client applies these itself.";
 
 /// Runs `sordino query`.
 ///

@@ -7,8 +7,8 @@ use crate::numbers;
 /// `--second-look`, with a number of candidates or without.
 #[derive(Args, Clone, Copy, Debug)]
 pub(crate) struct Look {
-    /// Rank so many candidates of each search, 32 if no number is given, by their exact vectors, which are fetched privately; in
-    /// masked, open and routed mode.
+    /// Rerank this number of candidates of each search by their exact vectors, which are fetched privately. The
+    /// default is 32. For masked, open and routed mode.
     #[arg(
         id = "second_look",
         long = "second-look",

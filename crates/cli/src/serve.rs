@@ -5,7 +5,7 @@ mod policy;
 mod root;
 mod tenants;
 
-use crate::door::{Anew, Door, differing};
+use crate::door::{Anew, Door, LIMITS, differing};
 use crate::error::FAILURE;
 use crate::place::Place;
 use crate::server_loop::{self, Serve, Served, Source, Version};
@@ -18,6 +18,10 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc;
 use std::time::Duration;
 
+/// The headings of groups of options in `--help`.
+const INDEX: &str = "Index";
+const WORK: &str = "Work and memory";
+
 /// Arguments of `sordino serve`.
 #[derive(ClapArgs, Debug)]
 #[command(after_help = EXAMPLES, allow_negative_numbers = true)]
@@ -25,42 +29,47 @@ pub struct Args {
     /// The index: a folder, or s3://BUCKET/PREFIX where the command was built with object stores.
     #[arg(value_name = "INDEX", required_unless_present = "root")]
     index: Option<PathBuf>,
-    /// The owner's public key: an index that the owner did not sign is not served. With --root, of indexes that have none
-    /// of their own.
+    /// The owner's public key. An index that this owner did not sign is not served. With --root it covers all indexes
+    /// without a key of their own.
     #[arg(long, value_name = "PUBLIC_KEY", required_unless_present = "root")]
     key: Option<PathBuf>,
-    /// Serve the index in each folder in this one, by the folder's name, which clients put behind the URL. Beside NAME may be
-    /// NAME.pub, the public key of its owner, and NAME.cedar, a policy that says whom it is for. Indexes come and go while it serves.
-    #[arg(long, value_name = "FOLDER", conflicts_with_all = ["index", "shard"])]
+    /// Serve the index in each folder inside this folder. Clients append the folder's name to the URL. NAME.pub next to
+    /// NAME is the public key of its owner; NAME.cedar is a policy that says who may use it. Indexes may come and go
+    /// while the server runs.
+    #[arg(help_heading = INDEX, long, value_name = "FOLDER", conflicts_with_all = ["index", "shard"])]
     root: Option<PathBuf>,
-    /// Requests per second about one index, with --root; half of --rate without this, so that one index leaves as much to the others.
-    #[arg(long, value_parser = numbers::rate, requires = "root")]
+    /// Requests per second about one index, with --root. The default is half of --rate, so that one index leaves the
+    /// other half to the rest.
+    #[arg(help_heading = LIMITS, long, value_parser = numbers::rate, requires = "root")]
     rate_per_index: Option<f64>,
-    /// Options from this file, in TOML: `listen = "localhost:7700"`, `anyone = true`, `client = ["a.pub"]`.
-    /// What the command line says comes first. Files are named from where the server is started.
+    /// Read options from this file, in TOML: `listen = "localhost:7700"`, `anyone = true`, `client = ["a.pub"]`.
+    /// Options on the command line take precedence. File names are relative to the folder in which the server starts.
     #[arg(long, value_name = "TOML")]
     config: Option<PathBuf>,
-    /// Hold this share of the index alone, NUMBER/OF: 2/8 is the second of eight. Its replies are parts, which `sordino
-    /// gather` joins; the folder is the same for all shards.
-    #[arg(long, value_name = "NUMBER/OF", conflicts_with = "accept_changes")]
+    /// Hold only this share of the index, NUMBER/OF: 2/8 is the second of eight. `sordino gather` joins the replies of
+    /// all shards. The folder of the index is the same for all shards.
+    #[arg(help_heading = INDEX, long, value_name = "NUMBER/OF", conflicts_with = "accept_changes")]
     shard: Option<Shard>,
-    /// Let the owner change the index over the network, with `sordino index push`: the folder is written by
-    /// this server alone then, and each step is signed with the owner's secret key. With --root, the owner of each.
-    #[arg(long)]
+    /// Let the owner change the index over the network, with `sordino index push`. Then only this server writes in the
+    /// folder, and each step carries a signature of the owner's secret key. With --root each index has its own owner.
+    #[arg(help_heading = INDEX, long)]
     accept_changes: bool,
-    /// The most that an index may have that is pushed, or in a folder of --root, in MiB: its files, with the hints and payloads that a server encodes of them.
-    #[arg(long, value_name = "MIB", default_value_t = 16384, value_parser = numbers::some)]
+    /// The largest index in MiB, for pushed indexes and folders of --root. The hints and payloads that the server
+    /// encodes count with the files.
+    #[arg(help_heading = LIMITS, long, value_name = "MIB", default_value_t = 16384, value_parser = numbers::some)]
     max_index: usize,
-    /// Keep what is encoded of the vectors in this folder, about twice the index's bytes, in routed mode 11 kB for each score of a reply, of payloads that are scanned 11 kB for each byte of a search's pages: the next start maps it, which takes a
-    /// fraction of the time, and it is scored where it lies. It is believed as the server's memory is, so nobody else may write
-    /// there. Its files can be removed at any time.
-    #[arg(long, value_name = "FOLDER")]
+    /// Keep the encoded vectors in this folder. The next start maps them, which takes a fraction of the time, and the
+    /// server scores them where they lie. They take about twice the bytes of the index. In routed mode they take 11
+    /// kB for each score of a reply, and with scanned payloads 11 kB for each byte of a search's pages. The server
+    /// trusts these files
+    /// like its own memory, so no other user may write there. You may remove them at any time.
+    #[arg(help_heading = WORK, long, value_name = "FOLDER")]
     keep_encoded: Option<PathBuf>,
-    /// Requests that one pass over the index answers.
-    #[arg(long, default_value_t = 16, value_parser = numbers::some)]
+    /// Most requests that one pass over the index answers.
+    #[arg(help_heading = WORK, long, default_value_t = 16, value_parser = numbers::some)]
     batch: usize,
-    /// Threads that scan; 0: all processors.
-    #[arg(long, default_value_t = 0, value_parser = numbers::threads)]
+    /// Threads that scan; 0 means all processors.
+    #[arg(help_heading = WORK, long, default_value_t = 0, value_parser = numbers::threads)]
     threads: usize,
     #[command(flatten)]
     door: Door,
@@ -76,11 +85,10 @@ Examples:
   sordino serve base.index --key owner.pub --shard 2/8 --listen 10.0.0.2:7700 --plaintext --anyone
   sordino serve --root /srv/indexes --issuer issuer.pub --audience search.example --cert chain.pem --cert-key key.pem
 
-The server needs no secret of the owner. It prints a line when it listens. It follows the index: when
-that is changed, the new version is served, and queries about the old one are made anew. At SIGHUP it
-reads certificate, clients' keys, rates and the log's level anew, from --config and the files themselves;
-if there is a mistake in them, it says so and goes on as before. It stops at SIGTERM or Ctrl-C, after
-what is being answered.";
+The server needs no secret of the owner. It prints a line when it listens. When the index changes, it serves the new
+version, and clients repeat queries about the old one. At SIGHUP it reads the certificate, the clients' keys, the rates
+and the log level again, from --config and the files themselves; after a mistake in them it reports the mistake and
+keeps the old settings. At SIGTERM or Ctrl-C it answers the requests in progress and stops.";
 
 /// Runs `sordino serve`, until it is told to stop.
 ///
@@ -98,12 +106,12 @@ pub fn run(args: Args, output: Output) -> Result<(), Error> {
     let owner = owner(key)?;
     // Before anything listens, so that a signal is not lost.
     let signals = server_loop::signals()?;
-    // Open while the index is loaded, so that whoever asks is told that it is not ready.
+    // Open while the index is loaded, so that a client is told that the server is not ready.
     let exporter = args.door.exporter()?;
     let place = Place::of(&index)?;
     let afar = !place.is_here();
     if afar && args.accept_changes {
-        let why = "--accept-changes: the index is to be in a folder of this machine";
+        let why = "--accept-changes: expected an index in a folder on this machine";
         return Err(Error::Arguments(why.to_owned()));
     }
     let current = Current::of(place);
@@ -129,8 +137,8 @@ pub fn run(args: Args, output: Output) -> Result<(), Error> {
     Serve::new(source, running, output).run(signals)
 }
 
-/// Follows an index in a store, which may take its time to answer, on a thread of its own; it says so whenever a version was put in
-/// place.
+/// Follows an index in a store on its own thread, because a store may answer late. It reports each version that was
+/// put in place.
 fn follow_from_afar(
     service: Service,
     owner: OwnerPublicKey,
@@ -220,7 +228,7 @@ impl Args {
         self.door.log()
     }
 
-    /// The options of a command line that was read anew.
+    /// The options of a command line that was read again.
     fn anew(&self, command: Command) -> Option<Anew> {
         let Command::Serve(new) = command else {
             return None;
@@ -242,7 +250,7 @@ impl Args {
             Search::Ckks(_) => {
                 tracing::error!(
                     %error, folder = %path.display(),
-                    "encoded vectors were cut while they were in use: the server ends, and its next start makes them anew"
+                    "encoded vectors were cut short while in use: the server ends, and its next start makes them again"
                 );
                 // A pass that reads there ends it as well, by a signal of the system.
                 std::process::exit(FAILURE.into());

@@ -14,7 +14,7 @@ use std::{net::SocketAddr, time::Duration};
 /// The pause between looks at the index, which may have changed, and at the signals.
 const TICK: Duration = Duration::from_millis(100);
 
-/// The signals upon which the configuration is read anew.
+/// The signals after which the configuration is read again.
 #[cfg(unix)]
 const RELOAD: &[i32] = &[signal_hook::consts::SIGHUP];
 #[cfg(not(unix))]
@@ -132,7 +132,7 @@ pub(crate) trait Source {
     /// The version, or the versions, in place.
     fn served(&self, service: &Self::Service) -> Served;
 
-    /// The options of a command line that was read anew, if it is of the same command.
+    /// The options of a command line that was read again, if it is of the same command.
     fn anew(&self, command: Command) -> Option<Anew>;
 }
 
@@ -190,7 +190,7 @@ impl<S: Source> Serve<S> {
         }
     }
 
-    /// Reads the configuration and the files that it names anew. With a mistake in them it stays as it is.
+    /// Reads the configuration and the files that it names again. After a mistake in them, the old one stays.
     fn reload(&mut self) {
         let changed = command().and_then(|command| {
             // The words of the command line are those that this process was started with.

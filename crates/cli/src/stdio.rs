@@ -1,8 +1,8 @@
 //! Standard input and output, which a shell closes by `<&-` and `>&-`.
 //!
-//! Rust's runtime opens closed ones on /dev/null before `main`, as many programs do for their children on purpose, so that from then
-//! on nothing tells the two apart and results would be lost without an error. Who was closed is therefore looked at before the runtime
-//! starts, by one call of the system for each.
+//! Rust's runtime opens closed streams on /dev/null before `main`. Many programs do the same for their children on
+//! purpose. From then on nothing tells the two apart, and results would be lost without an error. So one system call
+//! for each stream looks before the runtime starts.
 
 use std::io::{self, Stdin, Stdout};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -41,7 +41,7 @@ pub(crate) fn stdin() -> io::Result<Stdin> {
 pub(crate) fn stdout() -> io::Result<Stdout> {
     if OUTPUT_CLOSED.load(Ordering::Relaxed) {
         return Err(io::Error::other(
-            "the output is closed, so that results would be lost: connect it, or send it to /dev/null",
+            "the output is closed, and results would be lost: connect it, or send it to /dev/null",
         ));
     }
     Ok(io::stdout())

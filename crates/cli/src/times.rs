@@ -55,7 +55,8 @@ fn east(offset: &str) -> Option<i64> {
 pub(crate) fn lifetime(text: &str) -> Result<u64, String> {
     let seconds = whole(text).filter(|seconds| (1..=TEN_YEARS).contains(seconds));
     seconds.ok_or_else(|| {
-        "expected a number and a unit such as 90s, 45m, 24h, 30d, 2w, ten years at most".to_owned()
+        "expected a number and a unit such as 90s, 45m, 24h, 30d or 2w, at most ten years"
+            .to_owned()
     })
 }
 
@@ -63,7 +64,7 @@ pub(crate) fn lifetime(text: &str) -> Result<u64, String> {
 pub(crate) fn leeway(text: &str) -> Result<u64, String> {
     let seconds = whole(text).filter(|seconds| (0..=3600).contains(seconds));
     seconds
-        .ok_or_else(|| "expected a number and a unit such as 30s or 2m, an hour at most".to_owned())
+        .ok_or_else(|| "expected a number and a unit such as 30s or 2m, at most an hour".to_owned())
 }
 
 fn whole(text: &str) -> Option<u64> {

@@ -42,21 +42,22 @@ Examples:
   sordino token verify bob.token --issuer issuer.pub --audience search.example --holder bob.pub \\
     --index 7912ff85e8f6cc89b1bb2e62670815c8 --action search
 
-`sordino index info` prints the id that names an index. A token is no secret: it is of use only with its holder's key.
-A file may have it as bytes or, with --text, as a line of text, which clients also take from the variable SORDINO_TOKEN.";
+`sordino index info` prints the id that names an index. A token is not secret: it works only with its holder's key. A
+file holds it as bytes or, with --text, as a line of text. Clients also read that line from the variable
+SORDINO_TOKEN.";
 
 #[derive(Subcommand, Debug)]
 enum Command {
-    /// Issue a token. Nothing is written over.
+    /// Issue a token. An existing file is not overwritten.
     Issue(Box<Issue>),
-    /// Narrow a token, as its holder: for another key, for less, for a shorter time.
+    /// Narrow a token as its holder: for another key, fewer rights or a shorter time.
     Attenuate(Box<Attenuate>),
     /// Say what is in a token, without verifying it.
     Inspect {
         /// The token.
         token: PathBuf,
     },
-    /// Verify a token, and say what it grants.
+    /// Verify a token, and print what it grants.
     Verify(Verify),
 }
 
@@ -94,22 +95,22 @@ struct Attenuate {
 struct Verify {
     /// The token.
     token: PathBuf,
-    /// The public key of an issuer that is trusted; may be repeated.
+    /// The public key of a trusted issuer. May be given several times.
     #[arg(long, value_name = "ISSUER_PUB", required = true)]
     issuer: Vec<PathBuf>,
-    /// The service that asks.
+    /// The service that the client asks.
     #[arg(long)]
     audience: String,
-    /// The public key of whoever shows the token.
+    /// The public key of the client that shows the token.
     #[arg(long, value_name = "CLIENT_PUB")]
     holder: Option<PathBuf>,
-    /// The index that something is to be done with: 32 hex digits.
+    /// The index to be used: 32 hex digits.
     #[arg(long, value_name = "ID", value_parser = index, requires = "action")]
     index: Option<[u8; 16]>,
     /// The action: search, payload, download, add, delete, compact or admin.
     #[arg(long, value_parser = claims::action, requires = "index")]
     action: Option<Action>,
-    /// The time in the place of now, such as 2026-11-27T08:30:00Z, or in seconds since 1970.
+    /// Verify as of this time, such as 2026-11-27T08:30:00Z or seconds since 1970. The default is now.
     #[arg(long, value_name = "TIME", value_parser = times::instant)]
     at: Option<u64>,
     /// The time by which the clocks of issuer and service may differ.
@@ -138,7 +139,7 @@ pub fn run(args: &Args, output: Output) -> Result<(), Error> {
             // A mistake, where a token that is shown with another key is an intruder's.
             if *holder.public() != last.holder {
                 let (token, key) = (args.token.display(), args.key.display());
-                let why = format!("{token}: the token was made for another key than {key}");
+                let why = format!("{token}: the token was made for another key, not for {key}");
                 return Err(Error::Arguments(why));
             }
             let claims = args.changed.claims(last, now())?;

@@ -24,9 +24,9 @@ pub struct Args {
 
 #[derive(Subcommand, Debug)]
 enum Command {
-    /// Append an index's versions to a log, and sign it.
+    /// Append the versions of an index to a log, and sign the log.
     Append(append::Args),
-    /// Write a short proof that a version is in a log, and that the log begins with an older one.
+    /// Write a short proof that a log has a version, and that it begins with an older log.
     Prove(prove::Args),
     /// Check a log, or a proof from one. Exit code 3 if something is wrong.
     Check(check::Args),
@@ -91,7 +91,7 @@ fn pinned(path: &Path) -> Result<Pin, Error> {
     let seen = PinFile::read(path)?.newest();
     seen.ok_or_else(|| Error::Memory {
         path: path.to_owned(),
-        why: "there is no such pin file: a search with --pin makes it",
+        why: "the pin file does not exist: a search with --pin writes it",
     })
 }
 

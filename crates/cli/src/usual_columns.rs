@@ -16,7 +16,7 @@ pub(crate) struct UsualColumns {
 }
 
 impl UsualColumns {
-    /// Those of a file, which is read as the options say; none of a pipe, and of a file without columns.
+    /// The usual columns of a file, which is read as the options say; none for a pipe or a file without columns.
     ///
     /// # Errors
     /// If the file cannot be read as a table.

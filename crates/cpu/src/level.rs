@@ -15,7 +15,7 @@ pub enum Level {
     Avx2,
     /// 512-bit vectors of x86-64, with or without their extensions.
     Avx512,
-    /// Tiles of x86-64, beside 512-bit vectors.
+    /// Tiles of x86-64, in addition to 512-bit vectors.
     Amx,
 }
 
@@ -36,8 +36,8 @@ impl Level {
     /// It is read at every call.
     ///
     /// # Errors
-    /// [`UnknownLevel`] if the variable names no level. Detection ignores such a name; whatever must not
-    /// run at another level than the one it was asked for calls this first.
+    /// [`UnknownLevel`] if the variable names no level. Detection ignores such a name. A program that must run at
+    /// exactly the requested level calls this first.
     #[cfg(feature = "std")]
     pub fn requested() -> Result<Self, UnknownLevel> {
         match std::env::var_os("SORDINO_CPU") {

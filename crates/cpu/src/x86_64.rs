@@ -13,7 +13,7 @@ token!(
     AesNi, Avx2, is_x86_feature_detected, ["aes", "avx2", "sse4.1"]
 );
 token!(
-    /// AES-NI, AVX2 and VAES: two AES blocks per instruction, where there is no AVX-512 or beside it.
+    /// AES-NI, AVX2 and VAES: two AES blocks per instruction, with or without AVX-512.
     Avx2Vaes, Avx2, is_x86_feature_detected, ["aes", "avx2", "sse4.1", "vaes"]
 );
 token!(

@@ -41,7 +41,7 @@ pub enum Error {
     },
     /// A key file was to be made where there is a file.
     #[error(
-        "{path}: it exists already, and keys are not written over: choose another name, or move it away",
+        "{path}: the file exists already, and keys are never overwritten: choose another name, or move the file away",
         path = path.display()
     )]
     KeyExists {
@@ -52,7 +52,9 @@ pub enum Error {
     #[error("{0}")]
     Parameters(sordino_fpe::Error),
     /// The delimiter cannot separate fields.
-    #[error("the delimiter is to be one character of ASCII, no quotation mark and no line end")]
+    #[error(
+        "the delimiter: expected one ASCII character other than a quotation mark or a line end"
+    )]
     Delimiter,
     /// There is no such column.
     #[error("the input has no column {column}: there are {found}")]
@@ -75,8 +77,7 @@ pub enum Error {
     Compressed,
     /// Two columns have the name that was asked for.
     #[error(
-        "the input has column {column} twice, as number {first} and as number {second}, so that the name does not tell \
-         which one is meant: give one of them another name"
+        "the input has column {column} twice, as number {first} and as number {second}: rename one of them"
     )]
     ColumnTwice {
         /// Its name.
@@ -149,7 +150,7 @@ pub enum Error {
     },
     /// A member is no string.
     #[error(
-        "line {line}: member {member:?} is no string: write numbers as strings, since zeros in front count"
+        "line {line}: member {member:?} is not a string: write numbers as strings, because leading zeros count"
     )]
     NoText {
         /// The line, from 1.
@@ -158,13 +159,13 @@ pub enum Error {
         member: String,
     },
     /// A Parquet file could not be read or written.
-    #[error("Parquet: {why}")]
+    #[error("cannot read or write Parquet: {why}")]
     Parquet {
         /// The library's words.
         why: String,
     },
     /// A column holds no text.
-    #[error("column {column} holds {found}, expected text")]
+    #[error("column {column} holds {found}: expected text")]
     ColumnType {
         /// Its name.
         column: String,
@@ -181,7 +182,7 @@ pub enum Error {
         /// The values of the format in words.
         expected: &'static str,
     },
-    /// A record has not as many fields as those before.
+    /// A record does not have the number of fields of the first record.
     #[error("line {line}: {found} fields, expected {expected}")]
     Fields {
         /// The line, from 1.

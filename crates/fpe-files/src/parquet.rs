@@ -27,9 +27,9 @@ const BATCH: usize = 8192;
 /// Metadata that the writer makes itself.
 const ARROW_SCHEMA: &str = "ARROW:schema";
 
-/// One column of text of a Parquet file; a categorical one is written as plain text. Rows, other columns, the schema, the columns' compression and the
-/// file's metadata stay; the bytes are those of another writer. Errors of rows go to `refused`, unless
-/// [`Transform::on_error`] is [`crate::OnError::Stop`].
+/// One column of text of a Parquet file. A categorical column is written as plain text. Rows, other columns, the
+/// schema, compression and metadata stay. The bytes differ, because another program writes them. Errors of rows go to
+/// `refused`, unless [`Transform::on_error`] is [`crate::OnError::Stop`].
 ///
 /// # Errors
 /// [`Error::Parquet`] for a file that is damaged or in an encoding that is not read, [`Error::NoColumn`],

@@ -211,7 +211,7 @@ mod tests {
     use proptest::prelude::*;
     use std::io::BufReader;
 
-    /// All records, through a buffer of so many bytes.
+    /// All records, through a buffer of `buffer` bytes.
     fn records(input: &[u8], buffer: usize) -> Result<Vec<Record>, Error> {
         let mut input = BufReader::with_capacity(buffer, input);
         let (mut records, mut line_ends) = (Vec::new(), Place::default());

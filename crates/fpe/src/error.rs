@@ -1,5 +1,5 @@
-//! Reasons to refuse a call. No message holds a plaintext, a ciphertext or a key; the symbols that
-//! messages about formats name are those of the format.
+//! Reasons to refuse a call. No message holds a plaintext, a ciphertext or a key; messages
+//! about formats name symbols of the format alone.
 
 /// The reason why a key, a parameter or an input was refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -26,7 +26,7 @@ pub enum Error {
     /// The numeral string or the text is too short or too long for the algorithm, the radix and the format.
     #[error("input of {found} symbols: expected {}", Lengths(*min, *max))]
     Length {
-        /// Symbols given, those among them that a format keeps.
+        /// Symbols given, including the ones that a format keeps.
         found: usize,
         /// Fewest symbols allowed.
         min: usize,
@@ -39,9 +39,9 @@ pub enum Error {
          (--allow-small-domain), by which values can be found by trying"
     )]
     FewSymbols {
-        /// Symbols given, those among them that a format keeps.
+        /// Symbols given, including the ones that a format keeps.
         found: usize,
-        /// Those of them that are encrypted.
+        /// The number of symbols that are encrypted.
         encrypted: usize,
         /// Fewest symbols without the option.
         min: usize,
@@ -120,8 +120,8 @@ pub enum Error {
         /// The fault.
         what: &'static str,
     },
-    /// A symbol is in two sets of a format that may share none, so that a reader of a ciphertext
-    /// could not tell which of the two it stands for.
+    /// A symbol is in two sets of a format that may share none. A reader of a ciphertext could not tell for which set
+    /// it stands.
     #[error("format: symbol {symbol:?} is in {first} and in {second}")]
     FormatOverlap {
         /// The first such symbol.

@@ -33,7 +33,7 @@ pub enum Error {
     /// Vectors, their files, or what is known of them.
     #[error(transparent)]
     Vectors(#[from] sordino_vectors::Error),
-    /// Another number of record ids than of vectors.
+    /// The numbers of record ids and vectors differ.
     #[error("{found} record ids for {expected} vectors")]
     Ids {
         /// Ids.
@@ -47,7 +47,7 @@ pub enum Error {
         /// The id.
         id: Id,
     },
-    /// A record id is of another kind than those of the index.
+    /// A record id does not have the kind of the index's ids.
     #[error("record {id} is named by a {}: this index names records by a {expected}", id.kind())]
     IdKind {
         /// The id.
@@ -56,7 +56,7 @@ pub enum Error {
         expected: IdKind,
     },
     /// No number is left for records without ids.
-    #[error("record {highest} is there, and no number comes after it: give the new records ids")]
+    #[error("the highest record id is {highest}, and none follows: give the new records ids")]
     NoNextId {
         /// The highest id.
         highest: u64,
@@ -84,7 +84,7 @@ pub enum Error {
     #[error(transparent)]
     Filter(#[from] FilterFault),
     /// A search asks for more results than the index was built for.
-    #[error("k = {k}: this index gives 1 to {most} results; `index build --k` makes one with more")]
+    #[error("k = {k}: expected 1 to {most}; for more results build the index with a larger --k")]
     Results {
         /// The number wanted.
         k: usize,
@@ -140,19 +140,19 @@ pub enum Error {
         versions: Vec<u64>,
     },
     /// All records were to be deleted.
-    #[error("these are all {n} records: an index keeps at least one")]
+    #[error("cannot delete all {n} records: an index keeps at least one")]
     NothingLeft {
         /// The records there are.
         n: usize,
     },
     /// The last change failed at a moment when it may or may not have been made.
-    #[error("the last change of {} may or may not have been made: open it again", path.display())]
+    #[error("{}", words::unsure(path))]
     Unsure {
         /// The directory.
         path: PathBuf,
     },
     /// Another owner has changed the index since it was opened, on a disk that has no locks.
-    #[error("another owner has changed {} meanwhile: nothing was changed; open it again", path.display())]
+    #[error("{}", words::overtaken(path))]
     Overtaken {
         /// The directory.
         path: PathBuf,
@@ -171,7 +171,7 @@ pub enum Error {
     /// A build or a server needs more memory than there is.
     #[error("{}", memory(*needed, *found))]
     Memory {
-        /// Bytes that it needs beside those that it has.
+        /// Bytes that it needs in addition.
         needed: u64,
         /// Bytes that there are, if the system says so.
         found: Option<u64>,
@@ -184,7 +184,7 @@ pub enum Error {
         /// The index's.
         expected: usize,
     },
-    /// Another number of vectors than was planned for.
+    /// The plan is for a different number of vectors.
     #[error("{found} vectors: the plan is for {expected}")]
     Count {
         /// The matrix's.
@@ -230,7 +230,7 @@ pub enum Error {
         expected: u16,
     },
     /// A part of an index is not the one that the signed manifest names.
-    #[error("wrong digest of the {what}: damaged, or of another version")]
+    #[error("{}", words::digest(what))]
     Digest {
         /// The part.
         what: &'static str,
@@ -239,7 +239,7 @@ pub enum Error {
     #[error(transparent)]
     Log(#[from] LogFault),
     /// The manifest's signature is not the owner's.
-    #[error("the manifest is not signed by this owner's key: changed, or another owner's")]
+    #[error("{}", words::FOREIGN)]
     Signature,
     /// The server offers an older version of the index than the client has seen.
     #[error("{}", rollback(*found, *pinned))]
@@ -261,7 +261,7 @@ pub enum Error {
         most: usize,
     },
     /// A second look has fewer candidates than a search has results, or more than 64.
-    #[error("a second look at {0} candidates: expected from a search's results to 64")]
+    #[error("a second look at {0} candidates: expected a search's results or more, at most 64")]
     Candidates(u32),
     /// The numbers of payloads and vectors differ.
     #[error("{found} payloads for {expected} vectors")]
@@ -271,8 +271,8 @@ pub enum Error {
         /// Vectors.
         expected: usize,
     },
-    /// A request is about another version of the index than the one that is served.
-    #[error("a request about version {found}, and version {serving} is served: refresh")]
+    /// A request is for a version of the index that the server does not have.
+    #[error("the request is for version {found}, and the server has version {serving}: refresh")]
     Stale {
         /// The request's.
         found: u64,
@@ -285,7 +285,7 @@ pub enum Error {
         /// The version offered.
         version: u64,
     },
-    /// The server offers another index than the one that the client knows.
+    /// The server does not offer the index that the client knows.
     #[error("{}", other(found, pinned))]
     OtherIndex {
         /// The id of the index offered.
@@ -301,7 +301,7 @@ pub enum Error {
         /// The version that is known.
         pinned: u64,
     },
-    /// The index is of another mode than the call.
+    /// The index does not have the mode that the call needs.
     #[error("an index in {found} mode: expected {expected}")]
     Mode {
         /// The manifest's.
@@ -309,20 +309,20 @@ pub enum Error {
         /// The call's.
         expected: &'static str,
     },
-    /// A server is another shard than the one it was asked as: number and count of its own, and of that one.
-    #[error("this is shard {}/{}, expected shard {}/{}: shards are named in their order", .0[0], .0[1], .1[0], .1[1])]
+    /// A server holds a different shard: number and count of its own, and of the expected one.
+    #[error("this server holds shard {}/{}, expected shard {}/{}: name the shards in their order", .0[0], .0[1], .1[0], .1[1])]
     Position([u16; 2], [u16; 2]),
-    /// A client has asked a server of a shard, which answers the server that gathers them alone.
-    #[error("the server holds shard {}/{} of an index: ask the one that gathers all shards", .0[0], .0[1])]
+    /// A client has asked a server of a shard, which answers only the gathering server.
+    #[error("the server holds only shard {}/{}: connect to the one that runs `sordino gather`", .0[0], .0[1])]
     Share([u16; 2]),
-    /// An index has readers of its own and these keys are of none of them, or it has none and these are of one.
+    /// These keys do not open the index: it has readers of its own and these are not theirs, or it has none.
     #[error("{NO_READER}")]
     NoReader,
     /// A change of readers, groups or labels that cannot be made.
     #[error(transparent)]
     Access(#[from] AccessFault),
     /// A message did not reach the server, or no acceptable reply came back.
-    #[error("asking failed: {source}")]
+    #[error("the request failed: {source}")]
     Transport {
         /// Its kind.
         kind: Kind,

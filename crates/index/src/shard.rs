@@ -310,7 +310,7 @@ mod tests {
         ));
         assert_eq!(
             refused(40, 3).to_string(),
-            "this is shard 3/8, expected shard 2/8: shards are named in their order"
+            "this server holds shard 3/8, expected shard 2/8: name the shards in their order"
         );
         assert!(matches!(refused(42, 4), Error::Position(..)));
         assert!(matches!(refused(40, 0), Error::Malformed { .. }));

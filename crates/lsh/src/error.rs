@@ -82,7 +82,7 @@ pub enum Error {
         tables: usize,
     },
     /// Bytes that are not of this kind.
-    #[error("not such an object: it does not start with the magic bytes")]
+    #[error("the bytes are not such an object: they do not start with its magic bytes")]
     Magic,
     /// Bytes of another version.
     #[error("version {found}, expected {expected}")]

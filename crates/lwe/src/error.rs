@@ -41,7 +41,7 @@ pub enum Error {
         /// Its number.
         found: u8,
     },
-    /// A message of another length than its head fixes.
+    /// A message whose length differs from the one in its head.
     #[error("query of {found} bytes, expected {expected}")]
     MessageLength {
         /// Its length.

@@ -33,20 +33,22 @@ pub enum Error {
         address: String,
     },
     /// A name of an index that is none.
-    #[error("the name of an index: expected 1 to 64 letters of ASCII, digits, - and _")]
+    #[error("the name of an index: expected 1 to 64 of the ASCII letters, digits, - and _")]
     IndexName,
     /// There are no more places for indexes in a service.
-    #[error("a service takes {most} indexes")]
+    #[error("this service has {most} indexes, the most that it can serve: close one first")]
     Indexes {
         /// The most.
         most: usize,
     },
     /// Roots or a certificate's name for an `http` address, which has no certificate.
-    #[error("an http:// address has no use for root certificates or a certificate's name")]
+    #[error(
+        "an http:// address has no certificate: use https://, or leave out the roots and the certificate's name"
+    )]
     Roots,
     /// The address of a proxy is not one. It may hold a password, so it is not repeated.
     #[error(
-        "the proxy: expected http://HOST:PORT, or http://USER:PASSWORD@HOST:PORT; proxies of HTTPS and SOCKS are not supported"
+        "the proxy: expected http://HOST:PORT, or http://USER:PASSWORD@HOST:PORT; HTTPS and SOCKS proxies are not supported"
     )]
     Proxy,
     /// A certificate or its key cannot be used.
@@ -62,7 +64,7 @@ pub enum Error {
     },
     /// A key was to be written where there is a file.
     #[error(
-        "{}: it exists already, and keys are not written over: choose another name, or move it away",
+        "{}: the file exists already, and keys are never overwritten: choose another name, or move the file away",
         path.display()
     )]
     KeyExists {
@@ -96,31 +98,33 @@ pub enum Error {
         expected: usize,
     },
     /// A reader's public key that content keys cannot be wrapped for.
-    #[error("it cannot be granted anything: {0}")]
+    #[error("this reader's public key cannot be granted access: {0}")]
     ReaderKey(#[source] Box<sordino_index::Error>),
     /// A service that asks for keys was to answer anyone from now on, or the other way round.
     #[error(
-        "a server that asks for keys cannot begin to answer anyone, nor the other way round: start it again"
+        "a server that asks for keys cannot begin to answer anyone, nor the reverse: start it again"
     )]
     Access,
     /// A limit of zero, or limits that contradict each other.
     #[error("limits: {0}")]
     Limits(&'static str),
-    /// No connection could be made, and another attempt would not help: a name that is not known, a
-    /// certificate that is not trusted, a server that speaks something else.
+    /// No connection could be made, and another attempt would not help. The name is unknown, the certificate is not
+    /// trusted, or the server speaks something else.
     #[error("cannot connect {0}")]
     Connect(String),
     /// No server listens at the address, or none lets this client in; a little later that may differ.
     #[error("cannot connect {0}")]
     Unreachable(String),
     /// The connection ended before the reply was whole.
-    #[error("the connection broke: {0}; a server that has too many connections closes some")]
+    #[error("the connection broke: {0}; a server with too many connections closes some")]
     Broken(String),
     /// The server refused the request, and said why.
-    #[error("refused: {0}")]
+    #[error("{0}")]
     Refused(Refusal),
-    /// The server has another version of the index than the request is about.
-    #[error("a request about version {found} of the index: the server has {serving}")]
+    /// The server does not have the version of the index that the request is for.
+    #[error(
+        "the request is for version {found} of the index, and the server has version {serving}: refresh"
+    )]
     Stale {
         /// The request's.
         found: u64,
@@ -135,13 +139,14 @@ pub enum Error {
         /// The server's words, printable and cut short.
         message: String,
     },
-    /// The server has begun with another change of the index, in the place of this one.
+    /// The server has begun another change of the index, which replaces this one.
     #[error(
-        "another change has begun at the server, in the place of this one: take the folder that has the newest version, and push again"
+        "another change has begun at the server, and replaces this one: take the folder with the newest version, and \
+         push again"
     )]
     Overtaken,
     /// The reply is not one that an honest server sends.
-    #[error("a wrong reply: {0}")]
+    #[error("the server sent a wrong reply: {0}. Stop using it, and tell its operator")]
     Reply(String),
     /// No complete reply came in time.
     #[error("no complete reply after {} s", after.as_secs_f32())]
@@ -159,7 +164,7 @@ pub enum Error {
         /// Why.
         source: Box<sordino_index::Error>,
     },
-    /// A shard's number that is none of those of a server that gathers.
+    /// The gathering server has no shard of this number.
     #[error("shard {found}: expected 1 to {most}")]
     NoShard {
         /// The number given.
@@ -168,9 +173,11 @@ pub enum Error {
         most: u16,
     },
     /// Servers of shards were named to a server that has an index itself.
-    #[error("this server gathers no shards: it has an index of its own, and asks no other server")]
+    #[error(
+        "this server has an index of its own and gathers no shards: name shards to `sordino gather` alone"
+    )]
     GathersNothing,
-    /// Another number of shards than an index can be cut into.
+    /// An index cannot be cut into this number of shards.
     #[error("{found} shards: expected 1 to {most}")]
     Shards {
         /// The number given.

@@ -4,20 +4,20 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
 #[non_exhaustive]
 pub enum Refusal {
-    /// The server answers tagged requests only, and this one has no tag; or a login or a change has no signature.
-    #[error("the request is not signed")]
+    /// The server answers only tagged requests, and this one has no tag; or a login or a change has no signature.
+    #[error("the server requires a client key: pass --client-key FILE (in Python client_key=)")]
     Unsigned,
     /// A part of the request's signature, tag or login does not have its length.
     #[error("the request's signature, tag or login is malformed")]
     Malformed,
-    /// The key is not among those that may ask.
-    #[error("the key is not known here")]
+    /// The server does not know the key.
+    #[error("the key is not known here: ask the server's operator to add the public key")]
     Key,
     /// The signature was made for another run of the server.
-    #[error("the signature is for another run of the server")]
+    #[error("the server was started again after the request was signed: ask again")]
     Instance,
     /// The client's clock and the server's are too far apart, or the request was held back.
-    #[error("the request's time is too far from the server's: look at both clocks")]
+    #[error("the request's time is too far from the server's: set both clocks")]
     Time,
     /// The signature is not this key's on this request.
     #[error("the signature is wrong")]
@@ -26,19 +26,19 @@ pub enum Refusal {
     #[error("the request was seen before")]
     Replayed,
     /// The server does not know the login: it was started again, or the login is over.
-    #[error("the login is not known to the server, or over")]
+    #[error("the login is not known to the server, or over: connect again")]
     Login,
     /// The token is not accepted here, or does not allow what is asked.
     #[error("the token is not accepted here, or does not allow this")]
     Token,
-    /// There is no index of this name, or it is none of this client's business. It is not said which.
+    /// Unknown index or access denied. The two are not distinguished, so that names do not leak.
     #[error("there is no such index here, or this client may not do this with it")]
     Index,
     /// This client, its address, or all clients together ask too often.
     #[error("too many requests: ask again later")]
     Rate,
-    /// There are no more places for requests in flight, of all or of this client; or this one
-    /// was given up before it was whole, because there were too many of those.
+    /// There is no free place for requests in flight, in all or for this client. Or this request was given up before
+    /// it was complete, because too many were incomplete.
     #[error("the server is busy: ask again later")]
     Busy,
     /// The server is about to stop.
@@ -52,14 +52,14 @@ pub enum Refusal {
     Shard,
     /// The server holds a shard of an index, and a client has asked for the index.
     #[error(
-        "the server holds a shard of an index, for the server that gathers all of them (`sordino gather`): ask that one"
+        "the server holds only a shard of the index: connect to the server that gathers all shards (`sordino gather`)"
     )]
     Share,
     /// The server does not accept changes of its index.
-    #[error("the server does not accept changes: it is to be started with --accept-changes")]
+    #[error("the server does not accept changes: start it with --accept-changes")]
     Changes,
     /// The message is not one that this index answers.
-    #[error("the message is not one that the index answers")]
+    #[error("this index does not answer messages of this kind")]
     Message,
     /// The server does not hold the keys that a query names: it did not get them, or has forgotten them.
     #[error("the server does not hold the session's keys: send them with the query")]

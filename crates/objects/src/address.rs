@@ -51,7 +51,7 @@ impl FromStr for Address {
             return Err(wrong("no bucket's name"));
         }
         let prefix = prefix.trim_end_matches('/');
-        // An index beside others, so that no other file of the bucket is taken for one of its own.
+        // An index must have a prefix, so that no other file of the bucket counts as one of its own.
         if prefix.is_empty() {
             return Err(wrong("no prefix"));
         }

@@ -109,7 +109,8 @@ impl Objects {
         Self { patience, ..self }
     }
 
-    /// The same where what no version names stays for another time than seven days. All owners of an index must have the same.
+    /// The same with a time other than the default of seven days, for which files that no version names stay. All
+    /// owners of an index must use the same time.
     #[must_use]
     pub fn with_grace(self, grace: Duration) -> Self {
         Self { grace, ..self }

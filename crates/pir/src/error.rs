@@ -132,10 +132,10 @@ pub enum Error {
         /// The receiver's.
         expected: [u64; 3],
     },
-    /// Keys of another session than the query's.
-    #[error("the query names other keys than these")]
+    /// The query does not belong to the session of these keys.
+    #[error("the query does not name these keys: make it in the session of these keys")]
     SessionMismatch,
-    /// Keys that the server does not hold, or no longer.
+    /// The server does not hold these keys, or does not hold them any more.
     #[error("no keys of this session: send them again")]
     SessionUnknown,
     /// A message of the wrong length.
@@ -146,8 +146,8 @@ pub enum Error {
         /// Bytes expected.
         expected: usize,
     },
-    /// Parameters of another level of security than was asked for.
-    #[error("parameters under {set:?} where another level of security was asked for")]
+    /// The parameters do not have the security level that was asked for.
+    #[error("parameters under {set:?} do not have the security level that was asked for")]
     Security {
         /// The set.
         set: crate::Set,

@@ -99,7 +99,8 @@ impl Condition {
         }
     }
 
-    /// Notes the health after a call that began then. True if searches cannot be answered from now on, for another reason than before.
+    /// Notes the health after a call that began then. True if searches cannot be answered from now on, for a new
+    /// reason.
     pub(crate) fn note(&mut self, begun: Instant, health: Health) -> bool {
         if begun < self.begun || self.is_dead() {
             return false;

@@ -22,7 +22,7 @@ pub struct ProxyOptions {
 pub struct Writing {
     /// The records.
     pub records: Arc<dyn Records>,
-    /// The token of programs that may do so. Another one than that of searches: who has this one can delete.
+    /// The token of programs that may do so. It must differ from the token of searches: anyone who has it can delete.
     pub token: Token,
 }
 

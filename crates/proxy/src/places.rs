@@ -1,7 +1,7 @@
-//! Connections at a time: those that have shown the token, and those that have not.
+//! Connections at a time: with and without the token.
 //!
-//! A connection that has not shown it yet has a place until others come: when there are too many, the one that came first goes. So
-//! however many connections say nothing, one that speaks gets in.
+//! A connection without the token has a place until others come. When there are too many, the oldest one is closed. So
+//! silent connections never keep out one that speaks.
 
 use std::collections::VecDeque;
 use std::sync::{

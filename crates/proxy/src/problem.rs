@@ -44,7 +44,8 @@ impl Problem {
     pub(crate) fn path(path: &str) -> Self {
         let path: String = path.chars().take(100).collect();
         let message = format!(
-            "{path:?} is not here: POST /search, GET /health, GET /healthz, GET /readyz, GET /openapi.json and, with --owner-key, PUT and DELETE /records, POST /records/scroll and GET /records/count are"
+            "{path:?} is not here: expected POST /search, GET /health, GET /healthz, GET /readyz, GET /openapi.json or, \
+             with --owner-key, PUT or DELETE /records, POST /records/scroll or GET /records/count"
         );
         Self::new(StatusCode::NOT_FOUND, "path", message)
     }
@@ -99,8 +100,9 @@ impl Problem {
 
     /// A reply was refused, of this search or of one before it.
     pub(crate) fn refused() -> Self {
-        let message = "the server's answers do not belong to the index: do not ask again. Refusals that a server notices help it to \
-                       forge results, so this proxy sends it no more searches. Have the index built anew, then start the proxy anew";
+        let message = "stop: the server's answers do not belong to the index, so do not repeat the search. A server \
+            that notices refusals can forge results, so this proxy sends it no more searches. Ask the index's owner to \
+            build the index again, then start the proxy again";
         Self::new(UNTRUSTED, code(Kind::Untrusted), message)
     }
 
@@ -111,20 +113,21 @@ impl Problem {
         let seen = error.seen()?;
         let message = match seen {
             Search::NoReader => {
-                "this key opens nothing of the index: its reader was revoked, or never one"
+                "this key opens nothing of the index: its reader was revoked, or never granted"
             }
             Search::Gap { .. } => {
-                "the server does not show that its version of the index follows from the one that is known here, and may hide another \
-                 history: look at the proxy's log, ask the index's owner, and if it is theirs start the proxy anew, once with --over-gap"
+                "stop: the server does not show that its version of the index follows from the one that is known here, \
+                 and may hide another history. Look at the proxy's log, and ask the index's owner; if the version is \
+                 theirs, start the proxy once with --over-gap"
             }
             Search::Rollback { .. } => {
-                "the server has an older version than was seen before: look at the proxy's log"
+                "stop: the server has an older version than was seen before; look at the proxy's log"
             }
             Search::OtherIndex { .. } => {
-                "the server has another index than was seen before: look at the proxy's log"
+                "stop: the server does not have the index that was seen before; look at the proxy's log"
             }
             seen if seen.kind() == Kind::Untrusted => {
-                "what the server sends is not the owner's: look at the proxy's log"
+                "stop: what the server sends is not the owner's; look at the proxy's log"
             }
             _ => return None,
         };
@@ -132,7 +135,7 @@ impl Problem {
         Some(Self::new(status, code(seen.kind()), message))
     }
 
-    /// The words of an error of JSON, without those of another language.
+    /// The words of a JSON error, without words of Rust.
     pub(crate) fn words(error: &serde_json::Error) -> String {
         let words = error.to_string();
         let words = words.replace("expected f32", "expected a number");
@@ -154,13 +157,14 @@ impl Problem {
     }
 
     pub(crate) fn no_owner() -> Self {
-        let message = "records are not written nor listed here: start the proxy with --owner-key, --index and --write-token-file";
+        let message = "this proxy neither writes nor lists records: start it with --owner-key, --index and \
+            --write-token-file";
         Self::new(StatusCode::NOT_FOUND, "path", message)
     }
 
     /// The proxy itself has failed.
     pub(crate) fn ended() -> Self {
-        let message = "the searches have ended: look at the proxy's log, and start it anew";
+        let message = "the searches have ended: look at the proxy's log, and start it again";
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, "ended", message)
     }
 

@@ -22,13 +22,13 @@ pub trait Records: fmt::Debug + Send + Sync {
     /// The fault; then nothing is changed.
     fn put(&self, records: Vec<Record>) -> Result<Written, RecordsError>;
 
-    /// Deletes those of these records that are there, by the texts of their ids.
+    /// Deletes these records by the texts of their ids, and ignores unknown ids.
     ///
     /// # Errors
     /// The fault; then nothing is changed.
     fn delete(&self, ids: &[String]) -> Result<Written, RecordsError>;
 
-    /// The first records after this id, in the order of ids: as many as this, or fewer where they are long.
+    /// The first records after this id, in the order of ids: this number, or fewer if they are long.
     ///
     /// # Errors
     /// The fault.
@@ -75,7 +75,7 @@ pub struct Written {
     pub version: u64,
     /// Records that were written or deleted.
     pub records: usize,
-    /// Those of them whose ids were there.
+    /// Records whose ids existed.
     pub replaced: usize,
 }
 

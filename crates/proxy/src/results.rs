@@ -50,7 +50,7 @@ impl<'a> Results<'a> {
     }
 }
 
-/// The hits, with what the client knows of them beside.
+/// The hits, with everything that the client knows of them.
 pub(crate) fn hits(client: &Client, found: Found) -> Vec<Hit> {
     // There is a place for each hit, or none at all.
     let mut payloads = found.payloads.into_iter();

@@ -106,7 +106,7 @@ fn read(path: &Path) -> Result<Token, Error> {
             .mode();
         if mode & 0o077 != 0 {
             return Err(wrong(
-                "others can read or change this token: chmod 600 it, or have a new one made",
+                "others can read or change this token: run chmod 600 on it, or remove it to have a new one made",
             ));
         }
     }

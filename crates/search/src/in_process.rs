@@ -1,4 +1,4 @@
-//! A server in the same process, and what whoever watches its messages would see.
+//! A server in the same process, and what an observer of its messages would see.
 
 use std::time::{Duration, Instant};
 

@@ -12,8 +12,8 @@ use sordino_server::Server;
 /// A server in the same process for several searches at a time, each on a thread of its own: when all of them
 /// wait for a reply, one pass over the index answers them.
 ///
-/// A pass reads the whole index, and is bound by that where it answers one query. The messages and the results
-/// are those of [`InProcess`](crate::InProcess).
+/// A pass reads the whole index, and is bound by that where it answers one query. The messages and the results are
+/// the same as with [`InProcess`](crate::InProcess).
 #[derive(Debug)]
 pub struct Together<'a> {
     server: &'a Server,

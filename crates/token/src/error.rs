@@ -22,7 +22,8 @@ pub enum Error {
         /// The thing that is not whole.
         what: &'static str,
     },
-    /// The bytes are not those of a token: another type, not the shortest or not the ordered form, nested, or more than is due.
+    /// The bytes are not a token: they have a wrong type, are not in the shortest and ordered form, are nested, or
+    /// too many.
     #[error("byte {at} of the token: expected {what}")]
     Form {
         /// The place.
@@ -91,7 +92,7 @@ pub enum Error {
         /// The verifier's.
         expected: String,
     },
-    /// Its time has not come.
+    /// It is not yet valid.
     #[error("the token is valid from {} on, and it is {}: look at both clocks", rfc3339(*not_before), rfc3339(*now))]
     NotYetValid {
         /// When it begins to be valid.
@@ -107,14 +108,14 @@ pub enum Error {
         /// The verifier's time.
         now: u64,
     },
-    /// Another key than the token's is used with it.
-    #[error("the token was made for another key")]
+    /// The key that is used with the token is not the token's.
+    #[error("the token was made for another key: use the key of its holder")]
     Key,
     /// It does not name the index.
-    #[error("the token does not name this index")]
+    #[error("the token does not name this index: have one issued for it")]
     Index,
     /// It does not name the action.
-    #[error("the token does not allow the action {action}")]
+    #[error("the token does not allow the action {action}: have one issued for it")]
     Action {
         /// The action.
         action: &'static str,

@@ -64,17 +64,19 @@ pub enum Error {
         columns: u64,
         /// Bytes after the header.
         found: u64,
-        /// Bytes of so many values.
+        /// Bytes of this number of values.
         expected: u64,
     },
     /// A file ends before a vector does.
-    #[error("the file ends within vector {row}")]
+    #[error("the file ends within vector {row}: it was cut short")]
     EndsInRow {
         /// The vector, from 0.
         row: u64,
     },
     /// A file goes on after the vectors that its header promised.
-    #[error("the file goes on after the {rows} vectors that its header promises")]
+    #[error(
+        "the file continues after the {rows} vectors that its header promises: it is damaged, or of another format"
+    )]
     TrailingBytes {
         /// The number that it promises.
         rows: u64,
@@ -99,7 +101,7 @@ pub enum Error {
         /// The first vector's.
         expected: u64,
     },
-    /// A file's vectors are longer than those of any index.
+    /// A file's vectors have more dimensions than any index takes.
     #[error("vectors of {dim} dimensions: expected at most 8192")]
     WideVectors {
         /// Their dimension.
@@ -168,7 +170,7 @@ pub enum Error {
         found: String,
     },
     /// A table has no value where a vector, coordinate or id should be.
-    #[error("row {row}, column {column} is null or has a null in it")]
+    #[error("row {row}, column {column} is null or contains a null")]
     Null {
         /// The row, from 0.
         row: u64,
@@ -176,7 +178,7 @@ pub enum Error {
         column: String,
     },
     /// A text is no id of the kind that an index has.
-    #[error("no id: {found}, expected {expected}")]
+    #[error("{found} is not an id: expected {expected}")]
     Id {
         /// The text in quotes, or the beginning of it with its length; or words for something else.
         found: String,
@@ -184,7 +186,7 @@ pub enum Error {
         expected: &'static str,
     },
     /// A row of a column of ids has none of the kind that an index has.
-    #[error("row {row}: no id: {found}, expected {expected}")]
+    #[error("row {row}: {found} is not an id: expected {expected}")]
     IdRow {
         /// The row, from 0.
         row: u64,
@@ -193,7 +195,7 @@ pub enum Error {
         /// Ids of that kind.
         expected: &'static str,
     },
-    /// A value of a column is of another type than those before it, or cannot be read.
+    /// A value of a column does not have the type of the values before it, or cannot be read.
     #[error("row {row}, column {column}: expected {expected}")]
     Value {
         /// The row, from 0.
@@ -220,7 +222,7 @@ pub enum Error {
         expected: &'static str,
     },
     /// A neighbour's row number is negative, or has more than 32 bits.
-    #[error("a row number among the neighbours that is negative, or more than 4294967295")]
+    #[error("the known neighbours contain a row number that is negative or more than 4294967295")]
     NegativeNeighbour,
     /// A set of vectors is empty.
     #[error("no vectors: expected at least one, of at least one dimension")]
@@ -260,7 +262,7 @@ pub enum Error {
         most: f32,
     },
     /// Known neighbours do not fit the queries.
-    #[error("known neighbours for {} queries of {} each: expected at least {} of {}", found.0, found.1, expected.0, expected.1)]
+    #[error("the known neighbours are for {} queries, {} for each: expected at least {} queries with {}", found.0, found.1, expected.0, expected.1)]
     TruthShape {
         /// Queries and neighbours of each in the file.
         found: (usize, usize),
@@ -268,7 +270,9 @@ pub enum Error {
         expected: (usize, usize),
     },
     /// A known neighbour is not a row of the set.
-    #[error("row {id} among the known neighbours of a set of {n} rows")]
+    #[error(
+        "the known neighbours contain row {id}, and the set has only {n} rows: take the neighbours of this set"
+    )]
     TruthRow {
         /// The row's number.
         id: u32,

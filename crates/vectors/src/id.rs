@@ -240,7 +240,10 @@ mod tests {
             .to_string();
         assert!(error.contains("x\"... of 600 bytes, expected"), "{error}");
         let error = IdKind::Number.parse("-7").unwrap_err().to_string();
-        assert!(error.starts_with("no id: \"-7\", expected"), "{error}");
+        assert!(
+            error.starts_with("\"-7\" is not an id: expected"),
+            "{error}"
+        );
     }
 
     #[test]

@@ -386,7 +386,7 @@ mod tests {
         let minus_one = ids(&npy("<i8", "(1,)", &[255; 8]));
         let why = minus_one.unwrap_err().to_string();
         assert!(
-            why.starts_with("row 0: no id: -1, expected a whole number"),
+            why.starts_with("row 0: -1 is not an id: expected a whole number"),
             "{why}"
         );
         let matrix = ids(&npy("<i8", "(1, 1)", &[0; 8]));

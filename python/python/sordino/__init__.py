@@ -1,7 +1,7 @@
-"""Private vector search, and the primitives that it is built from.
+"""Private vector search, and the primitives behind it.
 
-A client finds the nearest neighbours of its query on a server that learns neither the query nor what was
-found, nor, in the default mode, any stored vector::
+A client finds the nearest neighbours of its query on a server. The server learns neither the query nor the
+results. In the default mode it does not learn any stored vector either::
 
     import numpy as np, sordino
 
@@ -11,7 +11,7 @@ found, nor, in the default mode, any stored vector::
     with sordino.Client(index, key=key.reader()) as client:
         print(client.search(vectors[:3], k=5).ids)
 
-Every exception that this package raises of its own is a `sordino.Error`.
+Every exception class of this package is a subclass of `sordino.Error`.
 """
 
 from . import blake3, fpe, mldsa, pir

@@ -1,8 +1,8 @@
-"""Arrays of any kind, as those that the native half takes.
+"""Arrays of any kind, as the native half takes them.
 
-The rule: numbers of any dtype and memory order are taken, and converted to C-contiguous `float32`; an array
-that is that already is not copied here. Integers and `float64` lose what a `float32` cannot hold. Complex
-numbers, strings, objects and booleans are refused.
+Numbers of any dtype and memory order are converted to C-contiguous `float32`. An array that already has this
+form is not copied. Integers and `float64` lose what `float32` cannot hold. Complex numbers, strings, objects
+and booleans are refused.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _MAX_ID = 2**64 - 1
 
 
 def matrix(rows: Any, what: str = "vectors", *, single: bool = False) -> np.ndarray:
-    """Rows as a C-contiguous float32 array of shape (n, dim); with `single` one vector is one row."""
+    """Return rows as a C-contiguous float32 array of shape (n, dim); with `single`, one vector is one row."""
     array = numbers(rows, what)
     if single and array.ndim == 1:
         array = array.reshape(1, -1)
@@ -33,7 +33,7 @@ def matrix(rows: Any, what: str = "vectors", *, single: bool = False) -> np.ndar
 
 
 def numbers(rows: Any, what: str) -> np.ndarray:
-    """An array of numbers of any dtype, as it lies."""
+    """Return an array of numbers of any dtype, without converting it."""
     import numpy as np
 
     ordered(rows, what, DtypeError)
@@ -70,7 +70,7 @@ def numbers(rows: Any, what: str) -> np.ndarray:
 
 
 def _tensor(rows: Any, what: str) -> Any:
-    """A tensor of torch as numpy takes it; all else as it is."""
+    """Return a torch tensor as numpy takes it, and other values unchanged."""
     if not (hasattr(rows, "detach") and hasattr(rows, "device")):
         return rows
     if str(rows.device).partition(":")[0] != "cpu":
@@ -84,7 +84,7 @@ def _tensor(rows: Any, what: str) -> Any:
 
 
 def _stacked(array: np.ndarray, what: str) -> np.ndarray:
-    """The rows of a column of arrays, and the numbers of an array of objects."""
+    """Return the rows of a column of arrays, and the numbers of an array of objects."""
     import numpy as np
 
     if array.ndim not in (1, 2):
@@ -97,7 +97,7 @@ def _stacked(array: np.ndarray, what: str) -> np.ndarray:
         if given.dtype.kind == "O" and given.ndim == 1:
             wrong = [one for one in given if not _is_number(one)]
             if wrong:
-                raise DtypeError(f"{what}: row {at} has {_found(wrong[0])} in the place of a number")
+                raise DtypeError(f"{what}: row {at} has {_found(wrong[0])} instead of a number")
             given = given.astype(np.float64)
         if given.ndim != 1 or given.dtype.kind not in "fiu":
             raise DtypeError(
@@ -110,33 +110,33 @@ def _stacked(array: np.ndarray, what: str) -> np.ndarray:
 
 
 def _is_number(value: Any) -> bool:
-    """True for a real number of Python or numpy; a truth value is none."""
+    """Return True for a real number of Python or numpy, and False for a bool."""
     import numpy as np
 
     return isinstance(value, (int, float, np.number)) and not isinstance(value, (bool, np.complexfloating))
 
 
 def _found(value: Any) -> str:
-    """What is in the place of a number, or of a row of them."""
+    """Return words for a value that is not a number or a row of numbers."""
     missing = value is None or type(value).__name__ in ("NAType", "NaTType") or (isinstance(value, float) and value != value)
     return "a missing value" if missing else f"a {type(value).__name__}"
 
 
 def ordered(values: Any, what: str, error: type[InputError]) -> None:
-    """Refuses collections whose order is not that of the vectors."""
+    """Refuse collections without an order that matches the vectors."""
     if isinstance(values, (Set, Mapping)):
         raise error(f"{what}: a {type(values).__name__}, which has no order that goes with the others: expected a list")
 
 
 def held(values: Any) -> Any:
-    """A collection that can be read twice: Arrow's columns and iterators as lists."""
+    """Return a collection that can be read twice: columns of Arrow and iterators become lists."""
     if hasattr(values, "to_pylist"):
         return values.to_pylist()
     return list(values) if hasattr(values, "__next__") else values
 
 
 def float32(array: np.ndarray) -> np.ndarray:
-    """An array of numbers as float32, copied only if it has to be."""
+    """Return an array of numbers as float32, and copy it only if needed."""
     import numpy as np
 
     with np.errstate(over="ignore"):
@@ -145,7 +145,7 @@ def float32(array: np.ndarray) -> np.ndarray:
 
 
 def ids(values: Any, count: int | None = None) -> np.ndarray | list[str]:
-    """Record ids: uint64, or texts and UUIDs as a list of str; `count` is the number of vectors that they are for."""
+    """Return record ids as uint64, or texts and UUIDs as a list of str, for `count` vectors."""
     import numpy as np
 
     ordered(values, "ids", DtypeError)
@@ -178,7 +178,7 @@ def ids(values: Any, count: int | None = None) -> np.ndarray | list[str]:
 
 
 def _wrong_id(array: np.ndarray) -> str:
-    """The first id that is none, and its row."""
+    """Return words for the first wrong id, and its row."""
     import numpy as np
 
     if array.dtype.kind == "O" and array.ndim == 1:
@@ -196,21 +196,21 @@ def _short(value: Any) -> str:
 
 
 def _is_whole(value: Any) -> bool:
-    """True for an integer of Python or numpy; a truth value is none."""
+    """Return True for an integer of Python or numpy, and False for a bool."""
     import numpy as np
 
     return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
 
 
 def several(values: Any) -> Any:
-    """One id as a list of one; several as they are."""
+    """Return one id as a list of one, and several unchanged."""
     import numpy as np
 
     return [values] if isinstance(values, (str, UUID)) or np.ndim(values) == 0 else values
 
 
 def _texts(values: Any) -> list[str] | None:
-    """Ids that are texts or UUIDs, as texts; None for others."""
+    """Return ids that are texts or UUIDs as texts; None for other ids."""
     import numpy as np
 
     if isinstance(values, str):
@@ -236,7 +236,7 @@ def _texts(values: Any) -> list[str] | None:
 
 
 def id_kind(values: Any) -> str:
-    """The kind of these ids: number, text or uuid."""
+    """Return the kind of these ids: number, text or uuid."""
     first: Any = next(iter(values), None) if hasattr(values, "__iter__") else None
     if hasattr(first, "as_py"):
         # Arrow's values are objects of its own.
@@ -247,14 +247,14 @@ def id_kind(values: Any) -> str:
 
 
 def octets(value: Any, what: str) -> bytes:
-    """Bytes, and nothing that `bytes` would make some of: a number, for instance, as many zeros."""
+    """Check that a value is bytes. `bytes(3)` would turn the number 3 into three zeros."""
     if not isinstance(value, (bytes, bytearray, memoryview)):
         raise InputError(f"{what} is a {type(value).__name__}: expected bytes")
     return bytes(value)
 
 
 def octets_each(values: Any, what: str) -> list[bytes]:
-    """A list of bytes; one alone is no list of its numbers."""
+    """Return a list of bytes, and refuse a single bytes object."""
     if isinstance(values, (str, bytes, bytearray, memoryview)) or not hasattr(values, "__iter__"):
         raise InputError(f"{what}s: one {type(values).__name__}, expected a list of bytes")
     ordered(values, f"{what}s", InputError)

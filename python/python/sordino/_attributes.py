@@ -19,7 +19,10 @@ INT = range(-(2**63), 2**63)
 
 
 def columns(given: Any, count: int | None = None) -> Columns:
-    """The columns of a mapping or a data frame, of a value for each of `count` records. A column without any value has no type, and is left out."""
+    """Return the columns of a mapping or a data frame, with a value for each of `count` records.
+
+    A column without any value has no type, and is left out.
+    """
     found = []
     for name, values in table(given).items():
         if not isinstance(name, str):
@@ -36,7 +39,7 @@ def columns(given: Any, count: int | None = None) -> Columns:
 
 
 def table(given: Any) -> Any:
-    """The columns by name of a mapping, or of a data frame of pandas, polars or Arrow."""
+    """Return the columns by name of a mapping, or of a data frame of pandas, polars or Arrow."""
     if hasattr(given, "get_columns"):
         return {column.name: column for column in given.get_columns()}
     if hasattr(given, "to_pydict"):
@@ -49,12 +52,14 @@ def table(given: Any) -> Any:
 
 
 def part(given: Columns, start: int, stop: int) -> Columns:
-    """The columns of some records."""
+    """Return the columns of some records."""
     return [(name, kind, values[start:stop]) for name, kind, values in given]
 
 
 def joined(parts: Iterable[tuple[int, Columns | None]]) -> Columns | None:
-    """The columns of several parts, each with its number of records; what one of them lacks has no value there."""
+    """Return the columns of several parts, each with its number of records. A column that a part lacks has no values
+    there.
+    """
     whole: dict[str, tuple[str, list[Any]]] = {}
     rows = 0
     for count, given in parts:
@@ -72,7 +77,7 @@ def joined(parts: Iterable[tuple[int, Columns | None]]) -> Columns | None:
 
 
 def _values(name: str, values: Any) -> list[Any]:
-    """A column as a list of Python's own values, None where there is none."""
+    """Return a column as a list of Python values, with None for missing ones."""
     import numpy as np
 
     if isinstance(values, (str, bytes)) or not hasattr(values, "__iter__"):
@@ -92,7 +97,7 @@ def _values(name: str, values: Any) -> list[Any]:
 
 
 def _typed(name: str, values: list[Any]) -> tuple[str | None, list[Any]]:
-    """The word for the type of a column, and its values in that; None for a column without a value."""
+    """Return the type of a column and its values in that type; None for a column without a value."""
     kind: str | None = None
     for at, value in enumerate(values):
         if value is None:
@@ -113,7 +118,7 @@ def _typed(name: str, values: list[Any]) -> tuple[str | None, list[Any]]:
 
 
 def _as(kind: str, values: list[Any]) -> list[Any]:
-    """Whole numbers as others where a column has both."""
+    """Convert whole numbers to floats in a column that has both."""
     if kind != "float":
         return values
     return [None if value is None else float(value) for value in values]

@@ -1,4 +1,4 @@
-"""Clients: they search, and the server does not learn for what."""
+"""Clients, which search without telling the server what they search for."""
 
 from __future__ import annotations
 
@@ -23,19 +23,28 @@ if TYPE_CHECKING:
 
 
 class Result:
-    """The answers to a call of `Client.search`, and what it moved.
+    """The results of one call of `Client.search`, and what the call moved.
 
-    ids: int64, shape (n, k), best first; -1 where there are fewer than k records. Where ids are str or
-        uuid.UUID, an array of these objects, with None where there are fewer. Where an id in it is 2**63 or more, an
-        array of Python's int objects, so that no id is rounded: `ids.tolist()` is the same for both.
-    scores: float32, shape (n, k), in the index's metric (the Euclidean distance: smaller is better); NaN
-        where ids are -1. They must not be sent back to the server: they describe the query.
-    payloads: for each query a list of the bytes of what was found; None if the index has none.
-    truncated: for each query a list that says of each payload whether it is longer than a search brings, and was cut short:
-        `Client.payloads` fetches all of it. None if the index has no payloads.
-    bytes_up, bytes_down: bytes of the messages of this call, without what the network adds.
-    server_ms: milliseconds that this call waited for answers, summed over its queries: in one process the
-        server's work, over a network that and the way.
+    Attributes
+    ----------
+    ids : numpy.ndarray of shape (n, k)
+        The ids of each query's results, best first. The dtype is int64, and -1 stands where there are fewer than k
+        records. If ids are str or uuid.UUID, the array holds these objects, and None where there are fewer. If one
+        of the ids is 2**63 or more, the array holds Python's int objects, so that no id is rounded. `ids.tolist()`
+        is the same for both.
+    scores : numpy.ndarray of shape (n, k)
+        The float32 scores in the index's metric. For the Euclidean distance, smaller is better. NaN stands where
+        there is no id. Never send scores back to the server: they describe the query.
+    payloads : list of list of bytes, or None
+        The payloads of each query's results. None if the index has no payloads.
+    truncated : list of list of bool, or None
+        True for each payload that is longer than a search fetches and was cut short. `Client.payloads` fetches all
+        of it. None if the index has no payloads.
+    bytes_up, bytes_down : int
+        Bytes of the messages of this call, without the overhead of the network.
+    server_ms : float
+        Milliseconds that this call waited for replies, summed over its queries. In one process this is the server's
+        work; over a network it includes the way.
     """
 
     __slots__ = ("bytes_down", "bytes_up", "ids", "payloads", "scores", "server_ms", "truncated")
@@ -67,7 +76,7 @@ class Result:
         self.server_ms = server_ms
 
     def __len__(self) -> int:
-        """The number of queries."""
+        """Return the number of queries."""
         return len(self.ids)
 
     def __repr__(self) -> str:
@@ -79,30 +88,49 @@ class Result:
 
 
 class Client:
-    """A client of one index; a context manager. Several threads may use it at the same time.
+    """A client of one index, and a context manager.
 
-    index_or_url: an `Index` or the path of one, which is loaded into this process; or the address of a
-        server, "https://host:port" or "http://host:port". Connecting downloads what a client needs once,
-        and checks it against the owner's signature.
-    key: a reader's key, or the owner's.
-    client_key: logs in with it, at servers that list its public key.
-    token: shows this token, which was issued to the holder of `client_key`, at servers that do not list that: bytes, or the
-        path of the file that `sordino token issue` wrote.
-    roots: certificates to trust on "https", in PEM (bytes) or the path of such a file; else the system's.
-    pin: what `pin()` of an earlier client gave: then older versions, other indexes and other histories are
-        refused.
-    over_gap: with a `pin`, connects also where `GapError` is raised without it, since the server does not show that
-        its version follows from the pinned one; it is of the same index and not older. A server that hides another
-        history shows such a gap: ask the index's owner first, by another way than that server.
-    cache: a folder that keeps what was downloaded once (up to 4 GiB, the least recently used goes first), for
-        this and later clients of any index: they ask only for what is not there. It holds what the server
-        gave, nothing secret from it; a damaged file is downloaded again. The server can tell a client that
-        has been there before.
-    wait: seconds that a search waits, 60 if nothing is said, while the server says that it has too many requests or that this
-        client asks too often. It asks again with fresh secrets; after that it raises `BusyError`. With 0 it does not wait.
+    Several threads may use one client at the same time.
 
-    Raises `NoIndexError`, `SignatureError` and other `IntegrityError`s, `UnreachableError`, `RefusedError`,
-    `KeyKindError`, `AddressError`, `CertificateError`.
+    Parameters
+    ----------
+    index_or_url : Index, path or str
+        An `Index` or the path of one, which is loaded into this process; or the address of a server,
+        "https://host:port" or "http://host:port". Connecting downloads what a client needs once, and checks it
+        against the owner's signature.
+    key : ReaderKey or OwnerKey
+        The key that opens the index.
+    client_key : ClientKey, optional
+        The key to log in with, for servers that answer known clients only.
+    token : bytes or path, optional
+        The token that was issued to the holder of `client_key`, or the path of the file that `sordino token issue`
+        wrote. For servers that accept tokens.
+    roots : bytes or path, optional
+        The root certificates to trust, in PEM, or the path of such a file. The default is to trust what the system
+        trusts.
+    pin : bytes, optional
+        The result of `pin()` of an earlier client. The client then refuses older versions, other indexes and other
+        histories.
+    over_gap : bool, default False
+        With a `pin`, connect although the server does not show that its version follows from the pinned one, which
+        raises `GapError` otherwise. The version must be of the same index and not older. A server that hides
+        another history shows such a gap: ask the index's owner first, through another channel.
+    cache : path, optional
+        A folder that keeps one-time downloads for this client and later ones of any index. It holds up to 4 GiB;
+        the least recently used files are removed first. It holds only what the server gave, and nothing secret. A
+        damaged file is downloaded again. The server can tell that a client was there before.
+    wait : float, default 60
+        The seconds that a search waits while the server is busy or the client asks too often. The client asks again
+        with fresh secrets, and raises `BusyError` after that time. 0 means not to wait.
+
+    Raises
+    ------
+    NoIndexError, KeyKindError
+        If the path has no index, or the key is of another kind.
+    IntegrityError
+        If a signature, a digest or a version is wrong. Stop using the index and its server.
+    UnreachableError, RefusedError, AddressError, CertificateError
+        If the client cannot connect.
     """
 
     def __init__(
@@ -119,13 +147,13 @@ class Client:
         wait: float | None = None,
     ) -> None:
         if over_gap and pin is None:
-            raise InputError("over_gap without a pin: there is no version to go on from")
+            raise InputError("over_gap without a pin: pass the pin from whose version the client continues")
         known = None if pin is None else (_parts(pin), bool(over_gap))
         if isinstance(index_or_url, str) and "://" in index_or_url:
             if not (client_key is None or isinstance(client_key, _sordino.ClientKey)):
                 raise KeyKindError(f"client_key is a {type(client_key).__name__}: expected a ClientKey")
             if token is not None and client_key is None:
-                raise InputError("a token without the client_key that it was issued to")
+                raise InputError("a token without client_key: pass the key that it was issued to")
             trusted, shown = pem(roots, "roots"), content(token, "token")
             folder = None if cache is None else place(cache, "cache", "the path of a folder")
             patience = real_number(60.0 if wait is None else wait, "wait")
@@ -148,25 +176,40 @@ class Client:
     def search(
         self, queries: ArrayLike, k: SupportsIndex | None = None, *, where: str | None = None, threshold: float | None = None
     ) -> Result:
-        """Finds the `k` nearest records of each query.
+        """Find the `k` nearest records of each query.
 
-        queries: shape (n, dim), or (dim,) for one, whose result has one row. Any dtype of numbers.
-        k: 1 to the index's k; without it 10, or the index's k if that is smaller. Messages have the same
-            number and size whatever is asked for, so nothing of it reaches the server.
-        where: a condition on the records' attributes, `'year >= 2020 and lang in ("en", "de")'`: with `and`, `or`, `not`, `=`, `!=`,
-            `<`, `in (...)`, `is null`. A test of a value that a record lacks is unknown, as in SQL, and `not` of it too: only `is null` finds
-            such a record. It is decided here, before anything is ranked; in sealed and routed mode among the records of the
-            buckets or clusters that a search reads.
-        threshold: the lowest score of a result, or the longest Euclidean distance.
+        Several queries use all processors, or up to 8 connections. If the index changes during the call, the client
+        follows it. If the server limits requests per second, the client waits (`wait` of the class).
 
-        Several queries use all processors, or up to 8 connections. If the index changes meanwhile on a
-        server, this follows it; where the server answers only so many requests a second, it waits (`wait` of the client).
+        Parameters
+        ----------
+        queries : array_like of shape (n, dim) or (dim,)
+            The queries, of any numeric dtype. A single vector gives a result with one row.
+        k : int, optional
+            The number of results, 1 to the index's k. The default is 10, or the index's k if that is smaller. The
+            number and size of messages do not depend on it.
+        where : str, optional
+            A condition on the records' attributes, such as `'year >= 2020 and lang in ("en", "de")'`. It takes `and`,
+            `or`, `not`, `=`, `!=`, `<`, `in (...)` and `is null`. As in SQL, a test of a missing value is unknown, and
+            so is its `not`: only `is null` finds such a record. The client applies the condition itself before it ranks
+            records. In sealed and routed mode it applies to the buckets or clusters that a search reads. `quoted` turns
+            a value into a literal: `f"tenant = {sordino.quoted(name)}"`.
+        threshold : float, optional
+            The lowest score of a result, or the longest Euclidean distance.
 
-        Values in a condition stand in quotes, and a quote within is doubled: `f"tenant = {sordino.quoted(name)}"` does both.
+        Returns
+        -------
+        Result
+            Ids, scores and payloads, and what the call moved.
 
-        Raises before anything is sent: `DimensionError`, `ShapeError`, `DtypeError`, `NotFiniteError`,
-        `ZeroVectorError`, `KError`, `FilterError`. Later: `SearchError` if the server's answers are wrong, `NetworkError`, of which
-        `BusyError` says that the server had too many requests all the time.
+        Raises
+        ------
+        DimensionError, ShapeError, DtypeError, NotFiniteError, ZeroVectorError, KError, FilterError
+            If an argument cannot be used. Nothing is sent.
+        SearchError
+            If the server's answers are wrong. Stop using this server, and tell the index's owner.
+        NetworkError
+            If the server does not answer. `BusyError` says that it was busy all the time.
         """
         rows = _arrays.matrix(queries, "queries", single=True)
         number = min(10, self._native.k) if k is None else whole_number(k, "k")
@@ -182,34 +225,76 @@ class Client:
         return Result(found, scores, payloads, truncated, up, down, server_ms)
 
     def payloads(self, ids: Ids) -> list[bytes | None]:
-        """The payloads of records by id, without a search; None for one that is not there.
+        """Fetch the payloads of records by id, without a search.
 
-        They are fetched as those of a search are: the server sees that payloads were fetched and about how
-        many, not which. Raises `IdsError`, `SearchError`, `NetworkError`.
+        The server sees that payloads were fetched and about how many, and not which.
+
+        Parameters
+        ----------
+        ids : int, str, uuid.UUID or a sequence of one kind
+            The ids of the records.
+
+        Returns
+        -------
+        list of bytes or None
+            The payload of each record; None if there is no such record.
+
+        Raises
+        ------
+        IdsError, SearchError, NetworkError
+            If an id cannot be used, or the payloads cannot be fetched.
         """
         return self._native.payloads(_arrays.ids(_arrays.several(ids)))
 
     def attributes(self, ids: Ids) -> list[dict[str, int | float | bool | str] | None]:
-        """The attributes of records by id, those that each has; None for one that is not there. They are here: nothing is asked of the server."""
+        """Return the attributes of records by id. The client has them, so nothing is sent.
+
+        Parameters
+        ----------
+        ids : int, str, uuid.UUID or a sequence of one kind
+            The ids of the records.
+
+        Returns
+        -------
+        list of dict or None
+            The attributes that each record has; None if there is no such record.
+        """
         return self._native.attributes(_arrays.ids(_arrays.several(ids)))
 
     def refresh(self) -> bool:
-        """Follows the index to its newest version, and downloads what is new. True if there was one."""
+        """Follow the index to its newest version, and download what is new.
+
+        Returns
+        -------
+        bool
+            True if there was a newer version.
+        """
         return self._native.refresh()
 
     def stats(self) -> dict[str, Any]:
-        """The index and its version, `bytes_once` (downloaded beside queries), and the sums over all
-        searches: `searches`, `bytes_up`, `bytes_down`, `server_ms`; with a server also `wire_up` and
-        `wire_down`, all bytes over TCP."""
+        """Return the index, its version, and the sums over all searches.
+
+        Returns
+        -------
+        dict
+            `bytes_once` has the bytes downloaded apart from queries. `searches`, `bytes_up`, `bytes_down` and
+            `server_ms` are sums. With a server, `wire_up` and `wire_down` have all bytes over TCP.
+        """
         return self._native.stats()
 
     def pin(self) -> bytes:
-        """The version that this client has, to be stored and given to the next one as `pin`. No secret."""
+        """Return the version that this client has, to store and to give to the next client as `pin`.
+
+        Returns
+        -------
+        bytes
+            56 bytes, which are not secret.
+        """
         index, version, manifest = self._native.pin()
         return bytes(index) + version.to_bytes(8, "little") + bytes(manifest)
 
     def close(self) -> None:
-        """Lets go of the connection, or of the index in memory."""
+        """Close the connection, or release the index in memory."""
         self._native.close()
 
     def __repr__(self) -> str:
@@ -220,7 +305,7 @@ class Client:
         return f"<sordino.Client of index {facts['index']}, version {facts['version']}, {facts['mode']}>"
 
     def __reduce__(self) -> str:
-        raise KeyKindError("a Client holds a key and a connection, and is not copied or pickled: make another of its address and the key's file")
+        raise KeyKindError("a Client holds a key and a connection, and cannot be copied or pickled: make a new one from its address and the key's file")
 
     def __enter__(self) -> Self:
         return self
@@ -235,10 +320,24 @@ class Client:
 
 
 def quoted(value: str | int | float | bool) -> str:
-    """A value as a condition has it, `Client.search(where=f"tenant = {sordino.quoted(name)}")`: whatever is in a text, it
-    stays one value, and cannot become a condition of its own.
+    """Return a value as a literal for a condition, as in `Client.search(where=f"tenant = {sordino.quoted(name)}")`.
 
-    Raises `FilterError` for what is no value: None, NaN, infinity, and other types than these.
+    A text stays one value whatever it contains, and cannot become a condition.
+
+    Parameters
+    ----------
+    value : str, int, float or bool
+        The value.
+
+    Returns
+    -------
+    str
+        The literal, in quotes if the value is a text.
+
+    Raises
+    ------
+    FilterError
+        If the value is None, NaN, infinite or of another type.
     """
     if isinstance(value, str):
         # Text that cannot be encoded is refused with the condition.
@@ -253,7 +352,7 @@ def quoted(value: str | int | float | bool) -> str:
 
 
 def _where(condition: str | None) -> str | None:
-    """A condition as text, which the native half reads."""
+    """Return a condition as text, which the native half reads."""
     if not (condition is None or isinstance(condition, str)):
         raise FilterError(f"where is a {type(condition).__name__}: expected a condition as a str")
     if condition is not None and not _arrays.is_unicode(condition):
@@ -262,7 +361,7 @@ def _where(condition: str | None) -> str | None:
 
 
 def _objects(rows: Sequence[Sequence[str | int]], k: int, kind: str) -> np.ndarray:
-    """Ids that are texts, or numbers of which one is too large for int64, as an array of objects."""
+    """Return ids as an array of objects: texts, UUIDs, or numbers too large for int64."""
     from uuid import UUID
 
     import numpy as np

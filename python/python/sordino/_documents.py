@@ -1,9 +1,9 @@
 """Documents with text ids over an index, for the frameworks.
 
-A record's number is made of the document's id by a hash, so a reader finds a document by its id without a
-table: one of three numbers, whose payload names the id. An index cannot be empty, so record 0 is always
-there, with an empty payload, and is left out of results. Its attributes name those that documents have. The first documents are
-what the index is built of, so that its mode's buckets, clusters and packing are made for them.
+A hash of the document's id gives three numbers, one of which is the record's; the payload names the id. So a
+reader finds a document by its id without a table. An index cannot be empty, so it always has record 0, with an
+empty payload, which results leave out. The attributes of record 0 name the attributes that documents have. The
+index is built from the first documents, which decide its buckets, clusters and packing.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ MOST = 20
 # Each change makes a segment. A store compacts its index at this number: an index may have 1,024, and a search reads all of them.
 _SEGMENTS = 64
 
-# Seconds that a change waits for those of others.
+# Seconds that a change waits for other changes.
 _PATIENCE = 30.0
 
 # Seconds that it waits for an index that is begun.
@@ -65,15 +65,19 @@ _MOMENT = 2.0
 
 
 class Documents:
-    """Documents by id: JSON objects in payloads, found by vectors.
+    """Documents by id: JSON objects in payloads, which vectors find.
 
-    With an owner's key `place` is a directory, which need not be there yet; with a reader's it may be a
-    server's address too, and nothing can be changed. Without a place it is a folder that goes with this object.
+    With an owner's key, `place` is a directory, which may not exist yet. With a reader's key it may also be the
+    address of a server, and nothing can be changed. Without a place, a temporary folder lasts as long as this
+    object.
 
-    metadata: gives the names and values of a document of which `attributes` are made, and by which filters decide.
+    The object stays with the index that it first meets or makes. If that index is removed or replaced, each call is
+    an error, and nothing is written.
 
-    It stays with the index that it first meets or makes: if that is removed, or another is put in its place, each call
-    is an error, and nothing is written.
+    Parameters
+    ----------
+    metadata : callable
+        Returns the names and values of a document, from which `attributes` are made and by which filters decide.
     """
 
     def __init__(
@@ -141,11 +145,17 @@ class Documents:
 
     @property
     def key(self) -> OwnerKey | ReaderKey:
-        """The key that is used."""
+        """The key in use."""
         return self._key
 
     def settings(self, named: Mapping[str, str]) -> dict[str, Any]:
-        """The settings that were given, by the names that a framework has for some, with the paths of keys. Raises `InputError` if a key was given itself."""
+        """Return the settings, with a framework's own names for some, and with the paths of keys.
+
+        Raises
+        ------
+        InputError
+            If the key was given itself, and not as a path.
+        """
         settings = {}
         for name, own in named.items():
             value = self._shown if own == "place" else self._given[own]
@@ -157,7 +167,7 @@ class Documents:
         return settings
 
     def client(self) -> Client | None:
-        """A client of the index, or None as long as there is none."""
+        """A client of the index, or None while there is no index."""
         with self._lock:
             if not self._there():
                 return None
@@ -177,25 +187,25 @@ class Documents:
             return self._client
 
     def most(self) -> int | None:
-        """The most results of a search, or None as long as there is no index."""
+        """The most results of a search, or None while there is no index."""
         client = self.client()
         return None if client is None else int(client._native.k) - 1
 
     def dim(self, otherwise: int) -> int:
-        """The dimension of the index, or that which a new one is to have."""
+        """Return the dimension of the index, or the one that a new index will have."""
         client = self.client()
         if client is not None:
             return int(client.stats()["dim"])
         return otherwise if self._dim is None else self._dim
 
     def refresh(self) -> bool:
-        """Follows the index to its newest version."""
+        """Follow the index to its newest version."""
         with self._lock:
             client = self.client()
             return client is not None and client.refresh()
 
     def wanted(self, k: Any, what: str) -> int:
-        """A number of results, 0 or more. A warning if the index gives fewer to any search."""
+        """Return a number of results of 0 or more, and warn if no search gives so large a number."""
         number = whole_number(k, what)
         most = self.most()
         if most is not None and number > most:
@@ -203,7 +213,7 @@ class Documents:
         return number
 
     def add(self, ids: Sequence[str], vectors: ArrayLike, documents: Sequence[Any]) -> None:
-        """Adds documents, or replaces those whose ids are there. Of one id given twice the last counts."""
+        """Add documents, or replace the documents whose ids exist. If an id is given twice, the last one counts."""
         last = {id: at for at, id in enumerate(ids)}
         if not last:
             return
@@ -213,7 +223,7 @@ class Documents:
         rows = rows[list(last.values())]
         for id, row in zip(last, rows):
             if not row.any():
-                raise ZeroVectorError(f"document {id!r} has the zero vector for its embedding, which is near nothing")
+                raise ZeroVectorError(f"document {id!r} has a zero vector as its embedding, which no search can find")
         stored = [plain(id, documents[at], self._metadata(documents[at])) for id, at in last.items()]
         payloads = [pack(id, one, row if self._keep else None) for id, one, row in zip(last, stored, rows)]
 
@@ -232,7 +242,7 @@ class Documents:
         self._changing(work)
 
     def change(self, made: Callable[[str, Any], Any]) -> int:
-        """Puts other documents in the place of those for which `made` gives one, with the vectors that they have. The number of them."""
+        """Replace each document for which `made` returns a new one, and keep its vector. Return the number of them."""
 
         def work() -> int:
             index = self._opened()
@@ -256,7 +266,7 @@ class Documents:
         return self._changing(work)
 
     def delete(self, ids: Iterable[str] | None) -> int:
-        """Deletes documents, or all of them; ids that are not there are passed over. The number that were."""
+        """Delete documents by id, or all of them, and ignore unknown ids. Return the number of deleted documents."""
         listed = None if ids is None else names(ids)
 
         def work() -> int:
@@ -275,7 +285,7 @@ class Documents:
         return self._changing(work)
 
     def ids(self) -> list[str]:
-        """The ids of all documents, read by the owner."""
+        """Return the ids of all documents. Needs the owner's key."""
         with self._lock:
             index = self._opened()
             if index is None:
@@ -284,7 +294,7 @@ class Documents:
             return list(self._numbers)
 
     def matching(self, matches: Callable[[Any], bool]) -> list[Found]:
-        """All documents that match, read by the owner."""
+        """Return all documents that match. Needs the owner's key."""
         with self._lock:
             index = self._opened()
             payloads = None if index is None else index.payloads()
@@ -292,7 +302,7 @@ class Documents:
         return [one for one in found if matches(one.document)]
 
     def get(self, ids: Sequence[str]) -> list[Found]:
-        """The documents with these ids that are there, in the order of ids, by a private fetch."""
+        """Return the existing documents with these ids, in the order of the ids, by a private fetch."""
         ids = names(ids)
         client = self.client()
         if client is None or not ids:
@@ -304,10 +314,10 @@ class Documents:
     def search(
         self, vector: ArrayLike, k: int, tree: Tree, passes: Callable[[Found], bool], enough: int | None = None
     ) -> list[Found]:
-        """The `k` nearest documents that pass, best first.
+        """Return the `k` nearest documents that pass, best first.
 
-        What attributes decide of the filter, its tree, is decided before documents are ranked; `passes` is asked of each that was found. A warning
-        if documents that might pass were not found, and fewer than `k` or `enough` were.
+        The part of the filter's tree that attributes decide applies before documents are ranked. `passes` then tests
+        each document that was found. A warning tells if fewer than `k` or `enough` were found and others might pass.
         """
         client = self.client()
         if client is None:
@@ -319,13 +329,13 @@ class Documents:
         least = k if enough is None else enough
         if not whole and len(found) < min(least, most) and len(nearest) == most:
             _warn(
-                f"{len(found)} documents, and not {least}: the filter was asked of the {most} nearest alone. Names of metadata in the store's "
-                "`attributes` are filtered by before that; an index that is made with more `max_results` finds more"
+                f"found {len(found)} documents instead of {least}: the filter ran on the {most} nearest alone. Names in the store's "
+                "`attributes` are filtered by before documents are ranked, and an index with a larger `max_results` finds more"
             )
         return found
 
     def _nearest(self, client: Client, vector: ArrayLike, where: str | None) -> list[Found]:
-        """The nearest documents, of the number that the index gives."""
+        """Return the nearest documents, in the number that the index gives."""
         k = client._native.k
         result = client.search(vector, k, where=where)
         if result.payloads is None:
@@ -340,7 +350,7 @@ class Documents:
         return [unpack(payload, float(score)) for payload, score in zip(payloads, scores) if payload][: k - 1]
 
     def close(self) -> None:
-        """Lets go of the index or the connection."""
+        """Release the index or the connection."""
         with self._lock:
             if self._client is not None:
                 self._client.close()
@@ -356,13 +366,13 @@ class Documents:
         for name in ("key", "client_key"):
             if not (self._given[name] is None or isinstance(self._given[name], (str, os.PathLike))):
                 raise KeyKindError(
-                    f"a store that was given a {type(self._given[name]).__name__} is not pickled, since that is secret: "
+                    f"a store with a {type(self._given[name]).__name__} cannot be pickled, because keys are secret: "
                     f"make it with {name}=, the path of the key's file"
                 )
         return _again, (self._given,)
 
     def _opened(self) -> Index | None:
-        """The owner's index, or None as long as there is none."""
+        """Return the owner's index, or None while there is none."""
         key = self._owner()
         if not self._there():
             return None
@@ -374,7 +384,7 @@ class Documents:
         return index
 
     def _changing(self, work: Callable[[], T]) -> T:
-        """Does what changes the index. While others change it, it is tried again."""
+        """Run a change of the index, and try again while others change it."""
         start = time.monotonic()
         while True:
             try:
@@ -388,21 +398,27 @@ class Documents:
             time.sleep(random.uniform(0.01, 0.1))
 
     def _there(self) -> bool:
-        """False as long as there is no index. Raises `NoIndexError` if there was one."""
+        """Return False while there is no index.
+
+        Raises
+        ------
+        NoIndexError
+            If there was an index before.
+        """
         if self._remote or os.path.exists(os.path.join(self._place, "CURRENT")):
             return True
         if self._index is None:
             return False
         self.close()
-        text = f"no index in {self._place}: the one that this store was used with is gone; a new store begins a new one"
+        text = f"no index in {self._place}: the index of this store is gone; make a new store to begin a new index"
         raise of_file(NoIndexError(text), self._place)
 
     def _meet(self, facts: dict[str, Any]) -> None:
-        """Refuses another index than before, and one that was made with other settings than were asked for."""
+        """Refuse a different index than before, and one that was made with other settings."""
         if self._index is not None and facts["index"] != self._index:
             self.close()
             raise OtherIndexError(
-                f"{self._place} has another index than this store was used with, {facts['index']} for {self._index}: open a new store"
+                f"{self._place} has index {facts['index']}, and this store was used with another index, {self._index}: open a new store"
             )
         for name, asked, found in [
             ("max_results", self._most, facts["k"] - 1),
@@ -416,16 +432,16 @@ class Documents:
         self._index = facts["index"]
 
     def _owner(self) -> OwnerKey:
-        """The owner's key, to an index's directory."""
+        """Return the owner's key, if the place is a directory."""
         if self._remote or not isinstance(self._key, OwnerKey):
-            raise KeyKindError("to change documents, or to read all of them, needs the owner's key and the index's directory")
+            raise KeyKindError("changing documents, or reading all of them, needs the owner's key and the index's directory")
         return self._key
 
     def _foreign(self) -> FormatError:
         return FormatError(f"the index at {self._place} holds no documents of such a store: it was made by other means")
 
     def _begin(self, ids: Iterable[str], rows: np.ndarray, payloads: list[bytes], stored: list[Any]) -> None:
-        """Makes the owner's index of its first documents and record 0."""
+        """Make the owner's index from its first documents and record 0."""
         import numpy as np
 
         most = MOST if self._most is None else self._most
@@ -433,8 +449,8 @@ class Documents:
         k = most + 1
         if self._mode == "sealed" and len(rows) < most:
             raise InputError(
-                f"{len(rows)} documents: sealed mode, whose buckets are made of the first, begins with at least "
-                f"max_results = {most}"
+                f"{len(rows)} documents: a new index in sealed mode needs at least "
+                f"max_results = {most}, from which its buckets are made"
             )
         self._numbers = {}
         numbers = self._numbered(ids)
@@ -457,7 +473,7 @@ class Documents:
         self._absent = set(self._declared) - set(self._kinds)
 
     def _look(self, index: Index) -> None:
-        """Reads the table of documents if the index has another version than it is of."""
+        """Read the table of documents if the index has a new version."""
         version = index.info()["version"]
         if version != self._version:
             payloads = index.payloads() or {}
@@ -469,7 +485,7 @@ class Documents:
             self._version = version
 
     def _new_kinds(self, stored: Iterable[Any]) -> dict[str, type]:
-        """The types of declared attributes that are not there so far, of the first values that these documents have."""
+        """Return the types of declared attributes that are new, by the first values in these documents."""
         kinds: dict[str, type] = {}
         missing = set(self._declared) - set(self._kinds)
         for document in stored if missing else ():
@@ -481,12 +497,12 @@ class Documents:
         return kinds
 
     def _columns(self, stored: list[Any]) -> dict[str, list[Any]] | None:
-        """The attributes of documents."""
+        """Return the attributes of documents."""
         rows = [self._metadata(document) for document in stored]
         return {name: [_filters.attribute(row.get(name), kind) for row in rows] for name, kind in self._kinds.items()} or None
 
     def _declare(self, index: Index, stored: list[Any]) -> None:
-        """Makes attributes that were declared and are not there so far: for record 0, which says that they are, and for all documents."""
+        """Make new declared attributes, for record 0, which lists them, and for all documents."""
         kinds = self._new_kinds(stored)
         if not kinds and set(self._declared) <= set(self._kinds) | self._absent:
             return
@@ -509,7 +525,7 @@ class Documents:
         self._kinds |= kinds
 
     def _numbered(self, ids: Iterable[str]) -> dict[str, int]:
-        """A number for each id: that which it has, or a free one of its own."""
+        """Return a number for each id: the one that it has, or a free one."""
         taken = set(self._numbers.values())
         numbers = {}
         for id in ids:
@@ -524,18 +540,20 @@ class Documents:
         return numbers
 
     def _roomy(self, index: Index) -> None:
-        """Compacts an index of many segments."""
+        """Compact an index with many segments."""
         if index.info()["segments"] >= _SEGMENTS:
             self._now(index.compact())
 
     def _now(self, version: int) -> None:
-        """Notes the version that a change has made. If others changed the index meanwhile, its table is read again before the next."""
+        """Note the version that a change made. If others changed the index meanwhile, the table is read before the next
+        change.
+        """
         self._version = version if version == self._version + 1 else 0
         self._behind = True
 
 
 def _warn(text: str) -> None:
-    """Warns the first caller outside this package."""
+    """Warn the first caller outside this package."""
     depth, frame = 2, sys._getframe(1)
     while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("sordino."):
         depth, frame = depth + 1, frame.f_back
@@ -547,13 +565,13 @@ def _again(given: dict[str, Any]) -> Documents:
 
 
 def _kinds(client: Client) -> dict[str, type]:
-    """The types of attributes, which record 0 has all of."""
+    """Return the types of attributes, all of which record 0 has."""
     (row,) = client.attributes([NONE])
     return {name: type(value) for name, value in (row or {}).items()}
 
 
 def _declared(attributes: Iterable[str] | None) -> list[str]:
-    """Names of attributes, each once."""
+    """Return the names of attributes, each once."""
     if isinstance(attributes, str) or not (attributes is None or hasattr(attributes, "__iter__")):
         raise InputError(f"attributes = {attributes!r}: expected a list of names of metadata")
     found = list(dict.fromkeys(attributes or ()))
@@ -564,7 +582,7 @@ def _declared(attributes: Iterable[str] | None) -> list[str]:
 
 
 def _placed(place: Index | str | os.PathLike[str] | None) -> tuple[str, bool]:
-    """The absolute path of the index, or a server's address and True."""
+    """Return the absolute path of the index and False, or a server's address and True."""
     if place is None:
         return tempfile.mkdtemp(prefix="sordino-"), False
     if isinstance(place, str) and "://" in place:
@@ -574,7 +592,7 @@ def _placed(place: Index | str | os.PathLike[str] | None) -> tuple[str, bool]:
 
 
 def _loaded(key: Any, place: Any) -> OwnerKey | ReaderKey:
-    """The key, or that of a file; one of its own for an index that is gone with the program."""
+    """Return the key, the key of a file, or a new key for a temporary index."""
     if key is None and place is None:
         return keygen()
     if isinstance(key, (str, os.PathLike)):

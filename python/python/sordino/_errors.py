@@ -1,6 +1,6 @@
-"""Exceptions: one class for each kind of error, all of them `Error`.
+"""Exceptions: one class for each kind of error. All are subclasses of `Error`.
 
-Messages have the numbers in them, and never a secret, a query or a score.
+Messages contain the numbers involved, and never a secret, a query or a score.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ _OfFile = typing.TypeVar("_OfFile", bound=OSError)
 
 
 class Error(Exception):
-    """Anything that this package refuses, or that went wrong in it."""
+    """The base class of all errors of this package."""
 
     def __str__(self) -> str:
         # An `OSError` that names its file would have words of its own.
@@ -22,7 +22,7 @@ class Error(Exception):
 
 
 def of_file(error: _OfFile, path: str | os.PathLike[str], code: int = errno.ENOENT) -> _OfFile:
-    """The same error with the system's number and the path that it is about, as an `OSError` has them."""
+    """Return the same error with the system's number and the path, as `OSError` has them."""
     error.errno, error.filename = code, os.fspath(path)
     return error
 
@@ -35,11 +35,11 @@ class InputError(Error, ValueError):
 
 
 class ShapeError(InputError):
-    """An array has another shape than is needed."""
+    """An array does not have the expected shape."""
 
 
 class DtypeError(InputError, TypeError):
-    """An array has elements that are no numbers of the kind needed."""
+    """An array does not hold numbers of the expected kind."""
 
 
 class EmptyError(InputError):
@@ -51,59 +51,59 @@ class NotFiniteError(InputError):
 
 
 class ZeroVectorError(InputError):
-    """A vector is zero, where only its direction counts."""
+    """A vector is zero, and only its direction counts."""
 
 
 class NormError(InputError):
-    """A vector is longer than the index allows for."""
+    """A vector is longer than the index allows."""
 
 
 class DimensionError(InputError):
-    """A vector has another dimension than the index."""
+    """A vector does not have the dimension of the index."""
 
 
 class KError(InputError):
-    """A number of results that cannot be had."""
+    """The number of results is out of range."""
 
 
 class RecallError(InputError):
-    """A recall that is no share between 0 and 1."""
+    """A recall is not between 0 and 1."""
 
 
 class TooLargeError(InputError):
-    """More vectors, or longer ones, than an index can hold."""
+    """There are more vectors, or longer ones, than an index can hold."""
 
 
 class IdsError(InputError):
-    """Record ids out of range, given twice, or not as many as vectors."""
+    """Record ids are out of range, repeated, or do not match the number of vectors."""
 
 
 class UnknownIdError(InputError, LookupError):
-    """A record that is not there."""
+    """The record does not exist."""
 
 
 class PayloadError(InputError):
-    """A payload is too long, or there are not as many as vectors."""
+    """A payload is too long, or payloads do not match the number of vectors."""
 
 
 class AttributesError(InputError):
-    """Attributes of another type than before, too long, or not as many as vectors."""
+    """Attributes have the wrong type, are too long, or do not match the number of vectors."""
 
 
 class FilterError(InputError):
-    """A filter that cannot be read, or does not fit the attributes that there are."""
+    """A filter cannot be read, or does not fit the attributes."""
 
 
 class StaleHintError(InputError):
-    """A `pir.Client` has the hint of other records than the server has: download `params`, `seed` and `hint` again."""
+    """A `pir.Client` has the hint of other records: download `params`, `seed` and `hint` again."""
 
 
 class FormatError(InputError):
-    """A file of vectors, or a document, is damaged or of a format that is not read."""
+    """A file of vectors or a document is damaged, or has an unknown format."""
 
 
 class AddressError(InputError):
-    """An address that is none."""
+    """An address is not valid."""
 
 
 class CertificateError(InputError):
@@ -114,11 +114,11 @@ class CertificateError(InputError):
 
 
 class KeyFileError(Error, ValueError):
-    """A file is no key file, is damaged, or is there already."""
+    """A file is not a key file, is damaged, or exists already."""
 
 
 class KeyKindError(Error, TypeError):
-    """Another kind of key is needed."""
+    """A key of a different kind is needed."""
 
 
 # Indexes
@@ -129,11 +129,11 @@ class FileError(Error, OSError):
 
 
 class MissingFileError(FileError, FileNotFoundError):
-    """A file is not there."""
+    """A file does not exist."""
 
 
 class UnreadableError(FormatError, FileError):
-    """A file of vectors cannot be read: its system fails, for the moment or not, or it is damaged, which is told the same way."""
+    """A file of vectors cannot be read: it is damaged, or its file system fails, perhaps only for the moment."""
 
 
 class NoIndexError(Error, FileNotFoundError):
@@ -141,87 +141,98 @@ class NoIndexError(Error, FileNotFoundError):
 
 
 class ExistsError(Error, FileExistsError):
-    """The directory has an index, or other files, where a new one was to be made."""
+    """The directory of a new index has an index or other files."""
 
 
 class LockedError(Error, BlockingIOError):
-    """Another process is changing the index."""
+    """Another process is changing the index: try again when it has ended."""
 
 
 class SegmentsError(Error):
-    """The index has as many segments as it may: `Index.compact` it."""
+    """The index has the most segments that are allowed: call `Index.compact`."""
 
 
 class NothingLeftError(Error):
-    """All records were to be deleted, and an index keeps at least one."""
+    """All records were to be deleted; an index keeps at least one."""
 
 
 class UnsureError(Error):
-    """The last change may or may not have been made: open the index anew."""
+    """The last change may or may not be stored: open the index again, and compare its version."""
 
 
 class OvertakenError(Error):
-    """Another owner has changed the index meanwhile, and nothing was changed: open it anew."""
+    """Another owner has changed the index meanwhile, and this change was not stored: open the index again, and repeat
+    it.
+    """
 
 
 class ModeError(Error):
-    """The index is of another mode than the call."""
+    """The index does not have the mode that the call needs."""
 
 
 class AccessError(Error):
-    """Readers, groups or labels of an index do not allow this: a name that is not there, or a key that opens nothing."""
+    """Readers, groups or labels do not allow this: a name does not exist, or a key opens nothing."""
 
 
 # Trust
 
 
 class IntegrityError(Error):
-    """A signature, a digest or a version is wrong: what was read is not to be trusted."""
+    """A signature, a digest or a version is wrong. Stop using the file or server that gave it."""
 
 
 class SignatureError(IntegrityError):
-    """The manifest is not signed by the owner's key: another owner's index, or a changed one."""
+    """The manifest is not signed by the owner's key: it was changed, or belongs to another owner. Stop using it."""
 
 
 class DigestError(IntegrityError):
-    """A part of the index is not the one that the signed manifest names."""
+    """A part of the index does not match its digest in the signed manifest. Stop using this copy."""
 
 
 class MalformedError(IntegrityError):
-    """A message, manifest or index has not the form that it should have."""
+    """A message, manifest or index has a wrong format."""
 
 
 class FormatVersionError(IntegrityError):
-    """A message, manifest or index is of a version that this program does not read."""
+    """A message, manifest or index has a format version that this program does not read."""
 
 
 class RollbackError(IntegrityError):
-    """The server offers an older version than the client has seen, or an index's folder has an older one than its owner knows."""
+    """A server offers an older version than the client has seen, or a folder has an older one than its owner knows.
+
+    Stop using this server or folder, unless you restored a backup on purpose.
+    """
 
 
 class ForkError(IntegrityError):
-    """The version offered does not follow from the one that the client, or the index's owner, knows."""
+    """The version does not follow from the one that the client or the owner knows. Stop using this server or folder."""
 
 
 class OtherIndexError(IntegrityError):
-    """The server offers another index than the one that the client knows, or there is one in its place."""
+    """The server or the folder does not have the index that the client or the owner knows. Stop using it."""
 
 
 class GapError(IntegrityError):
-    """Nothing shows that the version offered follows from the one that the client knows: the server keeps no
-    manifests that far back, or hides another history. `Client(over_gap=True)` goes on, once the owner was asked.
+    """Nothing shows that the offered version follows from the one that the client knows.
+
+    The server keeps no manifests that far back, or hides another history. Stop, and ask the index's owner through
+    another channel. `Client(over_gap=True)` continues.
     """
 
 
 class SearchError(IntegrityError):
-    """The server's answers do not belong to the index. It does not say how, on purpose."""
+    """The server's answers do not belong to the index. Stop using this server, and tell the index's owner.
+
+    The message does not say what was wrong: the reason could tell the server about the query.
+    """
 
 
 @functools.cache
 def _after_wrong(then: type[Error]) -> type[Error]:
-    """The class for an answer that was wrong before the server failed in another way: it is a `SearchError`, and of the
-    class that it has without the wrong answer, so that a program which tries again after some errors does so after both
-    or neither. Otherwise the server would see in what it does whether the answer mattered.
+    """A wrong answer, followed by another failure of the server.
+
+    The class is a `SearchError`, and also of the class of that failure. A program that tries again after some
+    errors thus does the same after both. Otherwise the server could see from its behaviour if the answer mattered.
     """
     if issubclass(then, SearchError):
         return then
@@ -230,7 +241,7 @@ def _after_wrong(then: type[Error]) -> type[Error]:
 
 
 def _wrong(then: type[Error], args: tuple[object, ...]) -> Error:
-    """Such an error, taken to another process."""
+    """Restore such an error in another process."""
     # Classes can be hashed, which mypy does not see in `type[Error]`.
     return _after_wrong(then)(*args)  # type: ignore[arg-type]
 
@@ -239,43 +250,43 @@ def _wrong(then: type[Error], args: tuple[object, ...]) -> Error:
 
 
 class NetworkError(Error, ConnectionError):
-    """Something between client and server."""
+    """A failure between client and server."""
 
 
 class UnreachableError(NetworkError):
-    """Nobody listens at the address, or no connection can be made."""
+    """No server listens at the address, or no connection can be made."""
 
 
 class BrokenError(NetworkError):
-    """The connection ended before the reply was whole."""
+    """The connection ended before the reply was complete."""
 
 
 class RefusedError(NetworkError):
-    """The server refused, and said why."""
+    """The server refused the request; the message has its reason."""
 
 
 class BusyError(RefusedError):
-    """The server has too many requests, and still had after `Client(wait=...)` seconds. Try again later."""
+    """The server was still busy after `Client(wait=...)` seconds. Try again later."""
 
 
 class StatusError(NetworkError):
-    """The server, or something between, ended the call with an error."""
+    """The server, or a machine on the way, ended the call with an error."""
 
 
 class ReplyError(NetworkError):
-    """The reply is not one that an honest server sends."""
+    """No honest server sends this reply. Stop using this server."""
 
 
 class DeadlineError(NetworkError, TimeoutError):
-    """No complete reply came in time."""
+    """No complete reply arrived in time."""
 
 
 class StaleError(NetworkError):
-    """The index changed again and again while it was being searched."""
+    """The index changed again and again during the search. Try again later."""
 
 
 class ListenError(NetworkError):
-    """An address cannot be listened on."""
+    """The server cannot listen on the address."""
 
 
 # The rest
@@ -286,7 +297,7 @@ class ClosedError(Error, ValueError):
 
 
 class ProcessError(Error, RuntimeError):
-    """The process was forked after threads were started for computing, and lacks them."""
+    """The process was forked after the computing threads had started, and does not have these threads."""
 
 
 class InternalError(Error, RuntimeError):

@@ -1,4 +1,4 @@
-"""Paths as they were given, and files that hold certificates and tokens."""
+"""Paths, and files that hold certificates and tokens."""
 
 from __future__ import annotations
 
@@ -8,7 +8,13 @@ from ._errors import FileError, InputError, MissingFileError, of_file
 
 
 def place(path: object, what: str = "path", expected: str = "a str or a path") -> str:
-    """The absolute path, so that it means the same after `os.chdir`. Raises `InputError`."""
+    """Return the absolute path, which stays the same after `os.chdir`.
+
+    Raises
+    ------
+    InputError
+        If the value is not a path.
+    """
     if not isinstance(path, (str, os.PathLike)):
         raise InputError(f"{what} is a {type(path).__name__}: expected {expected}")
     found = os.fspath(path)
@@ -22,12 +28,24 @@ def place(path: object, what: str = "path", expected: str = "a str or a path") -
 
 
 def pem(value: bytes | str | os.PathLike[str] | None, what: str) -> bytes | None:
-    """PEM as it was given, or of the file at a path. Raises `MissingFileError`, `FileError`, `InputError`."""
+    """Return PEM as given, or read from the file at a path.
+
+    Raises
+    ------
+    MissingFileError, FileError, InputError
+        If the file cannot be read, or the value is neither bytes nor a path.
+    """
     return content(value, what, "PEM (bytes)")
 
 
 def content(value: bytes | str | os.PathLike[str] | None, what: str, expected: str = "bytes") -> bytes | None:
-    """Bytes as they were given, or of the file at a path. Raises `MissingFileError`, `FileError`, `InputError`."""
+    """Return bytes as given, or read from the file at a path.
+
+    Raises
+    ------
+    MissingFileError, FileError, InputError
+        If the file cannot be read, or the value is neither bytes nor a path.
+    """
     if value is None or isinstance(value, bytes):
         return value
     if not isinstance(value, (str, os.PathLike)):

@@ -1,7 +1,7 @@
-"""Conditions on the metadata of documents: in the form that LangChain's stores have, and as conditions on attributes.
+"""Conditions on the metadata of documents: in LangChain's form, and as conditions on attributes.
 
-A framework's filter becomes a tree, of which `where` takes all that attributes can decide. What is left is decided by metadata, once documents
-are found, and by the framework's own rules.
+A framework's filter becomes a tree. `where` takes everything from it that attributes can decide. Metadata
+decides the rest once documents are found, by the framework's own rules.
 """
 
 from __future__ import annotations
@@ -40,19 +40,19 @@ _EXACT = 2**53
 TEXT = 4096
 _COMPARED = 4000
 
-# In the place of a value that a document does not have.
+# Stands for a value that a document does not have.
 _ABSENT: Any = object()
 
 
 def kind(value: Any) -> type | None:
-    """The type of the attribute that stands for a value of metadata: float or str; None for a value of which there is none."""
+    """Return the type of the attribute for a value of metadata: float, str, or None if there is none."""
     if isinstance(value, str):
         return str
     return float if isinstance(value, (bool, int, float)) else None
 
 
 def attribute(value: Any, kind: type) -> float | str | None:
-    """A value of metadata as an attribute of this type, None where it is of another."""
+    """Return a value of metadata as an attribute of this type; None if it has another type."""
     if kind is str:
         if not isinstance(value, str):
             return None
@@ -66,7 +66,7 @@ def attribute(value: Any, kind: type) -> float | str | None:
 
 
 def where(tree: Tree, kinds: Mapping[str, type]) -> tuple[str | None, bool]:
-    """A condition on attributes of these types that all documents meet which pass the filter; and whether it says all that the filter does."""
+    """Return a condition on attributes that every passing document meets, and True if it is the whole filter."""
     if tree is None:
         return None, False
     if tree[0] in ("and", "or"):
@@ -80,7 +80,7 @@ def where(tree: Tree, kinds: Mapping[str, type]) -> tuple[str | None, bool]:
 
 
 def _whole(tree: Tree, kinds: Mapping[str, type]) -> str | None:
-    """A condition that just the documents meet which pass, true or false of each; None where attributes do not decide."""
+    """Return a condition that exactly the passing documents meet; None where attributes cannot decide."""
     if tree is None:
         return None
     if tree[0] in ("and", "or"):
@@ -102,14 +102,14 @@ def _whole(tree: Tree, kinds: Mapping[str, type]) -> str | None:
 
 
 def _compared(value: Any, kind: type | None) -> bool:
-    """True of a value that attributes of this type are compared with as metadata is."""
+    """Return True if attributes of this type compare with the value as metadata does."""
     if kind is str:
         return isinstance(value, str) and len(value.encode(errors="replace")) <= _COMPARED
     return kind is float and isinstance(value, (bool, int, float)) and abs(value) < _EXACT
 
 
 def tree(given: Any) -> Tree:
-    """The tree of a filter in LangChain's form, which `condition` has taken."""
+    """Return the tree of a filter in LangChain's form that `condition` has accepted."""
     return ("and", [_tree(name, wanted) for name, wanted in given.items()])
 
 
@@ -124,12 +124,24 @@ def _tree(name: str, wanted: Any) -> Tree:
 
 
 def condition(given: Any) -> Test:
-    """A test of metadata.
+    """Return a test of metadata.
 
-    A dict of names, all of which must hold: a value that is equal, or a dict of `$eq`, `$ne`, `$gt`, `$gte`, `$lt`, `$lte`, `$in`, `$nin`.
-    `$and` and `$or` join a list of such dicts, `$not` turns one round. A document without the name passes `$ne` and `$nin` of it.
+    Parameters
+    ----------
+    given : dict
+        Names that must all hold: each with an equal value, or with a dict of `$eq`, `$ne`, `$gt`, `$gte`, `$lt`,
+        `$lte`, `$in` or `$nin`. `$and` and `$or` join a list of such dicts, and `$not` negates one. A document
+        without the name passes `$ne` and `$nin`.
 
-    Raises `FilterError` for anything else, so that nothing is compared that was meant in another way.
+    Returns
+    -------
+    callable
+        The test.
+
+    Raises
+    ------
+    FilterError
+        If the filter has any other form, so that no comparison differs from what was meant.
     """
     if not isinstance(given, dict):
         raise FilterError(f"filter: a {type(given).__name__}, expected a dict of metadata")
@@ -164,7 +176,7 @@ def _has_words(wanted: Any) -> bool:
 
 
 def _value(wanted: Any) -> Any:
-    """A value as it is stored."""
+    """Return a value as it is stored."""
     try:
         return _payloads.plain(list(wanted) if isinstance(wanted, (set, frozenset)) else wanted)
     except (TypeError, ValueError, OverflowError) as error:
@@ -200,7 +212,7 @@ def _test(name: str, word: Any, wanted: Any) -> Test:
 
 
 def _dated(name: str, word: str, wanted: date) -> Test:
-    """A test of a date or an instant, which is stored as text of ISO 8601."""
+    """Return a test of a date or an instant, which is stored as a text in ISO 8601."""
     compare, instant = _ORDERED[word], _instant(wanted.isoformat())
 
     def check(metadata: Mapping[str, Any]) -> bool:
@@ -216,5 +228,5 @@ def _dated(name: str, word: str, wanted: date) -> Test:
 
 
 def _instant(text: str) -> datetime:
-    """An instant by ISO 8601, to the microsecond."""
+    """Return an instant of ISO 8601, to the microsecond."""
     return datetime.fromisoformat(re.sub(r"(\.\d{6})\d+", r"\1", text).replace("Z", "+00:00"))

@@ -1,4 +1,4 @@
-"""Indexes in directories: made, opened and changed."""
+"""Indexes in directories: build, open and change them."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ Metric = Literal["cosine", "inner-product", "euclidean"]
 
 
 class Index:
-    """An index in a directory, and the key that it is used with.
+    """An index in a directory, with the key to use it.
 
-    Made by `sordino.build` and `sordino.open`. It holds no file open and no lock: each call looks at the
-    directory anew. A change is a new version, signed and complete before it takes the place of the old; a
-    process that is killed leaves the old or the new. Changes need the owner's key.
+    `sordino.build` and `sordino.open` return it. It holds no file open and no lock: each call reads the directory
+    again. Each change makes a new version, which is signed and complete before it replaces the old one. If the
+    process is killed, the directory has the old version or the new one. Changes need the owner's key.
     """
 
     def __init__(self, native: _sordino.Index) -> None:
@@ -48,7 +48,7 @@ class Index:
 
     @property
     def path(self) -> str:
-        """The directory, from the root: it means the same after `os.chdir`."""
+        """The absolute path of the directory."""
         return os.fspath(self._native.path)
 
     def add(
@@ -60,21 +60,38 @@ class Index:
         attributes: Attributes | None = None,
         label: str | None = None,
     ) -> int:
-        """Adds records, or replaces those whose ids are there. Returns the new version.
+        """Add records, or replace the records whose ids exist.
 
-        vectors: shape (n, dim), or a path or iterator as for `build`; all are held in memory.
-        ids: n integers from 0 to 2**64 - 1, str or uuid.UUID, of the kind that the index has. Without them records are numbered on from the highest id, so
-        the same vectors added twice are there twice.
-        payloads: as of `build`, also to an index that had none: then the others' are empty.
-        attributes: as of `build`; columns of the same name are of the type that they have.
-        label: of all these records, in masked and local mode, of an index that has readers of its own: only those who were
-            granted it can read them. A record that is replaced gets the label that it is added with now.
+        Each call makes a segment, and an index may have 1024 segments: add many records at a time, or `compact`.
 
-        Each call makes a segment, of which an index may have 1024: add many at a time, or `compact`.
+        Parameters
+        ----------
+        vectors : array_like of shape (n, dim), path or iterator
+            The vectors, as for `sordino.build`. All are held in memory.
+        ids : sequence of int, str or uuid.UUID, optional
+            n ids of the kind that the index has; integers from 0 to 2**64 - 1. Without ids, records get the numbers
+            after the highest id, so that vectors added twice are stored twice.
+        payloads : sequence, optional
+            The payloads, as for `sordino.build`. If the index had none, the other records get empty ones.
+        attributes : mapping or data frame, optional
+            The attributes, as for `sordino.build`. A column that exists keeps its type.
+        label : str, optional
+            The label of all these records, in masked or local mode, for an index with readers of its own. Only readers
+            who were granted the label can read them. A replaced record gets this label.
 
-        Raises `DimensionError`, `NotFiniteError`, `ZeroVectorError`, `NormError`, `IdsError`,
-        `PayloadError`, `AttributesError`, `SegmentsError`, `LockedError`, `KeyKindError`, `FileError`; `AccessError` and `ModeError` for
-        labels. Nothing is changed then.
+        Returns
+        -------
+        int
+            The new version.
+
+        Raises
+        ------
+        DimensionError, NotFiniteError, ZeroVectorError, NormError, IdsError, PayloadError, AttributesError
+            If the records cannot be stored. Nothing is changed.
+        SegmentsError, LockedError, KeyKindError, FileError
+            If the index cannot be changed. Nothing is changed.
+        AccessError, ModeError
+            If the label cannot be used. Nothing is changed.
         """
         rows, own, carried, columns = _records.whole(vectors, ids, payloads, attributes)
         return self._native.add(rows, own, carried, columns, None if label is None else _name(label, "label"))
@@ -82,15 +99,30 @@ class Index:
     def update(
         self, ids: Ids, payloads: Payloads | None = None, *, attributes: Attributes | None = None
     ) -> int:
-        """Gives records that are there other payloads or attributes; their vectors stay. Returns the new version.
+        """Change payloads or attributes of records, and keep their vectors.
 
-        ids: of records that are there, each once.
-        payloads: one for each id, bytes or str.
-        attributes: as of `build`. Attributes of other names stay; None takes a record's value away.
+        The old values stay stored, sealed, until `compact`.
 
-        What was there before stays stored, sealed, until `compact`. Raises `UnknownIdError` for an id that is not there,
-        `IdsError`, `PayloadError`, `AttributesError`, `SegmentsError`, `LockedError`, `KeyKindError`, `FileError`.
-        Nothing is changed then.
+        Parameters
+        ----------
+        ids : sequence of int, str or uuid.UUID
+            The ids of existing records, each once.
+        payloads : sequence of bytes or str, optional
+            One payload for each id.
+        attributes : mapping or data frame, optional
+            The attributes to change, as for `sordino.build`. Other attributes stay. None removes a record's value.
+
+        Returns
+        -------
+        int
+            The new version.
+
+        Raises
+        ------
+        UnknownIdError, IdsError, PayloadError, AttributesError
+            If a record does not exist, or a value cannot be stored. Nothing is changed.
+        SegmentsError, LockedError, KeyKindError, FileError
+            If the index cannot be changed. Nothing is changed.
         """
         return self._native.update(*_records.edited(ids, payloads, attributes))
 
@@ -102,18 +134,36 @@ class Index:
         labels: str | Iterable[str] = (),
         groups: str | Iterable[str] = (),
     ) -> int:
-        """Lets a reader of its own read the index, and labels and groups in it. Returns the new version.
+        """Let a reader read the index, with labels and groups.
 
-        reader: a name of your choosing, which neither the server nor other readers learn.
-        public: the reader's public key, `ReaderKey.reader_public()`, if it is new. Check its `digest()` with the reader.
-        labels: beside those that it has, made if need be. Records without a label it may read anyway.
-        groups: groups that there are.
+        The first grant gives the index readers of its own, for good. From then on the file of `OwnerKey.reader()` does
+        not open new versions. Older records stay under the key that all readers shared, which no listed reader has,
+        until `compact`.
 
-        The first grant gives the index readers of its own, once and for all: what is there stays under the key that all
-        readers shared, which nobody on the list has, until `compact`, and whoever has `OwnerKey.reader()`'s file cannot open the new version.
+        Parameters
+        ----------
+        reader : str
+            A name of your choice. Neither the server nor other readers learn it.
+        public : ReaderPublicKey, optional
+            The reader's public key, from `ReaderKey.reader_public()`. Needed for a new reader. Compare its `digest()`
+            with the reader.
+        labels : str or iterable of str, optional
+            Labels to add to the reader's own. A new label is made. Every reader may read records without a label.
+        groups : str or iterable of str, optional
+            Existing groups that the reader joins.
 
-        Raises `AccessError` with the reason, `ModeError` if scores are checked exactly, `LockedError`,
-        `KeyKindError`, `FileError`. Nothing is changed then.
+        Returns
+        -------
+        int
+            The new version.
+
+        Raises
+        ------
+        AccessError, ModeError
+            If the grant is not possible; the message has the reason. Indexes whose scores are checked exactly have no
+            readers of their own. Nothing is changed.
+        LockedError, KeyKindError, FileError
+            If the index cannot be changed. Nothing is changed.
         """
         if public is not None and not isinstance(public, _sordino.ReaderPublicKey):
             raise KeyKindError(f"{type(public).__name__}; expected a ReaderPublicKey: ReaderKey.reader_public()")
@@ -122,75 +172,196 @@ class Index:
     def withdraw(
         self, reader: str, *, labels: str | Iterable[str] = (), groups: str | Iterable[str] = ()
     ) -> int:
-        """Takes labels and groups from a reader. Returns the new version.
+        """Take labels and groups from a reader.
 
-        What is written from now on it cannot read; what was written before it can, until `compact`. Raises as `grant`.
+        The reader cannot read records that are written from now on. Older records stay readable until `compact`.
+
+        Parameters
+        ----------
+        reader : str
+            The reader's name.
+        labels : str or iterable of str, optional
+            Labels to take away.
+        groups : str or iterable of str, optional
+            Groups that the reader leaves.
+
+        Returns
+        -------
+        int
+            The new version.
+
+        Raises
+        ------
+        AccessError, ModeError, LockedError, KeyKindError, FileError
+            As for `grant`.
         """
         return self._native.withdraw(_name(reader, "reader"), _names(labels, "labels"), _names(groups, "groups"))
 
     def revoke(self, reader: str) -> int:
-        """Takes a reader off the list; it can read what was written before until `compact`. Returns the new version. Raises as `grant`."""
+        """Remove a reader from the list. Older records stay readable to the reader until `compact`.
+
+        Parameters
+        ----------
+        reader : str
+            The reader's name.
+
+        Returns
+        -------
+        int
+            The new version.
+
+        Raises
+        ------
+        AccessError, ModeError, LockedError, KeyKindError, FileError
+            As for `grant`.
+        """
         return self._native.revoke(_name(reader, "reader"))
 
     def group(self, group: str, labels: str | Iterable[str]) -> int:
-        """Says which labels a group may read, and no others; makes it if need be. Returns the new version. Raises as `grant`."""
+        """Set the labels that a group may read. A new group is made.
+
+        Parameters
+        ----------
+        group : str
+            The group's name.
+        labels : str or iterable of str
+            All labels that the group may read.
+
+        Returns
+        -------
+        int
+            The new version.
+
+        Raises
+        ------
+        AccessError, ModeError, LockedError, KeyKindError, FileError
+            As for `grant`.
+        """
         return self._native.group(_name(group, "group"), _names(labels, "labels"))
 
     def ungroup(self, group: str) -> int:
-        """Takes a group from all readers. Returns the new version. Raises as `grant`."""
+        """Remove a group from all readers.
+
+        Parameters
+        ----------
+        group : str
+            The group's name.
+
+        Returns
+        -------
+        int
+            The new version.
+
+        Raises
+        ------
+        AccessError, ModeError, LockedError, KeyKindError, FileError
+            As for `grant`.
+        """
         return self._native.ungroup(_name(group, "group"))
 
     def access(self) -> dict[str, Any] | None:
-        """Who can read what, with the owner's key; None where all readers share a key.
+        """Return who can read what. Needs the owner's key.
 
-        `readers`: each with `name`, `key` (the digest of its public key, None of who was revoked), `labels`, `groups`, `records`
-        that it may read, and `until_compacted`, those that it lost and can still read. `groups`, `labels` with
-        `records`, and `shared_key`: records that no reader on the list can read until `compact`.
+        Returns
+        -------
+        dict or None
+            None if all readers share a key. `readers` has a dict for each reader, with `name`, `key`, `labels`,
+            `groups`, `records` and `until_compacted`. `key` is the digest of the public key, or None for a revoked
+            reader. `records` counts what the reader may read, and `until_compacted` what the reader lost and can still
+            read. `groups` has the groups, and `labels` the labels with their `records`. `shared_key` counts the records
+            that no listed reader can read until `compact`.
         """
         return self._native.access()
 
     def delete(self, ids: Ids) -> int:
-        """Deletes records by id, all of them or none. Returns the new version.
+        """Delete records by id: all of them or none.
 
-        What they held stays stored, masked or sealed, until `compact`; no search finds it.
+        Searches no longer find them. Their content stays stored, masked or sealed, until `compact`.
 
-        Raises `UnknownIdError` for an id that is not there, `NothingLeftError` if none would be left,
-        `IdsError`, `LockedError`, `KeyKindError`, `FileError`. Nothing is changed then.
+        Parameters
+        ----------
+        ids : int, str, uuid.UUID or a sequence of one kind
+            The ids of the records.
+
+        Returns
+        -------
+        int
+            The new version.
+
+        Raises
+        ------
+        UnknownIdError, NothingLeftError, IdsError
+            If a record does not exist, or none would be left. Nothing is changed.
+        LockedError, KeyKindError, FileError
+            If the index cannot be changed. Nothing is changed.
         """
         wanted = _arrays.ids(_arrays.several(ids))
         # Nothing to delete is no change.
         return self._native.delete(wanted) if len(wanted) else int(self.info()["version"])
 
     def compact(self) -> int:
-        """Writes the records anew in as few segments as they fit, under new keys. Returns the version.
+        """Rewrite the records in as few segments as possible, under new keys.
 
-        What was deleted or replaced is gone then. Raises `LockedError`, `KeyKindError`, `FileError`.
+        Deleted and replaced records are gone afterwards.
+
+        Returns
+        -------
+        int
+            The version.
+
+        Raises
+        ------
+        LockedError, KeyKindError, FileError
+            If the index cannot be changed.
         """
         return self._native.compact()
 
     def payloads(self) -> dict[int | str, bytes] | None:
-        """All payloads by record id (UUIDs as str), read with the owner's key; None where the index has none."""
+        """Return all payloads by record id. Needs the owner's key.
+
+        Returns
+        -------
+        dict or None
+            The payloads; UUIDs are str. None if the index has no payloads.
+        """
         return self._native.payloads()
 
     def verify(self) -> dict[str, Any]:
-        """Checks every byte, as far as the key allows; raises what is wrong, an `IntegrityError`.
+        """Check every byte, as far as the key allows.
 
-        With the owner's key: digests, signatures, the chain of versions, all sealed parts, hints. With
-        another: what a server can check (`full` is False then). Returns what was found: `version`,
-        `bytes`, `full`, and with the owner's key `versions`, `records`, `deleted`.
+        With the owner's key, this checks digests, signatures, the chain of versions, all sealed parts and hints. With
+        another key, it checks what a server can check.
+
+        Returns
+        -------
+        dict
+            `version`, `bytes` and `full`, which is True with the owner's key; then also `versions`, `records` and
+            `deleted`.
+
+        Raises
+        ------
+        IntegrityError
+            If something is wrong. Stop using the index.
         """
         return self._native.verify()
 
     def info(self) -> dict[str, Any]:
-        """The signed manifest in words: mode, metric, dim, k, version, segments, bytes, and more.
+        """Return the content of the signed manifest: mode, metric, dim, k, version, segments, bytes, and more.
 
-        `stored` counts records with those that are deleted but not yet compacted; `len(index)` without.
-        Raises `SignatureError` if the key is another owner's, `NoIndexError`, `KeyKindError`.
+        Returns
+        -------
+        dict
+            `stored` counts records including deleted ones that are not yet compacted; `len(index)` counts without them.
+
+        Raises
+        ------
+        SignatureError, NoIndexError, KeyKindError
+            If the key is another owner's, there is no index, or there is no key.
         """
         return self._native.info()
 
     def __len__(self) -> int:
-        """The number of records. Needs the owner's or a reader's key."""
+        """Return the number of records. Needs the owner's or a reader's key."""
         return self._native.len()
 
     def __bool__(self) -> bool:
@@ -200,7 +371,7 @@ class Index:
         return f"<sordino.Index {self.path!r}>"
 
     def __reduce__(self) -> str:
-        raise KeyKindError("an Index holds a key, and is not copied or pickled: sordino.open(path, key=OwnerKey.load(file)) opens it once more")
+        raise KeyKindError("an Index holds a key, and cannot be copied or pickled: open it again with sordino.open(path, key=OwnerKey.load(file))")
 
 
 def build(
@@ -223,44 +394,75 @@ def build(
     checks: Literal["sums", "exact", "none"] = "sums",
     own_readers: bool = False,
 ) -> Index:
-    """Makes an index in a directory, which is created and must not hold anything else.
+    """Build an index in a new directory.
 
-    path: the directory.
-    vectors: an array of shape (n, dim), dim up to 8192; or the path of a file (.npy, .fvecs, .bvecs, .fbin,
-        .u8bin, .i8bin, .parquet, .arrow, .jsonl, .csv), which may be larger than memory; or an iterator of arrays, or of `Batch`es that
-        have ids, payloads and attributes of their own, which is read once. Numbers of any dtype are converted to float32, a chunk at a time; float32 in C order
-        is not copied as a whole.
-    key: the owner's key, of `sordino.keygen()`. Without it the index can be neither changed nor read.
-    ids: n integers from 0 to 2**64 - 1, str of 1 to 512 bytes, or uuid.UUID, all different; else the row's
-        number. Ids are of one kind for good, and sealed from the server.
-    payloads: n values, up to 1,048,572 bytes each, compressed and packed into pages of one length: a search
-        returns those of what it found, shortened where one is far longer than the others. bytes and str (as UTF-8) are taken as they are, None and missing values are
-        empty, and all else is JSON: dates and instants by ISO 8601 (with a time zone in UTC), durations in seconds (`"PT90.5S"`), a `Decimal` as its digits
-        in a text, lists and dicts with such values in them, where bytes are base64 and missing values null. Of a data frame give a column, or `.to_dict("records")`.
-    attributes: columns of n values by name, a dict or a data frame: whole numbers of 64 bits, floats, truth values or str of up to 4096 bytes, in
-        each column of one type; None, NaN and missing values are none. Clients download them sealed, and filter by them (`Client.search(where=...)`);
-        the server learns their bytes together, up to a factor of two.
-    mode: "masked" (the server sees neither query nor vectors), "routed" (nor which clusters a search
-        scores), "open" (it sees the vectors), "sealed" (a search reads some of the buckets) or "local"
-        (clients download everything). `sordino.plan` compares.
-    metric: "cosine", "inner-product" or "euclidean".
-    recall: the share of true neighbours that sealed and routed mode look for; the others find what their precision
-        allows.
-    k: results of a search, 1 to 1024. It is part of the index: `Client.search` returns up to so many.
-    progress: called as `progress(step, vectors_read)` with the name of each step. What it raises stops the
-        build, as Ctrl-C does, within a step.
-    queries: the searches that a client makes in one version, which decides what it downloads once.
-    packing, routing: forms of masked and open, and of sealed mode, else the cheapest is chosen.
-    second_look: candidates that a search ranks by their exact vectors, k to 64: 32 is a good number. They are fetched privately
-        and without a hint. In masked, open and routed mode.
-    checks: the way clients check the server's scores. "sums" refuses changes of more than some hundredths of a cosine; "exact", in
-        masked and open mode, any change, before anything is decrypted, for replies three times as long; "none", in open
-        mode, leaves results to the server.
-    own_readers: nobody but the owner reads the index until `Index.grant` lets them, from the first version on.
+    Parameters
+    ----------
+    path : path
+        The directory. It is created, and must not hold anything else.
+    vectors : array_like of shape (n, dim), path or iterator
+        The vectors, of up to 8192 dimensions. A file may be larger than memory: .npy, .fvecs, .bvecs, .fbin,
+        .u8bin, .i8bin, .parquet, .arrow, .jsonl or .csv. An iterator gives arrays, or `Batch`es with their own ids,
+        payloads and attributes, and is read once. Any numeric dtype is converted to float32 in chunks. A float32
+        array in C order is not copied as a whole.
+    key : OwnerKey
+        The owner's key, from `sordino.keygen()`. Keep it: without it, nobody can change the index.
+    ids : sequence of int, str or uuid.UUID, optional
+        n different ids of one kind: integers from 0 to 2**64 - 1, str of 1 to 512 bytes, or uuid.UUID. The default
+        is the row's number. The server cannot read ids.
+    payloads : sequence, optional
+        n values of up to 1,048,572 bytes each. They are compressed and packed into pages of one length. A search
+        returns the payloads of its results; one that is far longer than the others is cut short. bytes and str (as
+        UTF-8) are stored as they are, and None and missing values are empty. Everything else becomes JSON. Dates
+        and instants become ISO 8601, in UTC if they have a time zone. Durations become seconds (`"PT90.5S"`), and
+        `Decimal` a text of its digits. Lists and dicts may contain such values; bytes in them become base64,
+        missing values null. From a data frame, pass a column or `.to_dict("records")`.
+    attributes : mapping or data frame, optional
+        Columns of n values by name, for filters (`Client.search(where=...)`). A column has one type: 64-bit
+        integers, floats, bool, or str of up to 4096 bytes. None, NaN and missing values count as no value. Clients
+        download the attributes sealed. The server learns only their total size, up to a factor of two.
+    mode : str, default "masked"
+        "masked": the server sees neither query nor vectors. "routed": as masked, and it does not see which clusters
+        a search scores. "open": the server sees the vectors. "sealed": a search reads some of the buckets. "local":
+        clients download everything. `sordino.plan` compares the modes.
+    metric : str, default "cosine"
+        "cosine", "inner-product" or "euclidean".
+    recall : float, default 0.95
+        The share of true neighbours that sealed and routed mode look for. The other modes score every vector.
+    k : int, default 10
+        The most results of a search, 1 to 1024. It is fixed when the index is built.
+    progress : callable, optional
+        Called as `progress(step, vectors_read)` with the name of each step. An exception in it stops the build
+        within a step, as Ctrl-C does.
+    queries : int, default 100
+        The searches that a client makes in one version. It decides what clients download once.
+    packing : {4, 8, 16, 32, 64}, optional
+        The coordinates that share a polynomial, in masked and open mode. The default moves the fewest bytes.
+    routing : {"downloaded", "encrypted"}, optional
+        How clients find their buckets, in sealed mode. The default is the cheaper way.
+    second_look : int, optional
+        The number of candidates that a search reranks by their exact vectors, k to 64; 32 is a good number. Clients
+        fetch these privately and without a hint. For masked, open and routed mode.
+    checks : {"sums", "exact", "none"}, default "sums"
+        How clients check the server's scores. "sums" refuses changes of more than some hundredths of a cosine.
+        "exact", in masked and open mode, refuses every change before anything is decrypted, with replies three
+        times as long. "none", in open mode, trusts the server.
+    own_readers : bool, default False
+        Give the index readers of its own from the first version on. Only the owner can read it until `Index.grant`.
 
-    Raises `ExistsError`, `ShapeError`, `DtypeError`, `EmptyError`, `NotFiniteError`, `ZeroVectorError`,
-    `NormError`, `IdsError`, `PayloadError`, `AttributesError`, `KError`, `RecallError`, `FormatError`, `FileError`,
-    `KeyKindError`. The directory has no index then.
+    Returns
+    -------
+    Index
+        The new index.
+
+    Raises
+    ------
+    ExistsError, FileError, KeyKindError
+        If the directory or the key cannot be used. No index is made.
+    ShapeError, DtypeError, EmptyError, NotFiniteError, ZeroVectorError, NormError, FormatError
+        If the vectors cannot be used. No index is made.
+    IdsError, PayloadError, AttributesError, KError, RecallError
+        If another argument cannot be used. No index is made.
     """
     if not isinstance(key, _sordino.OwnerKey):
         raise KeyKindError(f"{type(key).__name__}; expected an OwnerKey: sordino.keygen() makes one")
@@ -296,18 +498,33 @@ def open(
     key: OwnerKey | ReaderKey | PublicKey | None = None,
     restored: bool = False,
 ) -> Index:
-    """Opens an index in a directory.
+    """Open an index in a directory.
 
-    key: the owner's key for everything; a reader's for `len`, `info`, `verify`; the public key for `info`
-        and `verify`. Without one only a `Client` can use it, which brings its own.
+    The file of versions of an owner's key (`OwnerKey.load`) remembers the newest version. With this key, changes,
+    `access` and `payloads` refuse an index that is older or has another history.
 
-    restored: with the owner's key, and once: the index was restored from a backup, or put here, on purpose. The version that is
-        here is remembered as the newest; what was revoked or deleted since is there again.
+    Parameters
+    ----------
+    path : path
+        The directory.
+    key : OwnerKey, ReaderKey or PublicKey, optional
+        The owner's key for everything; a reader's key for `len`, `info` and `verify`; the public key for `info` and
+        `verify`. Without a key only a `Client`, which brings its own, can use the index.
+    restored : bool, default False
+        Accept the version that is here and remember it as the newest, because you restored a backup or put the
+        index here. Say it once, with the owner's key. Revocations and deletions since then are undone.
 
-    With the owner's key, changes, `access` and `payloads` refuse an index that is older than what the key's file of versions
-    (`OwnerKey.load`) knows, or of another history: `RollbackError`, `ForkError`, `OtherIndexError`, `GapError`.
+    Returns
+    -------
+    Index
+        The index.
 
-    Raises `NoIndexError` if there is none, `SignatureError` if it is another owner's, `KeyKindError`.
+    Raises
+    ------
+    NoIndexError, SignatureError, KeyKindError
+        If there is no index, it is another owner's, or the key is of another kind.
+    RollbackError, ForkError, OtherIndexError, GapError
+        If the index is not the version that its owner knows. Stop, unless you restored a backup on purpose.
     """
     path = place(path)
     if not isinstance(restored, bool):
@@ -321,7 +538,7 @@ def open(
 
 
 def check_fit(mode: str, *, packing: Any, routing: Any) -> None:
-    """Refuses settings that an index of this mode would pass over."""
+    """Refuse settings that an index of this mode would ignore."""
     for name, value, known, own in [
         ("packing", packing, mode in ("masked", "open"), "masked and open mode"),
         ("routing", routing, mode == "sealed", "sealed mode"),
@@ -331,7 +548,7 @@ def check_fit(mode: str, *, packing: Any, routing: Any) -> None:
 
 
 def local(path: str | os.PathLike[str]) -> str:
-    """The absolute path of an index's directory on this machine. An address would become a directory of that name."""
+    """Return the absolute path of an index's directory on this machine, and refuse a URL."""
     found = place(path, expected="a directory")
     if isinstance(path, (str, os.PathLike)) and "://" in os.fspath(path):
         raise InputError(f"path = {os.fspath(path)!r}: indexes are made in directories of this machine; `sordino index build` makes them in object stores")
@@ -339,30 +556,30 @@ def local(path: str | os.PathLike[str]) -> str:
 
 
 def measured_index(index: Index, measured: tuple[float, bool] | None, recall: float, depth: int) -> Index:
-    """An index with the recall that its build measured, if it did. Warns the caller who is `depth` calls above if too little was reached."""
+    """Return an index with the recall that its build measured, and warn the caller `depth` levels up if it is low."""
     if measured is not None:
         index.expected_recall, reached = measured
         if not reached:
             import warnings
 
             warnings.warn(
-                f"recall {index.expected_recall:.3f} on held-out vectors, {recall} was looked for: in the modes \"sealed\" and "
-                "\"routed\" they have too little structure to be searched in parts, and sordino.plan shows the other modes; in those "
-                "neighbours differ by less than scores can tell, and second_look=32 ranks candidates by their exact vectors",
+                f"recall {index.expected_recall:.3f} on held-out vectors, below the {recall} that was asked for. In sealed and routed "
+                "mode the vectors have too little structure to be searched in parts: sordino.plan shows the other modes. In the "
+                "other modes neighbours differ by less than scores can tell: second_look=32 reranks candidates by exact vectors",
                 stacklevel=depth,
             )
     return index
 
 
 def _name(value: Any, what: str) -> str:
-    """A text."""
+    """Check that a value is a text."""
     if not isinstance(value, str):
         raise InputError(f"{what} = {value!r}: expected a text")
     return value
 
 
 def _names(values: str | Iterable[str], what: str) -> list[str]:
-    """A text, or several."""
+    """Return one text or several as a list."""
     if isinstance(values, str):
         return [values]
     try:
@@ -373,7 +590,7 @@ def _names(values: str | Iterable[str], what: str) -> list[str]:
 
 
 def whole_number(value: Any, what: str, most: int = 2**63 - 1) -> int:
-    """A number from 0 to `most`, of any integer type."""
+    """Return a number from 0 to `most`, of any integer type."""
     from operator import index
 
     try:
@@ -386,7 +603,7 @@ def whole_number(value: Any, what: str, most: int = 2**63 - 1) -> int:
 
 
 def real_number(value: Any, what: str, *, any_value: bool = False) -> float:
-    """A finite number of at least 0; with `any_value` any at all, whose bounds are checked elsewhere."""
+    """Return a finite number of at least 0; with `any_value`, any number, whose bounds are checked elsewhere."""
     try:
         number = float(value)
     except (TypeError, ValueError, OverflowError):

@@ -1,4 +1,4 @@
-"""Documents of the frameworks as payloads of records, and their ids as these are stored."""
+"""Documents of the frameworks as payloads of records, and their ids as they are stored."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _PLACES = 3
 
 
 class Found(NamedTuple):
-    """A document: its id, what is stored of it, its score if a search found it, and its vector if that is kept."""
+    """A document: its id, its stored form, its score if a search found it, and its vector if that is kept."""
 
     id: str
     document: Any
@@ -31,7 +31,7 @@ class Found(NamedTuple):
 
 
 def places(id: str) -> list[int]:
-    """The numbers that a document of this id may have."""
+    """Return the numbers that a document of this id may have."""
     # An id that is no Unicode text has no document.
     (digest,) = hash_each([id.encode(errors="replace")], context="sordino 2026 document ids")
     numbers = [int.from_bytes(digest[4 * at : 4 * at + 4], "little") for at in range(_PLACES)]
@@ -39,27 +39,33 @@ def places(id: str) -> list[int]:
 
 
 def name_of(id: Any, at: int) -> str:
-    """A document's id as it is stored: UUIDs and whole numbers as text. Raises `InputError` for what has several texts, or none."""
+    """Return a document's id as it is stored: UUIDs and whole numbers become text.
+
+    Raises
+    ------
+    InputError
+        If the value has no text, or several.
+    """
     if isinstance(id, bool) or not (isinstance(id, (str, UUID)) or hasattr(id, "__index__")):
         raise InputError(f"id {at} is a {type(id).__name__}: expected a str, a whole number or a uuid.UUID")
     return str(id)
 
 
 def names(ids: Iterable[Any]) -> list[str]:
-    """Ids of documents as they are stored."""
+    """Return the ids of documents as they are stored."""
     if isinstance(ids, (str, bytes)) or not hasattr(ids, "__iter__"):
         raise InputError(f"ids: one {type(ids).__name__}, expected a list of them")
     return [name_of(id, at) for at, id in enumerate(ids)]
 
 
 def known(kwargs: dict[str, Any], what: str) -> None:
-    """Refuses arguments that would be passed over: a filter under another name, for instance."""
+    """Refuse arguments that would be ignored, such as a misspelled filter."""
     if kwargs:
         raise InputError(f"{what}: no argument is named {', '.join(map(repr, kwargs))} here")
 
 
 def listed(values: Any, what: str) -> list[Any]:
-    """Values that go with others in their order, as a list."""
+    """Return values that belong to others by their order, as a list."""
     if isinstance(values, (str, bytes)) or not hasattr(values, "__iter__"):
         raise InputError(f"{what}: one {type(values).__name__}, expected a list of them")
     _arrays.ordered(values, what, InputError)
@@ -67,7 +73,13 @@ def listed(values: Any, what: str) -> list[Any]:
 
 
 def plain(id: str, document: Any, metadata: Mapping[Any, Any]) -> Any:
-    """A document of JSON's values, as payloads have them. Raises `InputError` that names what has none."""
+    """Return a document made of JSON values, as payloads hold it.
+
+    Raises
+    ------
+    InputError
+        If a value has no form in JSON. The message names it.
+    """
     try:
         return _payloads.plain(document)
     except (TypeError, ValueError, OverflowError) as error:
@@ -80,7 +92,7 @@ def plain(id: str, document: Any, metadata: Mapping[Any, Any]) -> Any:
 
 
 def pack(id: str, document: Any, vector: np.ndarray | str | None) -> bytes:
-    """The payload of a document of JSON's values, with its vector if that is kept."""
+    """Return the payload of a document of JSON values, with its vector if that is kept."""
     if vector is not None and not isinstance(vector, str):
         vector = base64.b64encode(vector.astype("<f4").tobytes()).decode()
     parts = [id, document] if vector is None else [id, document, vector]
@@ -91,7 +103,7 @@ def pack(id: str, document: Any, vector: np.ndarray | str | None) -> bytes:
 
 
 def parts(payload: bytes) -> tuple[str, Any, str | None]:
-    """The id, the document and the vector, in base64, of a payload."""
+    """Return the id, the document and the base64 vector of a payload."""
     try:
         id, document, *rest = json.loads(payload)
         (vector,) = rest or [None]
@@ -103,7 +115,7 @@ def parts(payload: bytes) -> tuple[str, Any, str | None]:
 
 
 def unpack(payload: bytes, score: float | None = None) -> Found:
-    """The document of a payload."""
+    """Return the document of a payload."""
     import numpy as np
 
     id, document, vector = parts(payload)

@@ -1,4 +1,4 @@
-"""Payloads as bytes: texts in UTF-8, bytes as they are, and other values as JSON."""
+"""Payloads as bytes: texts in UTF-8, bytes unchanged, and other values as JSON."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _MOST_DIGITS = 100
 
 
 def column(values: Any) -> Any:
-    """Payloads that can be gone through; Arrow's columns as lists."""
+    """Return payloads as an iterable; columns of Arrow become lists."""
     if isinstance(values, (str, bytes, bytearray, memoryview)) or not (values is None or hasattr(values, "__iter__")):
         raise PayloadError(f"payloads: one {type(values).__name__}, expected one for each vector")
     ordered(values, "payloads", PayloadError)
@@ -50,7 +50,7 @@ def column(values: Any) -> Any:
 
 
 def encoded(values: Iterable[Any]) -> list[bytes]:
-    """Payloads as bytes; empty ones for missing values."""
+    """Return payloads as bytes; missing values become empty ones."""
     return [_payload(at, value) for at, value in enumerate(column(values))]
 
 
@@ -75,12 +75,18 @@ def _payload(at: int, value: Any) -> bytes:
 
 
 def plain(value: Any) -> Any:
-    """A value of the types that JSON has; None for one that is missing. Raises `TypeError`, `ValueError`, `OverflowError`."""
+    """Return a value with types of JSON only; None for a missing value.
+
+    Raises
+    ------
+    TypeError, ValueError, OverflowError
+        If the value has no form in JSON.
+    """
     return _plain(value, 0)
 
 
 def _plain(value: Any, depth: int) -> Any:
-    """`plain` of a value that is so deep in lists and dicts."""
+    """Return the same for a value inside `depth` lists and dicts."""
     if isinstance(value, Enum):
         return _plain(value.value, depth)
     if value is None or isinstance(value, (str, bool)):
@@ -115,7 +121,7 @@ def _plain(value: Any, depth: int) -> Any:
 
 
 def _of_array(value: Any, depth: int) -> Any:
-    """An array of numpy, a column of a data frame, or one value of them."""
+    """Return a numpy array, a column of a data frame or one of its values."""
     import numpy as np
 
     array = np.asarray(value)
@@ -123,13 +129,13 @@ def _of_array(value: Any, depth: int) -> Any:
         return [_plain(inner, depth + 1) for inner in array]
     if array.dtype.kind in "mM":
         return _of_time(array)
-    # The shortest digits of a number, and not those of one of twice its bits.
+    # The shortest digits of a number in its own precision, not in double precision.
     inner = float(str(array[()])) if array.dtype.kind == "f" else array.item()
     return _plain(inner, depth + 1)
 
 
 def _of_time(array: Any) -> str | None:
-    """A date, an instant or a duration of numpy."""
+    """Return a numpy date, instant or duration as text."""
     import numpy as np
 
     if np.isnat(array):
@@ -148,28 +154,28 @@ def _of_time(array: Any) -> str | None:
 
 
 def _instant(value: date | time) -> str:
-    """A date, a time or an instant by ISO 8601; an instant of a known time zone in UTC."""
+    """Return a date, a time or an instant in ISO 8601; in UTC if the time zone is known."""
     if isinstance(value, datetime) and value.tzinfo is not None:
         return _short(value.astimezone(timezone.utc).replace(tzinfo=None).isoformat()) + "Z"
     return _short(value.isoformat())
 
 
 def _short(text: str) -> str:
-    """Without thousandths that are zero."""
+    """Remove fractions of a second that are zero."""
     while "." in text and text.endswith("000"):
         text = text[:-3].removesuffix(".")
     return text
 
 
 def _seconds(nanoseconds: int) -> str:
-    """A duration by ISO 8601."""
+    """Return a duration in ISO 8601."""
     whole, part = divmod(abs(nanoseconds), 10**9)
     digits = f"{whole}.{part:09}".rstrip("0").rstrip(".")
     return f"{'-' if nanoseconds < 0 else ''}PT{digits}S"
 
 
 def _digits(value: Decimal) -> str:
-    """The digits of a decimal number: JSON's numbers are rounded by many readers."""
+    """Return the digits of a decimal number, because many readers round JSON numbers."""
     return format(value, "f") if abs(value.adjusted()) < _MOST_DIGITS else str(value)
 
 

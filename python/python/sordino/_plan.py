@@ -1,4 +1,4 @@
-"""The costs of each mode, before anything is built."""
+"""The costs of each mode, before an index is built."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ from ._index import real_number, whole_number
 
 
 class Plan(dict[str, Any]):
-    """Costs of every mode, as a dict; printed, it is a table.
+    """The costs of every mode, as a dict that prints as a table.
 
-    `modes` is a list of dicts: bytes once, up and down of a search, in all; milliseconds of server and
-    client on one thread; the queries after which downloading everything has cost less; what the server
-    does not see; why it is ruled out, if it is. `recommended` names one of them, or is None.
+    `recommended` names a mode, or is None. `modes` is a list of dicts, one for each mode. A dict has the bytes that
+    are downloaded once, that a search sends and receives, and of all searches. It has the milliseconds of server
+    and client on one thread, and the number of searches after which downloading everything is cheaper. It also says
+    what the server does not see, and why the mode is excluded, if it is.
     """
 
     def __init__(self, values: dict[str, Any], text: str) -> None:
@@ -36,15 +37,38 @@ def plan(
     server_sees_vectors: bool = False,
     measure: bool = False,
 ) -> Plan:
-    """The costs of each mode for `n` vectors of `dim` dimensions.
+    """Predict the costs of each mode.
 
-    queries: the searches that a client makes in one version of the index.
-    payload_bytes: the longest payload, if records carry any.
-    client_ms: the longest that a client may compute for a search.
-    server_sees_vectors: the server may hold the vectors in the clear.
-    measure: times of this machine, measured in about a second, in place of a Zen 5's.
+    Parameters
+    ----------
+    n : int
+        The number of vectors.
+    dim : int
+        The dimension of the vectors.
+    k : int, default 10
+        The results of a search.
+    recall : float, default 0.95
+        The share of true neighbours that a search should find.
+    queries : int, default 100
+        The searches that a client makes in one version of the index.
+    payload_bytes : int, optional
+        The bytes of the longest payload, if records have payloads.
+    client_ms : float, optional
+        The longest that a client may compute for one search.
+    server_sees_vectors : bool, default False
+        Allow modes in which the server holds the vectors in the clear.
+    measure : bool, default False
+        Measure the speed of this machine, in about a second. The default is the speed of a Zen 5.
 
-    Raises `KError`, `RecallError`, `EmptyError`, `TooLargeError`, `PayloadError`.
+    Returns
+    -------
+    Plan
+        The costs, and the recommended mode.
+
+    Raises
+    ------
+    KError, RecallError, EmptyError, TooLargeError, PayloadError
+        If no index can have these numbers.
     """
     settings = {
         "k": whole_number(k, "k"),

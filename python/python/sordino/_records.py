@@ -1,4 +1,4 @@
-"""Records as a stream of chunks, from an array, a file, or an iterator of arrays."""
+"""Streams of records, from an array, a file, or an iterator of arrays."""
 
 from __future__ import annotations
 
@@ -25,12 +25,18 @@ _CHUNK = 4 << 20
 
 @dataclass(frozen=True)
 class Batch:
-    """Some records of a stream for `sordino.build` or `Index.add`: vectors with their own ids, payloads and attributes.
+    """Some records of a stream for `sordino.build` or `Index.add`.
 
-    vectors: shape (n, dim).
-    ids: n ids of one kind, or None in all batches.
-    payloads: n values, as of `sordino.build`, or None in all batches.
-    attributes: columns of n values, as of `sordino.build`; batches may have different ones.
+    Parameters
+    ----------
+    vectors : array_like of shape (n, dim)
+        The vectors.
+    ids : sequence of int, str or uuid.UUID, optional
+        n ids of one kind, in all batches or in none.
+    payloads : sequence, optional
+        n payloads, as for `sordino.build`, in all batches or in none.
+    attributes : mapping or data frame, optional
+        Columns of n values, as for `sordino.build`. Batches may have different columns.
     """
 
     vectors: Any
@@ -40,7 +46,7 @@ class Batch:
 
 
 class Records:
-    """Vectors, with ids, payloads and attributes if there are any."""
+    """Vectors, with their ids, payloads and attributes."""
 
     def __init__(self, vectors: Any, ids: Any = None, payloads: Any = None, attributes: Any = None) -> None:
         _check_stream(vectors)
@@ -65,7 +71,7 @@ class Records:
             self._vectors = chain(some, vectors)
             if some and isinstance(some[0], Batch):
                 if ids is not None or payloads is not None or attributes is not None:
-                    raise InputError("ids, payloads and attributes are in the batches: expected none beside them")
+                    raise InputError("ids, payloads and attributes are in the batches: leave out the arguments")
                 self._first = some[0]
                 if self._first.ids is not None:
                     self.id_kind = _arrays.id_kind(self._first.ids)
@@ -84,7 +90,7 @@ class Records:
             self._count(n)
 
     def _count(self, n: int) -> None:
-        """Refuses attributes of another number of records."""
+        """Refuse attributes of a wrong number of records."""
         for name, _, values in self._attributes or ():
             if len(values) != n:
                 raise AttributesError(f"attribute {name}: {len(values)} values for {n} vectors")
@@ -153,7 +159,7 @@ class Records:
 
 
 def whole(vectors: Any, ids: Any, payloads: Any, attributes: Any) -> tuple[np.ndarray, Any, Any, Any]:
-    """All records at once, as the native half takes them."""
+    """Return all records at once, as the native half takes them."""
     import numpy as np
 
     _check_stream(vectors)
@@ -182,7 +188,7 @@ def whole(vectors: Any, ids: Any, payloads: Any, attributes: Any) -> tuple[np.nd
 def edited(
     ids: Any, payloads: Any, attributes: Any
 ) -> tuple[Any, list[bytes] | None, _attributes.Columns | None, list[str]]:
-    """What is to become other of records that are there, as the native half takes it, and attributes that only lose values."""
+    """Return new payloads and attributes of existing records, and the attributes that only lose values."""
     own = _arrays.ids(_arrays.several(ids))
     payloads = _payloads.column(payloads)
     carried = None if payloads is None else _payloads.encoded(payloads)
@@ -196,7 +202,7 @@ def edited(
 
 
 def _check_stream(vectors: Any) -> None:
-    """Refuses what is meant as a stream and is none."""
+    """Refuse values that look like a stream of batches and are none."""
     if isinstance(vectors, (FunctionType, MethodType)):
         raise DtypeError("vectors: a function, expected what it gives: call it")
     if isinstance(vectors, Batch):

@@ -1,4 +1,4 @@
-"""Servers: they hold an index and no secret of its owner."""
+"""Servers, which hold an index and no secret of its owner."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class Server:
-    """An index that is served by threads of its own; a context manager that stops it."""
+    """A running server, and a context manager that stops it. Its own threads serve the index."""
 
     def __init__(self, native: _sordino.Server) -> None:
         self._native = native
@@ -36,33 +36,45 @@ class Server:
 
     @property
     def version(self) -> int:
-        """The version of the index that is served; 0 once it is stopped."""
+        """The version of the index that is served; 0 after `stop`."""
         return self._native.version
 
     @property
     def behind(self) -> float:
-        """Seconds since which there is a newer version that could not be put in place; 0 if there is none."""
+        """Seconds for which a newer version could not be served; 0 if there is none."""
         return self._native.behind
 
     def reach(self, shard: int, urls: str | Iterable[str]) -> None:
-        """Names the servers that hold a shard anew, where `gather` joins shards: the first shard is 1.
+        """Name the servers of a shard again, for a server that `gather` returned.
 
-        Requests from now on go to these; connections to those that stay are kept. While there are none, requests are
-        refused. Raises `InputError`, `AddressError`.
+        Requests from now on go to these servers, and connections to servers that stay are kept. While a shard has no
+        server, requests are refused.
+
+        Parameters
+        ----------
+        shard : int
+            The number of the shard; the first is 1.
+        urls : str or iterable of str
+            The addresses of its servers.
+
+        Raises
+        ------
+        InputError, AddressError
+            If there is no such shard, or an address is wrong.
         """
         self._native.reach(whole_number(shard, "shard", 65535), _urls(urls, "urls"))
 
     def metrics(self) -> str:
-        """All counts in the OpenMetrics text form; empty once it is stopped."""
+        """Return all counts in the OpenMetrics text format; empty after `stop`."""
         return self._native.metrics()
 
     def stop(self) -> None:
-        """Takes no more requests, answers those under way, closes. Once is enough."""
+        """Refuse new requests, answer those in progress, and close. A second call does nothing."""
         self._stopped.set()
         self._native.stop()
 
     def wait(self) -> None:
-        """Serves until another thread calls `stop`, or until Ctrl-C, which stops it."""
+        """Serve until another thread calls `stop`, or until Ctrl-C, which stops the server."""
         try:
             # Signals are looked at between short waits on some systems.
             while not self._stopped.wait(1):
@@ -115,33 +127,62 @@ def serve(
     max_connections: int | None = None,
     max_connections_per_address: int | None = None,
 ) -> Server:
-    """Serves an index, and follows it: after a change the new version is served.
+    """Serve an index, and each new version of it after a change.
 
-    path: the directory, or an `Index`.
-    listen: "HOST:PORT"; port 0 for one that is free (`Server.url` says which).
-    public_key: the owner's: an index that the owner did not sign is not served.
-    shard: the share of the index that is held, (2, 8) for the second of eight; the directory is the same for all. Its
-        replies are parts, which `gather` joins.
-    clients: the public keys of those who may ask.
-    issuers, audience: those may ask too who show a token that one of these keys issued for this audience, the name by which
-        tokens are for this server: as far as the token allows it. `sordino token issue` makes tokens.
-    anyone: True in the place of `clients` and `issuers`: all who reach the port may ask. Without a reader's key, what is answered is of
-        no use, but it is work.
-    cert, cert_key: the certificate chain and its private key, in PEM (bytes) or paths of such files, for TLS 1.3.
-    plaintext: True in the place of `cert`: listens without TLS, on this machine or behind a proxy that has it. Queries are encrypted all the
-        same, but the network sees who asks, and can change replies.
-    metrics: another "HOST:PORT" for metrics.
-    batch: queries that one pass over the index answers (16).
-    rate: requests a second that are answered in all (1000). A search has one request or several.
-    rate_per_key: those of one client's key (100).
-    rate_per_address: those of one address where anyone may ask (500; for a shard 1000).
-    max_connections, max_connections_per_address: connections at a time (512), and those of one address (256).
+    The server runs as long as the result exists: bind it to a name, or call `sordino.serve(...).wait()`. A client
+    that asks too often waits (`Client(wait=...)`), and then raises `BusyError`.
 
-    A client that asks more often waits (`Client(wait=...)`), and then has a `BusyError`.
+    Parameters
+    ----------
+    path : path or Index
+        The directory of the index.
+    listen : str, default "127.0.0.1:7700"
+        "HOST:PORT". Port 0 takes a free port, which `Server.url` names.
+    public_key : PublicKey
+        The owner's public key. An index that this owner did not sign is not served.
+    shard : tuple of (int, int), optional
+        Hold only this share of the index: (2, 8) is the second of eight. The directory is the same for all shards.
+        `gather` joins their replies.
+    clients : iterable of ClientPublicKey, optional
+        The public keys of clients that may ask.
+    issuers : iterable of IssuerPublicKey, optional
+        Issuers whose tokens are accepted, within what each token allows. `sordino token issue` makes tokens.
+    audience : str, optional
+        The audience that tokens for this server name.
+    anyone : bool, default False
+        Instead of `clients` and `issuers`, answer everyone who reaches the port. Without a reader's key the answers
+        are of no use, but each costs the server work.
+    cert, cert_key : bytes or path, optional
+        The certificate chain and its private key for TLS 1.3, in PEM, or the paths of such files.
+    plaintext : bool, default False
+        Instead of `cert`, listen without TLS: on this machine, or behind a proxy that has TLS. Queries stay
+        encrypted, but the network sees who asks, and can change replies.
+    metrics : str, optional
+        A second "HOST:PORT", for metrics.
+    batch : int, default 16
+        The most queries that one pass over the index answers.
+    rate : float, default 1000
+        Requests per second in all. A search has one request or several.
+    rate_per_key : float, default 100
+        Requests per second of one client key.
+    rate_per_address : float, default 500
+        Requests per second of one address, if anyone may ask. For a shard the default is 1000.
+    max_connections : int, default 512
+        Connections at a time.
+    max_connections_per_address : int, default 256
+        Connections at a time of one address.
 
-    It serves as long as the result is there: bind that to a name, or `sordino.serve(...).wait()`.
+    Returns
+    -------
+    Server
+        The running server.
 
-    Raises `NoIndexError`, `SignatureError`, `ListenError`, `AddressError`, `CertificateError`.
+    Raises
+    ------
+    NoIndexError, SignatureError
+        If there is no index, or it is not this owner's.
+    ListenError, AddressError, CertificateError
+        If the server cannot listen.
     """
     settings = _settings(
         listen,
@@ -184,18 +225,37 @@ def gather(
     wait: float = 0,
     hedge: bool = False,
 ) -> Server:
-    """Serves an index whose shards other servers hold, as one server would, and follows them: when all have the next
-    version, that is served. It has no key and no data.
+    """Serve an index whose shards other servers hold, as one server would.
 
-    shards: the URLs of the servers, the first shard's first; a list of URLs for a shard that several servers hold, which
-        take requests in turns: where one fails, the next is asked, once.
-    shard_roots: the certificates of which one must have signed those of the shards' servers, in PEM or a path.
-    wait: seconds to wait for shards that are not there yet.
-    hedge: where several servers hold a shard, ask a second one too once the first is later than 95 of 100 answers were, and take the
-        first whole answer. One request in ten at most.
+    The server has no key and no data. It serves the next version when all shards have it. Parameters that are not
+    listed here are the same as for `serve`.
 
-    The others are those of `serve`. Raises `InputError`, `AddressError`, `SignatureError`, `NetworkError`, `StaleError`
-    if the shards are of several versions, `ListenError`, `CertificateError`.
+    Parameters
+    ----------
+    shards : iterable of str or of iterable of str
+        The URLs of the servers, in the order of the shards. A list of URLs names several servers of one shard: they
+        take turns, and after a failure the next one is asked, once.
+    shard_roots : bytes or path, optional
+        The root certificates to trust for the shards' servers, in PEM, or the path of such a file.
+    wait : float, default 0
+        The seconds to wait for shards that have not started.
+    hedge : bool, default False
+        Ask a second server of a shard when the first is later than 95 of 100 answers were, and take the first whole
+        answer. At most one request in ten is asked twice.
+
+    Returns
+    -------
+    Server
+        The running server.
+
+    Raises
+    ------
+    InputError, AddressError, SignatureError, NetworkError
+        If the shards cannot be used.
+    StaleError
+        If the shards have different versions.
+    ListenError, CertificateError
+        If the server cannot listen.
     """
     settings = _settings(
         listen,
@@ -280,7 +340,7 @@ def _askers(
     audience: str | None,
     anyone: bool,
 ) -> dict[str, Any]:
-    """Who may ask."""
+    """Return who may ask, as the native half takes it."""
     if (issuers is None) != (audience is None):
         raise InputError("issuers and audience: expected both or neither")
     text = isinstance(audience, str) and _arrays.is_unicode(audience)
@@ -307,7 +367,7 @@ def _flag(value: Any, name: str) -> bool:
 
 
 def _keys(keys: Iterable[Any] | None, what: str, kind: type) -> list[Any] | None:
-    """Public keys of this kind."""
+    """Check that values are public keys of one kind."""
     if keys is None:
         return None
     if not hasattr(keys, "__iter__"):

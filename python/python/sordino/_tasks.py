@@ -1,11 +1,14 @@
-"""A new index that is made in tasks, each of some row groups of Parquet files.
+"""A new index that tasks make, each from some row groups of Parquet files.
 
-What does the tasks' work, processes of this machine or a cluster, is not decided here. In masked and open mode a task reads its row groups, makes a
-segment of them with the owner's key, writes it into the index's folder, and returns some 200 bytes that only the owner can have written. In routed
-and sealed mode it returns which trained centroids are nearest to its records, and the index is made at the end by the process that called. A task may be
-done again, here or elsewhere, whenever it failed or nobody knows whether it did: another attempt makes a segment under keys of its own, which are
-bound to fresh randomness and to all of its content, or lists like the first's. One of each task is taken; the manifest is signed once, at
-the end; segments that it does not name are removed.
+The caller decides who runs the tasks: processes on this machine, or a cluster.
+
+In masked and open mode a task reads its row groups, makes a segment with the owner's key and writes it into the
+index's folder. It returns about 200 bytes that only the owner can have written. In routed and sealed mode a
+task returns the trained centroids nearest to its records, and the calling process makes the index at the end.
+
+A failed task may run again, here or elsewhere. A second run makes a segment under fresh keys, which are bound
+to all of its content, or the same lists as the first. One result of each task is used. The manifest is signed
+once, at the end. Segments that it does not name are removed.
 """
 
 from __future__ import annotations
@@ -26,13 +29,13 @@ if TYPE_CHECKING:
     Run = Callable[["Job", Iterator["Task"]], Iterator[bytes]]
     Groups = list[tuple[str, int, int]]
 
-# Records of a segment, at least, where there are as many: those of `sordino.build`.
+# The fewest records of a segment, unless there are fewer in all: the number of `sordino.build`.
 SEGMENT = 1 << 17
 
-# Records of a task that assigns them to clusters, at least: its answer has some 3 MB.
+# The fewest records of a task that assigns them to clusters: its answer has about 3 MB.
 LISTS = 1 << 14
 
-# Segments that are made at most. An index may have 1024, and others come with changes.
+# The most segments of a build. An index may have 1024, and changes add some.
 SEGMENTS = 512
 
 # Columns that only the build itself reads.
@@ -43,7 +46,7 @@ CLUSTERED = ("routed", "sealed")
 
 
 class Task(NamedTuple):
-    """The records of a segment, or of some lists, to be made."""
+    """The records of one segment, or of some lists."""
 
     number: int
     #: The number of its first record, in the order of the files.
@@ -53,7 +56,9 @@ class Task(NamedTuple):
 
 
 class Job(NamedTuple):
-    """All that a task needs beside its row groups. The owner's key is named by its file: it passes no network."""
+    """Everything that a task needs except its row groups. It names the file of the owner's key, so no key crosses a
+    network.
+    """
 
     folder: str
     key_file: str
@@ -65,7 +70,7 @@ class Job(NamedTuple):
 
 
 def make(job: Job, task: Task) -> bytes:
-    """Does a task; what `Assembly.take` or `Clustering.take` takes. Raises what `sordino.build` does."""
+    """Run a task, and return what `Assembly.take` or `Clustering.take` takes. Raise the errors of `sordino.build`."""
 
     def records() -> Iterator[Any]:
         for path, group in task.groups:
@@ -90,7 +95,7 @@ def build(
     settings: dict[str, Any],
     segment: int | None,
 ) -> Index:
-    """Makes an index of what `run` returns for all tasks, in any order."""
+    """Make an index from the results that `run` returns for all tasks, in any order."""
     columns: Columns = {"vectors": vectors, "ids": ids, "payloads": None, "attributes": names(attributes)}
     clustered = settings["mode"] in CLUSTERED
     least = LISTS if clustered else SEGMENT
@@ -134,7 +139,7 @@ def settings_of(
     recall: float = 0.95,
     routing: str | None = None,
 ) -> dict[str, Any]:
-    """The choices for an index, as `sordino.build` takes them."""
+    """Return the settings of an index, as `sordino.build` takes them."""
     if mode not in ("masked", "open", *CLUSTERED):
         raise InputError(f'mode {mode!r}: tasks make indexes in the modes "masked", "open", "routed" and "sealed"')
     if not (routing is None or isinstance(routing, str)):
@@ -155,7 +160,7 @@ def settings_of(
 
 
 def _train(whole: _sordino.Clustering, groups: Groups, columns: Columns, settings: dict[str, Any]) -> bytes:
-    """Trains centroids on some vectors, each as likely to be among them as any other."""
+    """Train centroids on a uniform sample of the vectors."""
     import numpy as np
 
     ends = np.cumsum([rows for _, _, rows in groups])
@@ -169,16 +174,16 @@ def _train(whole: _sordino.Clustering, groups: Groups, columns: Columns, setting
         if rows.shape[1] != settings["size"][1]:
             raise ShapeError(f"vectors of dimensions {settings['size'][1]} and {rows.shape[1]}: expected one")
         first = ends[at] - groups[at][2]
-        # Here, for a place in the sample says nothing to whoever looks for a vector.
+        # Checked here, because a place in the sample does not help to find the vector.
         whole.check(rows, int(first))
         numbers = own[at] - first
-        # Fewer rows than before are told of when all are read again.
+        # A lower number of rows than before is reported when all rows are read again.
         sample.append(rows[numbers[numbers < len(rows)]])
     return whole.train(np.concatenate(sample))
 
 
 def _tasks(groups: Iterable[tuple[str, int, int]], least: int) -> Iterator[Task]:
-    """Row groups in a row until they have as many records as a task should."""
+    """Join consecutive row groups until they have the records of one task."""
     number, first, rows = count(), 0, 0
     own: list[tuple[str, int]] = []
     for path, group, size in groups:

@@ -1,4 +1,4 @@
-"""BLAKE3 over many messages at once: every lane of the processor's vectors takes another message."""
+"""BLAKE3 over many messages at once, one in each lane of the processor's vectors."""
 
 from __future__ import annotations
 
@@ -16,12 +16,26 @@ __all__ = ["hash_each"]
 def hash_each(
     messages: Iterable[bytes], *, key: bytes | None = None, context: str | None = None
 ) -> list[bytes]:
-    """The BLAKE3 digest of each message, 32 bytes.
+    """Return the BLAKE3 digest of each message.
 
-    key: 32 bytes, for keyed digests.
-    context: derives keys from the messages, for this purpose.
+    Parameters
+    ----------
+    messages : iterable of bytes
+        The messages.
+    key : bytes, optional
+        32 bytes, for keyed digests.
+    context : str, optional
+        The context of a key derivation: the digests are keys for this purpose.
 
-    Raises `InputError` for a key of another length, and for both at once.
+    Returns
+    -------
+    list of bytes
+        A digest of 32 bytes for each message.
+
+    Raises
+    ------
+    InputError
+        If the key has a wrong length, or both key and context are given.
     """
     if key is not None and context is not None:
         raise InputError("key and context: expected at most one of them")

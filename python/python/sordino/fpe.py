@@ -1,15 +1,15 @@
-"""Format-preserving encryption: what goes in has the form of what comes out.
+"""Format-preserving encryption: a ciphertext has the same form as its plaintext.
 
-FF1 of NIST SP 800-38G, over texts of an alphabet and over the integers of a range, and fields with a format,
-such as card numbers and dates. Lists are encrypted many at a time::
+FF1 of NIST SP 800-38G encrypts texts of an alphabet, integers of a range, and fields with a format, such as
+card numbers and dates. A list is encrypted in one call::
 
     from sordino import fpe
 
     cards = fpe.Format("pan", key)
     hidden = cards.encrypt("4111 1111 1111 1111", tweak=b"shop 7")
 
-Nothing here authenticates, and a domain of a million values is small whatever the cipher: whoever may
-encrypt can make a table of it. Errors hold no value.
+Nothing here authenticates values. A domain of a million values is small under any cipher. An attacker who can
+have values encrypted can make a table of all of them. Error messages contain no value.
 """
 
 from __future__ import annotations
@@ -36,12 +36,20 @@ LOWER_ALPHANUMERIC = "0123456789abcdefghijklmnopqrstuvwxyz"
 class FF1:
     """FF1 over texts of an alphabet.
 
-    key: 16, 24 or 32 bytes of AES key, for this purpose alone.
-    alphabet: 2 to 65536 different characters, in the order of their values.
-    allow_small_domain: also takes texts of 100 to 999,999 possible values, to read old data: from some
-        thousands of ciphertexts of so few, the texts can be found.
+    Parameters
+    ----------
+    key : bytes
+        An AES key of 16, 24 or 32 bytes, for this purpose alone.
+    alphabet : str
+        2 to 65536 different characters, in the order of their values.
+    allow_small_domain : bool, default False
+        Accept texts with only 100 to 999,999 possible values, to read old data. From some thousands of such
+        ciphertexts an attacker can find the texts.
 
-    Raises `InputError`.
+    Raises
+    ------
+    InputError
+        If an argument cannot be used.
     """
 
     def __init__(self, key: bytes, alphabet: str = DIGITS, *, allow_small_domain: bool = False) -> None:
@@ -50,7 +58,7 @@ class FF1:
 
     @property
     def min_len(self) -> int:
-        """The fewest characters that a text may have."""
+        """The fewest characters of a text."""
         return self._native.min_len
 
     @overload
@@ -58,9 +66,24 @@ class FF1:
     @overload
     def encrypt(self, text: Sequence[str], tweak: bytes | Sequence[bytes] = b"") -> list[str]: ...
     def encrypt(self, text: str | Sequence[str], tweak: bytes | Sequence[bytes] = b"") -> str | list[str]:
-        """Encrypts a text or a list of them. The tweak is public, for all or one for each.
+        """Encrypt a text, or a list of texts.
 
-        Raises `InputError` with the number of the text that is too short or has other characters.
+        Parameters
+        ----------
+        text : str or sequence of str
+            The texts.
+        tweak : bytes or sequence of bytes, optional
+            The tweak for all texts, or one for each. It is public.
+
+        Returns
+        -------
+        str or list of str
+            The ciphertexts.
+
+        Raises
+        ------
+        InputError
+            If a text is too short or has other characters. The message has its number.
         """
         return _texts(self._native.texts, text, tweak, True)
 
@@ -69,19 +92,34 @@ class FF1:
     @overload
     def decrypt(self, text: Sequence[str], tweak: bytes | Sequence[bytes] = b"") -> list[str]: ...
     def decrypt(self, text: str | Sequence[str], tweak: bytes | Sequence[bytes] = b"") -> str | list[str]:
-        """The inverse of `encrypt`, under the same tweak."""
+        """Decrypt what `encrypt` returned, under the same tweak."""
         return _texts(self._native.texts, text, tweak, False)
 
     def range(self, first: int, last: int) -> FF1Range:
-        """The same key over the integers from `first` to `last`, which are at least a million.
+        """Return a cipher with the same key over the integers from `first` to `last`.
 
-        An alphabet of two symbols is the quickest for most ranges. Raises `InputError`.
+        For most ranges, an alphabet of two symbols is the fastest.
+
+        Parameters
+        ----------
+        first, last : int
+            The ends of the range, which must have at least a million integers.
+
+        Returns
+        -------
+        FF1Range
+            The cipher.
+
+        Raises
+        ------
+        InputError
+            If the range cannot be used.
         """
         return FF1Range(self._native.range(_natural(first), _natural(last)))
 
 
 class FF1Range:
-    """FF1 over the integers of a range. Made by `FF1.range`."""
+    """FF1 over the integers of a range, from `FF1.range`."""
 
     def __init__(self, native: _sordino.Ff1Range) -> None:
         self._native = native
@@ -91,7 +129,13 @@ class FF1Range:
     @overload
     def encrypt(self, value: Sequence[int], tweak: bytes = b"") -> list[int]: ...
     def encrypt(self, value: int | Sequence[int], tweak: bytes = b"") -> int | list[int]:
-        """Encrypts an integer of the range, or a list of them. Raises `InputError`."""
+        """Encrypt an integer of the range, or a list of them.
+
+        Raises
+        ------
+        InputError
+            If an integer is outside the range.
+        """
         return self._permute(value, tweak, True)
 
     @overload
@@ -99,7 +143,7 @@ class FF1Range:
     @overload
     def decrypt(self, value: Sequence[int], tweak: bytes = b"") -> list[int]: ...
     def decrypt(self, value: int | Sequence[int], tweak: bytes = b"") -> int | list[int]:
-        """The inverse of `encrypt`, under the same tweak."""
+        """Decrypt what `encrypt` returned, under the same tweak."""
         return self._permute(value, tweak, False)
 
     def _permute(self, value: int | Sequence[int], tweak: bytes, encrypt: bool) -> int | list[int]:
@@ -107,28 +151,37 @@ class FF1Range:
         if hasattr(value, "__index__"):
             return self._native.integers([_natural(value)], tweak, encrypt)[0]
         if isinstance(value, (str, bytes, bytearray)) or not hasattr(value, "__iter__"):
-            raise InputError(f"a {type(value).__name__}: expected an integer or a list of them")
+            raise InputError(f"value: a {type(value).__name__}, expected an integer or a list of them")
         _arrays.ordered(value, "values", InputError)
         return self._native.integers([_natural(one) for one in value], tweak, encrypt)
 
 
 class Format:
-    """A field with a format: separators, prefixes and check digits are kept or made right.
+    """A field with a format: separators and prefixes are kept, and check digits are made right.
 
-    Separators do not count, nor do capitals of an e-mail address's domain: "4111 1111 1111 1111" and
-    "4111111111111111" have the same ciphertext but for the spaces, and one whose spaces were taken away decrypts to
+    Separators do not count, nor do capitals in the domain of an e-mail address. "4111 1111 1111 1111" and
+    "4111111111111111" have the same ciphertext except for the spaces. A ciphertext without its spaces decrypts to
     the right value.
 
-    name: "pan", "pan-luhn", "ssn", "phone:N", "date", "date:FIRST..LAST", "uuid", "email",
-        "email-lower", "orcid", "digits", "hex", "lower", "upper", "alphanumeric", "printable", "alphabet:SYMBOLS",
-        "pan:FIRST,LAST", or a pattern such as "pattern:AB-{keep upper:2}-{digits:6}".
-    key: 16, 24 or 32 bytes of AES key.
-    bind_spelling: binds values as they are spelled, to read data that were encrypted before separators and
-        capitals were left out. A ciphertext that is spelled otherwise since decrypts to a wrong value without an error.
-    allow_small_domain: also takes values of which there are 100 to 999,999, such as cards of 15 digits and "date:1900..2099".
-        An attacker who can have values encrypted finds all of them.
+    Parameters
+    ----------
+    name : str
+        "pan", "pan-luhn", "ssn", "phone:N", "date", "date:FIRST..LAST", "uuid", "email", "email-lower", "orcid",
+        "digits", "hex", "lower", "upper", "alphanumeric", "printable", "alphabet:SYMBOLS", "pan:FIRST,LAST", or a
+        pattern such as "pattern:AB-{keep upper:2}-{digits:6}".
+    key : bytes
+        An AES key of 16, 24 or 32 bytes.
+    bind_spelling : bool, default False
+        Bind each value to its spelling. Use it only for data of early versions, which bound separators and
+        capitals: a ciphertext that is spelled differently since then decrypts to a wrong value without an error.
+    allow_small_domain : bool, default False
+        Accept formats with only 100 to 999,999 values, such as cards of 15 digits and "date:1900..2099". An
+        attacker who can have values encrypted finds all of them.
 
-    Raises `InputError`.
+    Raises
+    ------
+    InputError
+        If an argument cannot be used.
     """
 
     def __init__(
@@ -143,7 +196,25 @@ class Format:
     @overload
     def encrypt(self, field: Sequence[str], tweak: bytes | Sequence[bytes] = b"") -> list[str]: ...
     def encrypt(self, field: str | Sequence[str], tweak: bytes | Sequence[bytes] = b"") -> str | list[str]:
-        """Encrypts a field or a list of them. Raises `InputError` with the number of the wrong one."""
+        """Encrypt a field, or a list of fields.
+
+        Parameters
+        ----------
+        field : str or sequence of str
+            The fields.
+        tweak : bytes or sequence of bytes, optional
+            The tweak for all fields, or one for each. It is public.
+
+        Returns
+        -------
+        str or list of str
+            The ciphertexts.
+
+        Raises
+        ------
+        InputError
+            If a field does not match the format. The message has its number.
+        """
         return _texts(self._native.fields, field, tweak, True)
 
     @overload
@@ -151,7 +222,7 @@ class Format:
     @overload
     def decrypt(self, field: Sequence[str], tweak: bytes | Sequence[bytes] = b"") -> list[str]: ...
     def decrypt(self, field: str | Sequence[str], tweak: bytes | Sequence[bytes] = b"") -> str | list[str]:
-        """The inverse of `encrypt`, under the same tweak."""
+        """Decrypt what `encrypt` returned, under the same tweak."""
         return _texts(self._native.fields, field, tweak, False)
 
 
@@ -163,7 +234,7 @@ def _texts(
 ) -> str | list[str]:
     single = isinstance(texts, str)
     if not single and (isinstance(texts, (bytes, bytearray)) or not hasattr(texts, "__iter__")):
-        raise InputError(f"a {type(texts).__name__}: expected a str or a list of them")
+        raise InputError(f"text: a {type(texts).__name__}, expected a str or a list of them")
     _arrays.ordered(texts, "texts", InputError)
     all_texts = [_text(text, f"record {at}") for at, text in enumerate([texts] if isinstance(texts, str) else texts)]
     tweaks = [bytes(tweak)] if isinstance(tweak, (bytes, bytearray, memoryview)) else _arrays.octets_each(tweak, "tweak")
@@ -174,14 +245,14 @@ def _texts(
 
 
 def _flag(value: bool, name: str) -> bool:
-    """A switch: "false" from a file of settings is none, and would be true."""
+    """Check that a value is a bool: the text "false" from a settings file would count as true."""
     if not isinstance(value, bool):
         raise InputError(f"{name} is a {type(value).__name__}: expected True or False")
     return value
 
 
 def _text(value: object, what: str) -> str:
-    """Text that can be encoded. An error does not hold it."""
+    """Check that a value is text that can be encoded. The error does not contain it."""
     if not isinstance(value, str):
         raise InputError(f"{what} is a {type(value).__name__}: expected a str")
     if not _arrays.is_unicode(value):
@@ -195,7 +266,7 @@ def _natural(value: object) -> int:
     try:
         number = index(value)  # type: ignore[arg-type]
     except TypeError:
-        raise InputError(f"a {type(value).__name__}: expected an integer") from None
+        raise InputError(f"value: a {type(value).__name__}, expected an integer") from None
     if not 0 <= number < 2**128:
-        raise InputError("an integer outside 0 to 2**128 - 1")
+        raise InputError("value: expected an integer from 0 to 2**128 - 1")
     return number

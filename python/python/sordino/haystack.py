@@ -32,32 +32,47 @@ _DIM = 768
 
 
 class SordinoDocumentStore:
-    """Documents in an index whose server learns neither the queries nor, in masked mode, the documents.
+    """Documents in an index whose server does not learn the queries nor, in masked mode, the documents.
 
-    index: the directory of an index, made by the first `write_documents`; or the address of a server.
-    key: the owner's key to change documents, a reader's to search them: the key, or the path of its file. A
-        store is written into a pipeline's file (`to_dict`) only with paths, since keys are secret.
-    embedding_dim: the dimension of embeddings (768), fixed when the index is made.
-    max_results: the most that a search returns (20), fixed when the index is made. Every search fetches as many
-        documents, whatever it asks for, so that the server does not learn `top_k`. To an index that is there it need not be
-        said, and must be what it was made with; so must `mode` and `embedding_dim`.
-    mode: the index's mode ("masked"), as for `sordino.build`. Sealed mode's buckets and routed mode's clusters are made of
-        the documents of the first `write_documents`, which should be many.
-    attributes: names of `meta` that are filtered by before documents are ranked: numbers, truth values and texts of up to 4,000 bytes.
-        Clients download them sealed. A name that is said later is made an attribute of all documents, at the next `write_documents`.
-    client_key, token, roots: for a server's address, as for `sordino.Client`; the key or the path of its file, and the paths
-        of the others.
+    Methods that end in `_async` run the others in threads, and other Python threads run during their computing.
 
-    What privacy changes:
+    Parameters
+    ----------
+    index : path or str
+        The directory of an index, which the first `write_documents` makes; or the address of a server.
+    key : OwnerKey, ReaderKey or path
+        The owner's key to change documents, or a reader's key to search them; or the path of its file. `to_dict`
+        writes a store only with paths, because keys are secret.
+    embedding_dim : int, default 768
+        The dimension of embeddings, fixed when the index is made.
+    max_results : int, default 20
+        The most results of a search, fixed when the index is made. Every search fetches this number of documents,
+        so that the server does not learn `top_k`. For an existing index it may be left out, and otherwise must be
+        what it was made with; so must `mode` and `embedding_dim`.
+    mode : str, default "masked"
+        The index's mode, as for `sordino.build`. The documents of the first `write_documents` decide the buckets of
+        sealed mode and the clusters of routed mode, so there should be many of them.
+    attributes : iterable of str, optional
+        Names of `meta` that filters use before documents are ranked: numbers, bools and texts of up to 4,000 bytes.
+        Clients download them sealed. The next `write_documents` makes a name that is added later an attribute of
+        all documents.
+    client_key, token, roots : optional
+        As for `sordino.Client`, for the address of a server: the key or the path of its file, and the paths of the
+        others.
 
-    - `filter_documents`, and what counts, updates or deletes by filters, read everything with the owner's key; over a network there is
-      no such call. A retriever's filters run here: what they say of `attributes` is decided before documents are ranked, all else on
-      the `max_results` nearest, and a warning says if fewer than `top_k` are left of these.
-    - Embeddings do not come back. Documents without one, or with zeros, are kept and no search finds them.
-    - The default policy for ids that are there is to fail.
-    - `meta` is kept as JSON: dates and instants come back as texts of ISO 8601, which Haystack's filters compare as dates.
+    Notes
+    -----
+    Privacy changes the following:
 
-    Methods that end in `_async` run the others in threads; the computing there lets Python's other threads go on.
+    - `filter_documents`, and methods that count, update or delete by filters, read everything with the owner's key.
+      They do not work over a network.
+    - A retriever's filters run on the client. The part about `attributes` applies before documents are ranked; the
+      rest applies to the `max_results` nearest. A warning tells if fewer than `top_k` are left.
+    - Embeddings do not come back. Documents without an embedding, or with zeros, are stored, and no search finds
+      them.
+    - By default, ids that exist are an error.
+    - `meta` is stored as JSON. Dates and instants come back as texts in ISO 8601, which Haystack's filters compare
+      as dates.
     """
 
     def __init__(
@@ -89,28 +104,34 @@ class SordinoDocumentStore:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """The store's settings, with the paths of keys. Raises `InputError` if a key was given itself."""
+        """Return the store's settings, with the paths of keys.
+
+        Raises
+        ------
+        InputError
+            If the key was given itself, and not as a path.
+        """
         return default_to_dict(self, **self._documents.settings(_SETTINGS))
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> SordinoDocumentStore:
-        """The store of these settings."""
+        """Return the store with these settings."""
         return default_from_dict(cls, data)
 
     def count_documents(self) -> int:
-        """The number of documents. Needs the owner's key."""
+        """Return the number of documents. Needs the owner's key."""
         return len(self._documents.ids())
 
     def filter_documents(self, filters: dict[str, Any] | None = None) -> list[Document]:
-        """The documents that match, without embeddings, in no particular order. Needs the owner's key."""
+        """Return the documents that match, without embeddings and in no particular order. Needs the owner's key."""
         return [_document(one) for one in self._matching(filters)]
 
     def count_documents_by_filter(self, filters: dict[str, Any]) -> int:
-        """The number of documents that match. Needs the owner's key."""
+        """Return the number of documents that match. Needs the owner's key."""
         return len(self._matching(filters))
 
     def count_unique_metadata_by_filter(self, filters: dict[str, Any], metadata_fields: list[str]) -> dict[str, int]:
-        """The number of different values that the documents that match have of each of some names of `meta`. Needs the owner's key."""
+        """Count the different values of some names of `meta` in the documents that match. Needs the owner's key."""
         metas = [_meta(one.document) for one in self._matching(filters)]
         counts = {}
         for field in metadata_fields:
@@ -121,11 +142,24 @@ class SordinoDocumentStore:
     def write_documents(
         self, documents: list[Document], policy: DuplicatePolicy = DuplicatePolicy.NONE
     ) -> int:
-        """Writes documents; the number of them.
+        """Write documents, and return their number.
 
-        policy: for ids that are there: `SKIP`, `OVERWRITE`, or `FAIL`, which is also the default.
+        Parameters
+        ----------
+        documents : list of Document
+            The documents.
+        policy : DuplicatePolicy
+            What to do with ids that exist: `SKIP`, `OVERWRITE`, or `FAIL`, which is also the default.
 
-        Raises `ValueError`, `DimensionError`, `DuplicateDocumentError`; nothing is written then.
+        Returns
+        -------
+        int
+            The number of documents that were written.
+
+        Raises
+        ------
+        ValueError, DimensionError, DuplicateDocumentError
+            If a document cannot be stored. Nothing is written.
         """
         if not isinstance(documents, list) or not all(isinstance(one, Document) for one in documents):
             raise ValueError("documents: expected a list of haystack.Document")
@@ -135,7 +169,7 @@ class SordinoDocumentStore:
             if policy != DuplicatePolicy.OVERWRITE and (document.id in held or document.id in chosen):
                 if policy == DuplicatePolicy.SKIP:
                     continue
-                raise DuplicateDocumentError(f"document {document.id!r} is there already")
+                raise DuplicateDocumentError(f"document {document.id!r} exists already: DuplicatePolicy.OVERWRITE replaces it")
             chosen[document.id] = document
         if chosen:
             dim = self._documents.dim(_DIM)
@@ -144,21 +178,27 @@ class SordinoDocumentStore:
         return len(documents) if policy == DuplicatePolicy.OVERWRITE else len(chosen)
 
     def delete_documents(self, document_ids: list[str]) -> None:
-        """Deletes documents; ids that are not there are passed over."""
+        """Delete documents, and ignore unknown ids."""
         self._documents.delete(document_ids)
 
     def delete_all_documents(self) -> None:
-        """Deletes all documents; the index stays."""
+        """Delete all documents. The index stays."""
         self._documents.delete(None)
 
     def delete_by_filter(self, filters: dict[str, Any]) -> int:
-        """Deletes the documents that match; the number of them. A filter without a condition, which all match, is an `InputError`."""
+        """Delete the documents that match, and return their number.
+
+        Raises
+        ------
+        InputError
+            If the filter has no condition, so that all documents would match.
+        """
         if not filters:
-            raise InputError("filters: no condition, which all documents meet; delete_all_documents() deletes them")
+            raise InputError("filters: no condition, so that all documents match; delete_all_documents() deletes all")
         return self._documents.delete([one.id for one in self._matching(filters)])
 
     def update_by_filter(self, filters: dict[str, Any], meta: dict[str, Any]) -> int:
-        """Gives the documents that match these values in their `meta`, and keeps its others; the number of documents."""
+        """Set these values in the `meta` of documents that match, keep the others, and return the number of documents."""
         if not isinstance(meta, dict):
             raise InputError(f"meta: a {type(meta).__name__}, expected a dict")
         passes = _passing(filters)
@@ -171,53 +211,53 @@ class SordinoDocumentStore:
         return self._documents.change(changed)
 
     async def count_documents_async(self) -> int:
-        """`count_documents`, in a thread."""
+        """Run `count_documents` in a thread."""
         return await asyncio.to_thread(self.count_documents)
 
     async def filter_documents_async(self, filters: dict[str, Any] | None = None) -> list[Document]:
-        """`filter_documents`, in a thread."""
+        """Run `filter_documents` in a thread."""
         return await asyncio.to_thread(self.filter_documents, filters)
 
     async def count_documents_by_filter_async(self, filters: dict[str, Any]) -> int:
-        """`count_documents_by_filter`, in a thread."""
+        """Run `count_documents_by_filter` in a thread."""
         return await asyncio.to_thread(self.count_documents_by_filter, filters)
 
     async def count_unique_metadata_by_filter_async(self, filters: dict[str, Any], metadata_fields: list[str]) -> dict[str, int]:
-        """`count_unique_metadata_by_filter`, in a thread."""
+        """Run `count_unique_metadata_by_filter` in a thread."""
         return await asyncio.to_thread(self.count_unique_metadata_by_filter, filters, metadata_fields)
 
     async def write_documents_async(
         self, documents: list[Document], policy: DuplicatePolicy = DuplicatePolicy.NONE
     ) -> int:
-        """`write_documents`, in a thread."""
+        """Run `write_documents` in a thread."""
         return await asyncio.to_thread(self.write_documents, documents, policy)
 
     async def delete_documents_async(self, document_ids: list[str]) -> None:
-        """`delete_documents`, in a thread."""
+        """Run `delete_documents` in a thread."""
         await asyncio.to_thread(self.delete_documents, document_ids)
 
     async def delete_all_documents_async(self) -> None:
-        """`delete_all_documents`, in a thread."""
+        """Run `delete_all_documents` in a thread."""
         await asyncio.to_thread(self.delete_all_documents)
 
     async def delete_by_filter_async(self, filters: dict[str, Any]) -> int:
-        """`delete_by_filter`, in a thread."""
+        """Run `delete_by_filter` in a thread."""
         return await asyncio.to_thread(self.delete_by_filter, filters)
 
     async def update_by_filter_async(self, filters: dict[str, Any], meta: dict[str, Any]) -> int:
-        """`update_by_filter`, in a thread."""
+        """Run `update_by_filter` in a thread."""
         return await asyncio.to_thread(self.update_by_filter, filters, meta)
 
     def refresh(self) -> bool:
-        """Follows the index to its newest version, if others change it. True if there was one."""
+        """Follow the index to its newest version, if others change it. Return True if there was one."""
         return self._documents.refresh()
 
     def close(self) -> None:
-        """Lets go of the index or the connection."""
+        """Release the index or the connection."""
         self._documents.close()
 
     def _record(self, document: Document, dim: int) -> tuple[np.ndarray, Any]:
-        """A document's vector and what is stored of it."""
+        """Return a document's vector and its stored form."""
         stored = document.to_dict(flatten=False)
         stored.pop("embedding", None)
         stored.pop("score", None)
@@ -236,7 +276,7 @@ class SordinoDocumentStore:
         return vector, [stored, found]
 
     def _matching(self, filters: dict[str, Any] | None) -> list[Found]:
-        """The documents that match, read by the owner."""
+        """Return the documents that match. Needs the owner's key."""
         passes = _passing(filters)
         return self._documents.matching(lambda stored: passes(_document_of(stored)))
 
@@ -255,9 +295,9 @@ class SordinoDocumentStore:
 class SordinoEmbeddingRetriever:
     """Finds the documents of a `SordinoDocumentStore` that are nearest to an embedding.
 
-    The embedding is encrypted here, and the server learns nothing of it; scores are cosines, and are not to
-    be sent to the server. Filters run here: what they say of the store's `attributes` is decided before documents are ranked, all else
-    on the `max_results` nearest, of which fewer than `top_k` may be left.
+    The client encrypts the embedding, and the server learns nothing about it. Scores are cosines; never send them
+    to the server. Filters run on the client. The part about the store's `attributes` applies before documents are
+    ranked. The rest applies to the `max_results` nearest, of which fewer than `top_k` may be left.
     """
 
     def __init__(
@@ -275,7 +315,7 @@ class SordinoEmbeddingRetriever:
         self.filter_policy = filter_policy
 
     def to_dict(self) -> dict[str, Any]:
-        """The component's settings and its store's."""
+        """Return the component's settings and its store's."""
         return default_to_dict(
             self,
             document_store=self.document_store,
@@ -286,7 +326,7 @@ class SordinoEmbeddingRetriever:
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> SordinoEmbeddingRetriever:
-        """The component of these settings."""
+        """Return the component with these settings."""
         # The caller may use its dict once more.
         settings = dict(data.get("init_parameters", {}))
         if isinstance(settings.get("document_store"), dict):
@@ -302,7 +342,7 @@ class SordinoEmbeddingRetriever:
         filters: dict[str, Any] | None = None,
         top_k: int | None = None,
     ) -> dict[str, list[Document]]:
-        """The nearest documents, best first, each with its score and without its embedding."""
+        """Return the nearest documents, best first, each with its score and without its embedding."""
         # The policy takes what is empty for none.
         _passing(filters)
         chosen = apply_filter_policy(self.filter_policy, self.filters, filters)
@@ -316,7 +356,7 @@ class SordinoEmbeddingRetriever:
         filters: dict[str, Any] | None = None,
         top_k: int | None = None,
     ) -> dict[str, list[Document]]:
-        """`run`, in a thread."""
+        """Run `run` in a thread."""
         found: dict[str, list[Document]] = await asyncio.to_thread(self.run, query_embedding, filters, top_k)
         return found
 
@@ -345,7 +385,7 @@ _WORDS = {"==": "$eq", "!=": "$ne", ">": "$gt", ">=": "$gte", "<": "$lt", "<=": 
 
 
 def _checked(stored: Any) -> tuple[dict[str, Any], bool]:
-    """What is stored of a document, and whether a search finds it."""
+    """Return the stored form of a document, and whether a search finds it."""
     if not (isinstance(stored, list) and len(stored) == 2 and isinstance(stored[0], dict)):
         raise FormatError("the index holds no documents of Haystack's store: it was made by other means")
     return stored[0], bool(stored[1])
@@ -364,7 +404,7 @@ def _document_of(stored: Any, score: float | None = None) -> Document:
 
 
 def _tree(filters: dict[str, Any] | None) -> Tree:
-    """What attributes may decide of filters, which `_passing` has taken."""
+    """Return the part of filters that attributes may decide, once `_passing` has accepted them."""
     if not filters:
         return ("and", [])
     if "field" not in filters:
@@ -383,12 +423,18 @@ def _tree(filters: dict[str, Any] | None) -> Tree:
 
 
 def _dated(word: str, text: str) -> bool:
-    """True of a text that Haystack compares as a date, and not letter by letter."""
+    """Return True for a text that Haystack compares as a date, and not letter by letter."""
     return word not in ("$eq", "$ne", "$in", "$nin") or text[:4].isdigit() and text[4:5] == "-"
 
 
 def _passing(filters: dict[str, Any] | None) -> Callable[[Document], bool]:
-    """A function that says of a document if it passes. Filters that are none are a `FilterError`."""
+    """Return a function that tests if a document passes.
+
+    Raises
+    ------
+    FilterError
+        If the filters have no valid form.
+    """
     if filters is None or filters == {}:
         return lambda document: True
     if not isinstance(filters, dict):

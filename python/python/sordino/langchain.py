@@ -31,37 +31,54 @@ __all__ = ["SordinoVectorStore"]
 
 
 class SordinoVectorStore(VectorStore):
-    """Documents in an index whose server learns neither the queries nor, in masked mode, the documents.
+    """Documents in an index whose server does not learn the queries nor, in masked mode, the documents.
 
-    embedding: makes vectors of texts, here: a query is never sent in the clear.
-    index: the directory of an index, made by the first `add_texts`; or the address of a server. Without it an index for a trial is
-        made, in a folder that goes with the store.
-    key: the owner's key to change documents, a reader's to search them: the key, or the path of its file. A store is pickled with the
-        path alone, since keys are secret. An index for a trial needs none.
-    max_results: the most that a search returns (20), fixed when the index is made. Every search fetches as many
-        documents, whatever it asks for, so that the server does not learn `k`. To an index that is there it need not be said,
-        and must be what it was made with; so must `mode`.
-    mode: the index's mode ("masked"), as for `sordino.build`. Sealed mode's buckets and routed mode's clusters are made of
-        the documents of the first `add_texts`, which should be many.
-    attributes: names of metadata that are filtered by before documents are ranked: numbers, truth values and texts of up to 4,000 bytes. Clients
-        download them sealed. A name that is said later is made an attribute of all documents, at the next `add_texts`.
-    keep_vectors: stores each document's vector with it, so that `max_marginal_relevance_search` embeds no text again. Every search then fetches
-        `max_results` vectors more.
-    client_key, token, roots: for a server's address, as for `sordino.Client`; the key, or the path of its file.
+    Async methods run the others in threads, and other Python threads run during their computing.
 
-    What privacy changes:
+    Parameters
+    ----------
+    embedding : Embeddings
+        Makes vectors from texts, on the client: no query is sent in the clear.
+    index : Index, path or str, optional
+        The directory of an index, which the first `add_texts` makes; or the address of a server. Without it, the
+        store makes a temporary index in a folder that is removed with the store.
+    key : OwnerKey, ReaderKey or path, optional
+        The owner's key to change documents, or a reader's key to search them; or the path of its file. A store is
+        pickled only with the path, because keys are secret. A temporary index needs no key.
+    max_results : int, default 20
+        The most results of a search, fixed when the index is made. Every search fetches this number of documents,
+        so that the server does not learn `k`. For an existing index it may be left out, and otherwise must be what
+        it was made with; so must `mode`.
+    mode : str, default "masked"
+        The index's mode, as for `sordino.build`. The documents of the first `add_texts` decide the buckets of
+        sealed mode and the clusters of routed mode, so there should be many of them.
+    attributes : iterable of str, optional
+        Names of metadata that filters use before documents are ranked: numbers, bools and texts of up to 4,000
+        bytes. Clients download them sealed. The next `add_texts` makes a name that is added later an attribute of
+        all documents.
+    keep_vectors : bool, default False
+        Store each document's vector with it, so that `max_marginal_relevance_search` embeds no text again. Every
+        search then also fetches `max_results` vectors.
+    client_key, token, roots : optional
+        As for `sordino.Client`, for the address of a server; the key may be the path of its file.
 
-    - A `filter` (a dict of metadata, or a function of a document) runs here. What it says of `attributes` is decided before documents are ranked,
-      all else on the `max_results` nearest: a warning says if fewer than `k` are left of these. A value of the dict must be equal;
-      `{"year": {"$gte": 2020}}` compares, with `$eq`, `$ne`, `$gt`, `$gte`, `$lt`, `$lte`, `$in`, `$nin`; `$and`, `$or` and `$not` join. A
-      document without the name passes `$ne` and `$nin` alone. `$gt` and its like take a date or a datetime, too.
+    Notes
+    -----
+    Privacy changes the following:
+
+    - A `filter`, which is a dict of metadata or a function of a document, runs on the client. The part about
+      `attributes` applies before documents are ranked; the rest applies to the `max_results` nearest. A warning
+      tells if fewer than `k` are left.
+    - A value of a filter dict must be equal. `{"year": {"$gte": 2020}}` compares, with `$eq`, `$ne`, `$gt`, `$gte`,
+      `$lt`, `$lte`, `$in` and `$nin`; `$and`, `$or` and `$not` join. A document without the name passes only `$ne`
+      and `$nin`. `$gt`, `$gte`, `$lt` and `$lte` also take a date or a datetime.
     - `get_by_ids` is a private fetch: the server sees that documents were fetched and about how many.
     - `max_marginal_relevance_search` embeds the texts of the candidates again, unless vectors are kept.
-    - Ids are text of any form. Metadata is kept as JSON: dates and instants come back as texts of ISO 8601, members of an Enum as their
-      values, numpy's numbers as Python's, tuples as lists, NaN as None.
-    - Async methods run the others in threads; the computing there lets Python's other threads go on.
-    - Scores are cosines, and are not to be sent to the server. Relevance is the cosine, as of LangChain's own function for
-      cosine distances, and 0 where that is negative: a `score_threshold` is a cosine.
+    - Ids are texts of any form.
+    - Metadata is stored as JSON. Dates and instants come back as texts in ISO 8601, members of an Enum as their
+      values, numpy numbers as Python numbers, tuples as lists, and NaN as None.
+    - Scores are cosines; never send them to the server. Relevance is the cosine, and 0 if that is negative, as in
+      LangChain's own function for cosine distances: a `score_threshold` is a cosine.
     """
 
     def __init__(
@@ -94,7 +111,7 @@ class SordinoVectorStore(VectorStore):
 
     @property
     def embeddings(self) -> Embeddings:
-        """The embedding that was given."""
+        """The embedding of this store."""
         return self._embedding
 
     def add_texts(
@@ -106,10 +123,23 @@ class SordinoVectorStore(VectorStore):
         batch_size: int | None = None,
         **kwargs: Any,
     ) -> list[str]:
-        """Embeds texts and adds them, or replaces those whose ids are there. Returns the ids.
+        """Embed texts and add them, or replace the documents whose ids exist.
 
-        metadatas: a dict for each, or None for one without.
-        batch_size: for LangChain's indexing, which says it; all are added in one change.
+        Parameters
+        ----------
+        texts : iterable of str
+            The texts.
+        metadatas : list of dict, optional
+            A dict for each text; None for a text without metadata.
+        ids : list of str, optional
+            The ids.
+        batch_size : int, optional
+            Ignored: LangChain's indexing passes it, and all texts are added in one change.
+
+        Returns
+        -------
+        list of str
+            The ids.
         """
         known(kwargs, "add_texts")
         texts = listed(texts, "texts")
@@ -130,26 +160,26 @@ class SordinoVectorStore(VectorStore):
         return names
 
     def delete(self, ids: list[str] | None = None, **kwargs: Any) -> bool | None:
-        """Deletes documents, without ids all of them; ids that are not there are passed over."""
+        """Delete documents by id, or all of them without ids. Unknown ids are ignored."""
         known(kwargs, "delete")
         self._documents.delete(ids)
         return True
 
     def get_by_ids(self, ids: Sequence[str], /) -> list[Document]:
-        """The documents with these ids that are there, by a private fetch."""
+        """Return the existing documents with these ids, by a private fetch."""
         return [_document(found) for found in self._documents.get(ids)]
 
     def similarity_search(
         self, query: str, k: int = 4, filter: Filter | None = None, **kwargs: Any
     ) -> list[Document]:
-        """The `k` documents nearest to a text."""
+        """Return the `k` documents nearest to a text."""
         known(kwargs, "similarity_search")
         return [document for document, _ in self.similarity_search_with_score(query, k, filter)]
 
     def similarity_search_with_score(
         self, query: str, k: int = 4, filter: Filter | None = None, **kwargs: Any
     ) -> list[tuple[Document, float]]:
-        """The `k` documents nearest to a text, with cosines."""
+        """Return the `k` documents nearest to a text, with cosines."""
         known(kwargs, "similarity_search_with_score")
         k = self._documents.wanted(k, "k")
         found = self._search(self._embedding.embed_query(query), k, filter)
@@ -158,7 +188,7 @@ class SordinoVectorStore(VectorStore):
     def similarity_search_by_vector(
         self, embedding: list[float], k: int = 4, filter: Filter | None = None, **kwargs: Any
     ) -> list[Document]:
-        """The `k` documents nearest to a vector."""
+        """Return the `k` documents nearest to a vector."""
         known(kwargs, "similarity_search_by_vector")
         k = self._documents.wanted(k, "k")
         return [_document(found) for found in self._search(embedding, k, filter)]
@@ -172,7 +202,7 @@ class SordinoVectorStore(VectorStore):
         filter: Filter | None = None,
         **kwargs: Any,
     ) -> list[Document]:
-        """The `k` of the `fetch_k` nearest documents that are near the text and far from one another."""
+        """Return `k` of the `fetch_k` nearest documents: near the text, and far from one another."""
         known(kwargs, "max_marginal_relevance_search")
         vector = self._embedding.embed_query(query)
         return self.max_marginal_relevance_search_by_vector(vector, k, fetch_k, lambda_mult, filter)
@@ -186,7 +216,7 @@ class SordinoVectorStore(VectorStore):
         filter: Filter | None = None,
         **kwargs: Any,
     ) -> list[Document]:
-        """The same for a vector."""
+        """Return `k` of the `fetch_k` nearest documents: near the vector, and far from one another."""
         known(kwargs, "max_marginal_relevance_search_by_vector")
         k = self._documents.wanted(k, "k")
         # The caller did not ask for the default number.
@@ -212,10 +242,20 @@ class SordinoVectorStore(VectorStore):
         key: OwnerKey | str | os.PathLike[str] | None = None,
         **kwargs: Any,
     ) -> SordinoVectorStore:
-        """A store with these texts.
+        """Return a store with these texts.
 
-        index: its directory; without it, as for the class, an index for a trial.
-        key: the owner's key, without which nobody can read the documents again: `sordino.keygen()` makes one, and its `save` keeps it.
+        Parameters
+        ----------
+        index : path, optional
+            The index's directory. Without it, the store makes a temporary index.
+        key : OwnerKey or path, optional
+            The owner's key. Without it nobody can read the documents again: `sordino.keygen()` makes a key, and its
+            `save` stores it.
+
+        Returns
+        -------
+        SordinoVectorStore
+            The store.
         """
         store = cls(embedding, index, key=key, **kwargs)
         store.add_texts(texts, metadatas, ids=ids)
@@ -223,15 +263,15 @@ class SordinoVectorStore(VectorStore):
 
     @property
     def key(self) -> OwnerKey | ReaderKey:
-        """The key that the store is used with."""
+        """The key of this store."""
         return self._documents.key
 
     def refresh(self) -> bool:
-        """Follows the index to its newest version, if others change it. True if there was one."""
+        """Follow the index to its newest version, if others change it. Return True if there was one."""
         return self._documents.refresh()
 
     def close(self) -> None:
-        """Lets go of the index or the connection."""
+        """Release the index or the connection."""
         self._documents.close()
 
     def _select_relevance_score_fn(self) -> Callable[[float], float]:
@@ -241,7 +281,7 @@ class SordinoVectorStore(VectorStore):
     def _search(
         self, vector: list[float], k: int, filter: Filter | None, enough: int | None = None
     ) -> list[Found]:
-        """The nearest that pass a filter."""
+        """Return the nearest documents that pass a filter."""
         if callable(filter):
             function = filter
             return self._documents.search(vector, k, None, lambda found: bool(function(_document(found))), enough)
@@ -251,7 +291,7 @@ class SordinoVectorStore(VectorStore):
 
 
 def _metadata(stored: Any) -> dict[str, Any]:
-    """The metadata of what is stored of a document. Stores of before kept None for a document without."""
+    """Return the metadata of a stored document. Early versions stored None for a document without metadata."""
     if not (isinstance(stored, list) and len(stored) == 2 and isinstance(stored[0], str)):
         raise FormatError("the index holds no documents of LangChain's store: it was made by other means")
     return stored[1] or {}

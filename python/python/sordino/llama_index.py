@@ -42,33 +42,50 @@ __all__ = ["SordinoVectorStore"]
 
 
 class SordinoVectorStore(BasePydanticVectorStore):
-    """Nodes in an index whose server learns neither the queries nor, in masked mode, the nodes.
+    """Nodes in an index whose server does not learn the queries nor, in masked mode, the nodes.
 
-    index: the directory of an index, made by the first `add`; or the address of a server.
-    key: the owner's key to change nodes, a reader's to search them: the key, or the path of its file. A store is pickled, and
-        written by `to_dict`, with the path alone, since keys are secret.
-    max_results: the most that a query returns (20), fixed when the index is made. Every query fetches as many
-        nodes, whatever it asks for, so that the server does not learn `similarity_top_k`. To an index that is there it need not
-        be said, and must be what it was made with; so must `mode`.
-    mode: the index's mode ("masked"), as for `sordino.build`. Sealed mode's buckets and routed mode's clusters are made of
-        the nodes of the first `add`, which should be many.
-    attributes: names of metadata that are filtered by before nodes are ranked: numbers, truth values and texts of up to 4,000 bytes.
-        Clients download them sealed. `"ref_doc_id"` is for `doc_ids`. A name that is said later is made an attribute of all nodes, at the next `add`.
-    keep_vectors: stores each node's vector with it, for the query mode "mmr". Every query then fetches `max_results` vectors more.
-    client_key, token, roots: for a server's address, as for `sordino.Client`; the key, or the path of its file.
+    Async methods run the others in threads, and other Python threads run during their computing.
 
-    What privacy changes:
+    Parameters
+    ----------
+    index : Index, path or str
+        The directory of an index, which the first `add` makes; or the address of a server.
+    key : OwnerKey, ReaderKey or path
+        The owner's key to change nodes, or a reader's key to search them; or the path of its file. A store is
+        pickled, and written by `to_dict`, only with the path, because keys are secret.
+    max_results : int, default 20
+        The most results of a query, fixed when the index is made. Every query fetches this number of nodes, so that
+        the server does not learn `similarity_top_k`. For an existing index it may be left out, and otherwise must
+        be what it was made with; so must `mode`.
+    mode : str, default "masked"
+        The index's mode, as for `sordino.build`. The nodes of the first `add` decide the buckets of sealed mode and
+        the clusters of routed mode, so there should be many of them.
+    attributes : iterable of str, optional
+        Names of metadata that filters use before nodes are ranked: numbers, bools and texts of up to 4,000 bytes.
+        Clients download them sealed. `"ref_doc_id"` is for `doc_ids`. The next `add` makes a name that is added
+        later an attribute of all nodes.
+    keep_vectors : bool, default False
+        Store each node's vector with it, for the query mode "mmr". Every query then also fetches `max_results`
+        vectors.
+    client_key, token, roots : optional
+        As for `sordino.Client`, for the address of a server; the key may be the path of its file.
 
-    - Filters, `node_ids` and `doc_ids` of a query run here. What they say of `attributes` is decided before nodes are ranked, all else on
-      the `max_results` nearest: a warning says if fewer than `similarity_top_k` are left of these. An empty list of either allows no
-      node. LlamaIndex's own retrievers, whose queries have a text, send `node_ids=[]` where they were given none: with a text it stands for
-      every node, so where a list decides who may read what, use `doc_ids` or filters.
-    - `get_nodes` by ids is a private fetch: the server sees that nodes were fetched and about how many.
-      By filters alone it needs the owner's key, as `delete` does, which reads all nodes.
-    - Nodes have no embedding. Query modes that need vectors are refused, "mmr" unless they are kept.
-    - Metadata is kept as JSON: dates and instants come back as texts of ISO 8601, members of an Enum as their values.
+    Notes
+    -----
+    Privacy changes the following:
 
-    Async methods run the others in threads; the computing there lets Python's other threads go on.
+    - Filters, `node_ids` and `doc_ids` of a query run on the client. The part about `attributes` applies before
+      nodes are ranked; the rest applies to the `max_results` nearest. A warning tells if fewer than
+      `similarity_top_k` are left.
+    - An empty list of `node_ids` or `doc_ids` allows no node, with one exception. LlamaIndex's own retrievers,
+      whose queries have a text, send `node_ids=[]` if they were given none: with a text, this list stands for every
+      node. To decide who may read what, use `doc_ids` or filters.
+    - `get_nodes` by ids is a private fetch: the server sees that nodes were fetched and about how many. `get_nodes`
+      by filters alone, and `delete`, read all nodes and need the owner's key.
+    - Nodes have no embedding. Query modes that need vectors are refused, and "mmr" is refused unless vectors are
+      kept.
+    - Metadata is stored as JSON. Dates and instants come back as texts in ISO 8601, and members of an Enum as their
+      values.
     """
 
     stores_text: bool = True
@@ -104,22 +121,28 @@ class SordinoVectorStore(BasePydanticVectorStore):
         )
 
     def to_dict(self, **kwargs: Any) -> dict[str, Any]:
-        """The store's settings, with the paths of keys, as `from_dict` takes them. Raises `InputError` if a key was given itself."""
+        """Return the store's settings, with the paths of keys, as `from_dict` takes them.
+
+        Raises
+        ------
+        InputError
+            If the key was given itself, and not as a path.
+        """
         known(kwargs, "to_dict")
         return self._documents.settings(_SETTINGS) | {"class_name": self.class_name()}
 
     @classmethod
     def class_name(cls) -> str:
-        """The name by which LlamaIndex knows the class."""
+        """Return the name by which LlamaIndex knows the class."""
         return "SordinoVectorStore"
 
     @property
     def client(self) -> Client | None:
-        """The `sordino.Client`, or None as long as there is no index."""
+        """The `sordino.Client`, or None while there is no index."""
         return self._documents.client()
 
     def add(self, nodes: Sequence[BaseNode], **kwargs: Any) -> list[str]:
-        """Adds nodes with embeddings, or replaces those whose ids are there. Returns the ids."""
+        """Add nodes with embeddings, or replace the nodes whose ids exist. Return the ids."""
         known(kwargs, "add")
         nodes = list(nodes)
         ids = [node.node_id for node in nodes]
@@ -129,7 +152,7 @@ class SordinoVectorStore(BasePydanticVectorStore):
         return ids
 
     def delete(self, ref_doc_id: str, **delete_kwargs: Any) -> None:
-        """Deletes the nodes of a document."""
+        """Delete the nodes of a document."""
         known(delete_kwargs, "delete")
         found = self._documents.matching(lambda stored: stored.get("ref_doc_id") == ref_doc_id)
         self._documents.delete([one.id for one in found])
@@ -140,7 +163,13 @@ class SordinoVectorStore(BasePydanticVectorStore):
         filters: MetadataFilters | None = None,
         **delete_kwargs: Any,
     ) -> None:
-        """Deletes nodes by id, by filters, or by both. Without either, and by filters without a condition, it raises `InputError`."""
+        """Delete nodes by id, by filters, or by both.
+
+        Raises
+        ------
+        InputError
+            If neither is given, or the filters have no condition.
+        """
         known(delete_kwargs, "delete_nodes")
         if filters is None:
             if node_ids is None:
@@ -148,19 +177,19 @@ class SordinoVectorStore(BasePydanticVectorStore):
             self._documents.delete(node_ids)
             return
         if not filters.filters and node_ids is None:
-            raise InputError("filters: no condition, which all nodes meet; clear() deletes them")
+            raise InputError("filters: no condition, so that all nodes match; clear() deletes all nodes")
         wanted = None if node_ids is None else set(node_ids)
         found = self._documents.matching(_passing(filters))
         self._documents.delete([one.id for one in found if wanted is None or one.id in wanted])
 
     def clear(self) -> None:
-        """Deletes all nodes."""
+        """Delete all nodes."""
         self._documents.delete(None)
 
     def get_nodes(
         self, node_ids: list[str] | None = None, filters: MetadataFilters | None = None
     ) -> list[BaseNode]:
-        """Nodes by ids, by a private fetch, or all that pass the filters, read by the owner."""
+        """Return nodes by ids, in a private fetch; or all nodes that pass the filters, which needs the owner's key."""
         passes = _passing(filters)
         if node_ids is None:
             found = self._documents.matching(passes)
@@ -169,12 +198,12 @@ class SordinoVectorStore(BasePydanticVectorStore):
         return [metadata_dict_to_node(_metadata(one.document)) for one in found]
 
     def query(self, query: VectorStoreQuery, **kwargs: Any) -> VectorStoreQueryResult:
-        """The nodes nearest to the query's embedding, with cosines."""
+        """Return the nodes nearest to the query's embedding, with cosines."""
         known(kwargs, "query")
         if query.mode not in (VectorStoreQueryMode.DEFAULT, VectorStoreQueryMode.MMR):
             raise ModeError(f"query mode {query.mode.value!r}: expected 'default', or 'mmr' of a store with keep_vectors=True")
         if query.query_embedding is None:
-            raise InputError("a query without an embedding: it is made at the client")
+            raise InputError("a query without an embedding: expected query_embedding, which the client makes")
         most = self._documents.wanted(query.similarity_top_k, "similarity_top_k")
         node_ids, doc_ids = query.node_ids, query.doc_ids
         if not node_ids and query.query_str is not None:
@@ -206,11 +235,11 @@ class SordinoVectorStore(BasePydanticVectorStore):
         )
 
     async def async_add(self, nodes: Sequence[BaseNode], **kwargs: Any) -> list[str]:
-        """`add`, in a thread."""
+        """Run `add` in a thread."""
         return await asyncio.to_thread(self.add, nodes, **kwargs)
 
     async def adelete(self, ref_doc_id: str, **delete_kwargs: Any) -> None:
-        """`delete`, in a thread."""
+        """Run `delete` in a thread."""
         await asyncio.to_thread(self.delete, ref_doc_id, **delete_kwargs)
 
     async def adelete_nodes(
@@ -219,29 +248,29 @@ class SordinoVectorStore(BasePydanticVectorStore):
         filters: MetadataFilters | None = None,
         **delete_kwargs: Any,
     ) -> None:
-        """`delete_nodes`, in a thread."""
+        """Run `delete_nodes` in a thread."""
         await asyncio.to_thread(self.delete_nodes, node_ids, filters, **delete_kwargs)
 
     async def aclear(self) -> None:
-        """`clear`, in a thread."""
+        """Run `clear` in a thread."""
         await asyncio.to_thread(self.clear)
 
     async def aget_nodes(
         self, node_ids: list[str] | None = None, filters: MetadataFilters | None = None
     ) -> list[BaseNode]:
-        """`get_nodes`, in a thread."""
+        """Run `get_nodes` in a thread."""
         return await asyncio.to_thread(self.get_nodes, node_ids, filters)
 
     async def aquery(self, query: VectorStoreQuery, **kwargs: Any) -> VectorStoreQueryResult:
-        """`query`, in a thread."""
+        """Run `query` in a thread."""
         return await asyncio.to_thread(self.query, query, **kwargs)
 
     def refresh(self) -> bool:
-        """Follows the index to its newest version, if others change it. True if there was one."""
+        """Follow the index to its newest version, if others change it. Return True if there was one."""
         return self._documents.refresh()
 
     def close(self) -> None:
-        """Lets go of the index or the connection."""
+        """Release the index or the connection."""
         self._documents.close()
 
     def __getstate__(self) -> dict[Any, Any]:
@@ -251,7 +280,7 @@ class SordinoVectorStore(BasePydanticVectorStore):
 
 def _embedding(node: BaseNode) -> list[float]:
     if node.embedding is None:
-        raise InputError(f"node {node.node_id!r} has no embedding")
+        raise InputError(f"node {node.node_id!r} has no embedding: embed it before it is added")
     return node.embedding
 
 
@@ -264,14 +293,14 @@ def _stored(node: BaseNode) -> dict[str, Any]:
 
 
 def _metadata(stored: Any) -> dict[str, Any]:
-    """The metadata of what is stored of a node."""
+    """Return the metadata of a stored node."""
     if not (isinstance(stored, dict) and "_node_content" in stored):
         raise FormatError("the index holds no nodes of LlamaIndex's store: it was made by other means")
     return stored
 
 
 def _diverse(found: list[Found], query: VectorStoreQuery, most: int) -> list[Found]:
-    """Those that are near the query and far from one another."""
+    """Return nodes that are near the query and far from one another."""
     vectors = [one.vector.tolist() for one in found if one.vector is not None]
     if len(vectors) < len(found):
         raise ModeError("query mode 'mmr': some nodes were added without keep_vectors=True, and vectors do not come back; add them once more")
@@ -285,7 +314,9 @@ def _diverse(found: list[Found], query: VectorStoreQuery, most: int) -> list[Fou
 
 
 def _passing(filters: MetadataFilters | None) -> Callable[[Any], bool]:
-    """A function that says of stored metadata if it passes. Filters within filters are joined as these say."""
+    """Return a function that tests if stored metadata passes. Filters within filters are joined by their own
+    condition.
+    """
     if filters is None or not filters.filters:
         return lambda stored: True
     condition = filters.condition or FilterCondition.AND
@@ -297,7 +328,7 @@ def _passing(filters: MetadataFilters | None) -> Callable[[Any], bool]:
 
 
 def _leaf(one: Any) -> Callable[[Any], bool]:
-    """A function that says of stored metadata if it passes one filter, as LlamaIndex's own store does."""
+    """Return a function that tests one filter on stored metadata, as LlamaIndex's own store does."""
     held: dict[str, Any] = {}
     if one.operator not in _OPERATORS:
         raise NotImplementedError(f"filters: the operator {one.operator!r} on {one.key!r}, which this store does not have")
@@ -317,7 +348,7 @@ def _leaf(one: Any) -> Callable[[Any], bool]:
 
 
 def _tree(filters: MetadataFilters | None) -> Tree:
-    """What attributes may decide of filters."""
+    """Return the part of filters that attributes may decide."""
     if filters is None or not filters.filters:
         return ("and", [])
     trees = [_tree(one) if isinstance(one, MetadataFilters) else _tree_of(one) for one in filters.filters]

@@ -1,4 +1,4 @@
-"""ML-DSA (FIPS 204): signatures verified many at a time, each as if it were alone."""
+"""ML-DSA (FIPS 204): many signatures verified in one call, each with the result that it has alone."""
 
 from __future__ import annotations
 
@@ -23,13 +23,30 @@ def verify_batch(
     parameter_set: Literal["ML-DSA-44", "ML-DSA-65", "ML-DSA-87"] = "ML-DSA-65",
     context: bytes = b"",
 ) -> list[bool]:
-    """True for each signature that is valid, False for any other, however it is wrong.
+    """Verify signatures.
 
-    public_keys: one for all, or one for each message; 1312, 1952 or 2592 bytes by parameter set.
-    messages, signatures: as many of one as of the other.
-    context: up to 255 bytes, the signer's.
+    Parameters
+    ----------
+    public_keys : bytes or sequence of bytes
+        One key for all messages, or one for each: 1312, 1952 or 2592 bytes, by parameter set.
+    messages : sequence of bytes
+        The messages.
+    signatures : sequence of bytes
+        A signature for each message.
+    parameter_set : str, default "ML-DSA-65"
+        "ML-DSA-44", "ML-DSA-65" or "ML-DSA-87".
+    context : bytes, optional
+        The signer's context, up to 255 bytes.
 
-    Raises `InputError` for a key or context of another length, and for lists that do not fit.
+    Returns
+    -------
+    list of bool
+        True for each valid signature, and False for any other.
+
+    Raises
+    ------
+    InputError
+        If a key or the context has a wrong length, or the lists do not match.
     """
     if parameter_set not in _LEVELS:
         raise InputError(f"parameter set {parameter_set!r}: expected one of {', '.join(_LEVELS)}")

@@ -1,9 +1,10 @@
-"""Records from Parquet files, as `sordino.build` reads them: vectors with ids, payloads and attributes from columns of their own.
+"""Records from Parquet files for `sordino.build`, with vectors, ids, payloads and attributes from columns::
 
     index = sordino.build("my.index", sordino.parquet.batches("lake/", vectors="embedding", ids="id"), key=key)
 
-Files are read by threads, a few row groups ahead, in their order; `build` has several processes read them and make segments. Needs pyarrow. For a file of nothing but vectors its path is enough,
-and no package.
+`batches` reads files with threads, in order and a few row groups ahead. `build` uses several processes, which
+read files and make segments. Both need pyarrow. A file with nothing but vectors can be given to `sordino.build`
+by its path, without pyarrow.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ class Columns(TypedDict):
 
 
 def names(attributes: Iterable[str]) -> tuple[str, ...]:
-    """The names of attributes; one alone is no list of its letters."""
+    """Return the names of attributes, and refuse a single text."""
     if isinstance(attributes, (str, bytes)):
         raise AttributesError(f"attributes: one {type(attributes).__name__}, expected the names of columns")
     return tuple(attributes)
@@ -62,24 +63,42 @@ def batches(
     attributes: Iterable[str] = (),
     readers: int = 2,
 ) -> Iterator[Batch]:
-    """The records of Parquet files, a row group at a time.
+    """Read the records of Parquet files, one row group at a time.
 
-    paths: a file, a directory (its files that end in .parquet, by name), or several of these, in their order; paths, or URIs of a
-        file system that pyarrow has (`s3://bucket/lake`).
-    vectors: the column of lists of numbers, all of one length.
-    ids, payloads: the columns of ids (integers or texts) and payloads (bytes or texts).
-    attributes: the columns by which clients filter (numbers, truth values or texts, null where a record has none), under their names.
-    readers: threads that read; so many row groups and one more are in memory.
+    Parameters
+    ----------
+    paths : path or iterable of path
+        A file, a directory (its files that end in .parquet, by name), or several of these, in their order. URIs of
+        a file system that pyarrow knows work too (`s3://bucket/lake`).
+    vectors : str
+        The column of vectors: lists of numbers of one length.
+    ids : str, optional
+        The column of ids: integers or texts.
+    payloads : str, optional
+        The column of payloads: bytes or texts.
+    attributes : iterable of str, optional
+        The columns by which clients filter: numbers, bools or texts, null where a record has no value.
+    readers : int, default 2
+        Threads that read. Memory holds one row group more than this number.
 
-    Raises `MissingFileError`, `UnreadableError`, `FormatError`, `ShapeError`, `DtypeError`, `IdsError`, `PayloadError`,
-    `AttributesError`.
+    Yields
+    ------
+    Batch
+        The records of a row group.
+
+    Raises
+    ------
+    MissingFileError, UnreadableError, FormatError
+        If a file cannot be read.
+    ShapeError, DtypeError, IdsError, PayloadError, AttributesError
+        If a column cannot be used.
     """
     columns: Columns = {"vectors": vectors, "ids": ids, "payloads": payloads, "attributes": names(attributes)}
     return stream(groups(paths), columns, readers)
 
 
 def stream(groups: Iterable[tuple[str, int]], columns: Columns, readers: int = 2) -> Iterator[Batch]:
-    """The records of row groups, each named by its file and its number there, in this order; `columns` has the names that `batch` takes."""
+    """Read the records of row groups in this order, each named by its file and its number in the file."""
     from concurrent.futures import ThreadPoolExecutor
 
     waiting: deque[Future[Batch]] = deque()
@@ -114,23 +133,45 @@ def build(
     processes: int | None = None,
     segment: int | None = None,
 ) -> Index:
-    """Makes an index of Parquet files by several processes; `sordino.ray.build` spreads the work over machines.
+    """Build an index from Parquet files with several processes.
 
-    In masked and open mode they make the index's segments. In routed and sealed mode this process trains clusters on a sample, the others assign the
-    records to them, and this one reads all records once more and makes the index, which it holds in memory as `sordino.build` does. The number of
-    clusters is the planned one, where `sordino.build` may train another number after a look at what the first finds.
+    `sordino.ray.build` spreads the work over machines. In masked and open mode the processes make the index's
+    segments. In routed and sealed mode this process trains clusters on a sample, and the others assign the records
+    to clusters. This process then reads all records once more and makes the index, which it holds in memory as
+    `sordino.build` does. The number of clusters is the planned one; `sordino.build` may train a different number
+    after a look at the first.
 
-    path: the index's directory, as of `sordino.build`.
-    files, vectors, ids, attributes: as of `batches`. Payloads are for `sordino.build`.
-    key_file: the owner's key, as `OwnerKey.save` has written it: each process reads it from there.
-    mode, metric, recall, k, queries, packing, routing: as of `sordino.build`.
-    processes: so many, else as many as processors. Each takes some 28 bytes for every coordinate of its segment. Programs that call this are to guard their start by
-        `if __name__ == "__main__":`, as `multiprocessing` asks for.
-    segment: records of a task at least, else 131,072, and 16,384 in routed and sealed mode; row groups are not divided.
+    A process that is killed stops the build, and the next build starts from the beginning. Programs that call this
+    must guard their start with `if __name__ == "__main__":`, as `multiprocessing` requires.
 
-    A process that is killed stops the build; the next one does all tasks anew.
+    Parameters
+    ----------
+    path : path
+        The index's directory, as for `sordino.build`.
+    files : path or iterable of path
+        The files, as for `batches`.
+    key_file : path
+        The file of the owner's key, which `OwnerKey.save` wrote. Each process reads it.
+    vectors, ids, attributes : str, str, iterable of str
+        The columns, as for `batches`. Payloads need `sordino.build`.
+    mode, metric, recall, k, queries, packing, routing : optional
+        As for `sordino.build`.
+    processes : int, optional
+        The number of processes. The default is the number of processors. Each takes about 28 bytes for every
+        coordinate of its segment.
+    segment : int, optional
+        The fewest records of a task: by default 131,072, and 16,384 in routed and sealed mode. Row groups are not
+        divided.
 
-    Raises what `sordino.build` and `batches` do.
+    Returns
+    -------
+    Index
+        The new index.
+
+    Raises
+    ------
+    Error
+        As for `sordino.build` and `batches`.
     """
     import multiprocessing
     from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
@@ -165,18 +206,24 @@ def build(
 
 
 def _threads(processes: int) -> None:
-    """Shares the processors among processes, each of which would else take all."""
+    """Divide the processors among processes; otherwise each would use all of them."""
     os.environ.setdefault("RAYON_NUM_THREADS", str(max(1, (os.cpu_count() or 1) // processes)))
 
 
 def groups(paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]]) -> Iterator[tuple[str, int]]:
-    """The row groups of files, each by its file and its number there. Raises `MissingFileError`, `FormatError`."""
+    """Return the row groups of files, each by its file and its number in the file.
+
+    Raises
+    ------
+    MissingFileError, FormatError
+        If a file cannot be read.
+    """
     for path, group, _ in sizes(paths):
         yield path, group
 
 
 def sizes(paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]]) -> Iterator[tuple[str, int, int]]:
-    """The same with the number of records of each."""
+    """Return the same with the number of records of each row group."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -193,7 +240,7 @@ def sizes(paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]]) -> I
 
 
 def read(path: str, group: int, columns: Columns) -> Batch:
-    """The records of a row group; `columns` has the names that `batch` takes. Raises what `batches` does."""
+    """Return the records of a row group. Raise the errors of `batches`."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -219,7 +266,13 @@ def batch(
     payloads: str | None = None,
     attributes: Iterable[str] = (),
 ) -> Batch:
-    """The records of a table. Raises `FormatError`, `ShapeError`, `DtypeError`, `IdsError`, `AttributesError`."""
+    """Return the records of a table.
+
+    Raises
+    ------
+    FormatError, ShapeError, DtypeError, IdsError, AttributesError
+        If a column cannot be used.
+    """
     columns = {name: _column(table, name) for name in names(attributes)}
     return Batch(
         _matrix(_column(table, vectors), vectors),

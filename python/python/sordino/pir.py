@@ -1,4 +1,4 @@
-"""SimplePIR: a client fetches a record from one server, which does not learn which::
+"""SimplePIR: a client fetches a record from one server, which does not learn which one::
 
     from sordino import pir
 
@@ -7,12 +7,14 @@
     query = client.query(1)
     assert client.recover(query, server.answer(query.message)) == b"mute"
 
-Records come back as they went in, each with its own length: in the database they are filled up to one length, by the byte
-0x80 and zeros, so that the server's answers do not show it. A query begins with a digest of `params`, `seed` and `hint`: a server
-of other records, of a later version for instance, refuses it with `StaleHintError`, and the client downloads them again.
+Records come back unchanged, each with its own length. The server pads them to one length, with the byte 0x80
+and zeros, so that answers do not show their lengths.
 
-At least 128 bits of security, from named parameter sets only. An answer is not checked: a server that lies
-gives a wrong record.
+A query begins with a digest of `params`, `seed` and `hint`. A server of other records refuses it with
+`StaleHintError`, and the client downloads them again.
+
+Parameters come from named sets with at least 128 bits of security. Answers are not checked: a dishonest server
+can give a wrong record.
 """
 
 from __future__ import annotations
@@ -32,10 +34,17 @@ __all__ = ["Client", "Query", "Server"]
 class Server:
     """Records, prepared for queries.
 
-    records: at least one, as bytes, of any lengths.
-    record_len: the most bytes of a record; else those of the longest. Clients learn it, and no record's own.
+    Parameters
+    ----------
+    records : sequence of bytes
+        One record or more, of any lengths.
+    record_len : int, optional
+        The most bytes of a record. The default is the length of the longest. Clients learn it, and no other length.
 
-    Raises `InputError`.
+    Raises
+    ------
+    InputError
+        If the records cannot be used.
     """
 
     def __init__(self, records: Sequence[bytes], *, record_len: int | None = None) -> None:
@@ -55,9 +64,24 @@ class Server:
     @overload
     def answer(self, message: Sequence[bytes]) -> list[bytes]: ...
     def answer(self, message: bytes | Sequence[bytes]) -> bytes | list[bytes]:
-        """Answers a query's message, or several in one pass.
+        """Answer the message of a query, or several messages in one pass.
 
-        Raises `StaleHintError` for a query that was made with the hint of other records, `InputError` for any other bytes.
+        Parameters
+        ----------
+        message : bytes or sequence of bytes
+            The messages.
+
+        Returns
+        -------
+        bytes or list of bytes
+            The answers.
+
+        Raises
+        ------
+        StaleHintError
+            If the query was made with the hint of other records.
+        InputError
+            If the bytes are not a query.
         """
         if isinstance(message, (bytes, bytearray, memoryview)):
             return self._native.answer([bytes(message)])[0]
@@ -65,10 +89,7 @@ class Server:
 
 
 class Query:
-    """A query that was made, and the secret that opens its answer, once.
-
-    message: what the server gets.
-    """
+    """A query, with the secret that opens its answer once. The server gets its `message`."""
 
     __slots__ = ("_secret", "message")
 
@@ -78,9 +99,17 @@ class Query:
 
 
 class Client:
-    """A client of one database: `params`, `seed` and `hint` are the server's.
+    """A client of one database.
 
-    Raises `InputError` if they do not belong together.
+    Parameters
+    ----------
+    params, seed, hint : bytes
+        The server's values.
+
+    Raises
+    ------
+    InputError
+        If the values do not belong together.
     """
 
     def __init__(self, params: bytes, seed: bytes, hint: bytes) -> None:
@@ -90,15 +119,27 @@ class Client:
         self._native = _sordino.PirClient(params, seed, hint)
 
     def __len__(self) -> int:
-        """The number of records."""
+        """Return the number of records."""
         return self._native.records
 
     def query(self, index: int) -> Query:
-        """A query for the record at `index`, from 0. Raises `InputError` if there is none."""
+        """Return a query for the record at `index`, from 0.
+
+        Raises
+        ------
+        InputError
+            If there is no such record.
+        """
         return Query(*self._native.query(whole_number(index, "index")))
 
     def recover(self, query: Query, answer: bytes) -> bytes:
-        """The record in the answer to `query`, as the server got it. Raises `InputError` a second time, or for other bytes."""
+        """Return the record in the answer to `query`.
+
+        Raises
+        ------
+        InputError
+            If the query was used before, or the bytes are not its answer.
+        """
         if not isinstance(query, Query):
             raise InputError(f"query is a {type(query).__name__}: expected what Client.query gives")
         return self._native.recover(query._secret, _arrays.octets(answer, "answer"))

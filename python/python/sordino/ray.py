@@ -1,13 +1,15 @@
 """An index on Ray Serve, and records that Ray reads.
 
-`app` has a deployment for each shard, with replicas, and one that joins what they answer:
+`app` has a deployment for each shard, with replicas, and one that joins their answers::
 
     serve run sordino.ray:app index=my.index public_key=owner.pub shards=2 replicas=2 listen=127.0.0.1:7700
 
-Ray places, watches and restarts the processes. Each replica of a shard runs the Rust server of `sordino.serve` on a free
-port of its node, and each gatherer that of `sordino.gather` on the port for clients; Ray tells the gatherers where replicas are.
-No query and no reply passes Python or Ray, so clients speak the gRPC of `sordino serve`, with its TLS and its keys, and the time
-of a search is that of `sordino gather`. Needs `pip install sordino[ray]`.
+Ray places, watches and restarts the processes. Each replica of a shard runs the Rust server of `sordino.serve`
+on a free port of its node. Each gatherer runs the server of `sordino.gather` on the port for clients, and Ray
+tells it where the replicas are.
+
+No query and no reply passes through Python or Ray. Clients speak the gRPC of `sordino serve`, with its TLS and
+its keys, and a search takes the time of `sordino gather`. Needs `pip install sordino[ray]`.
 """
 
 # Annotations stay types: Ray reads that of `app`.
@@ -60,7 +62,7 @@ _WATCHED = {
 
 
 class Options(BaseModel):
-    """What is served, and how."""
+    """What to serve, and how."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -82,7 +84,7 @@ class Options(BaseModel):
     cert_key: str | None = None
     #: The gatherers' "HOST:PORT" for metrics.
     metrics: str | None = None
-    #: Processors of a replica. Ray places by them, and a scan uses as many threads.
+    #: Processors of a replica. Ray places replicas by them, and a scan uses the same number of threads.
     cpus: float = Field(1, gt=0)
     #: Memory of a replica in bytes, by which Ray places.
     memory: int | None = None
@@ -96,7 +98,7 @@ class Options(BaseModel):
 
 
 def app(options: Options) -> serve.Application:
-    """The application that `serve run sordino.ray:app` runs, with the fields of `Options` as its arguments."""
+    """Return the application that `serve run sordino.ray:app` runs, with the fields of `Options` as arguments."""
     actor: dict[str, Any] = {"num_cpus": options.cpus, "runtime_env": {"env_vars": {"RAYON_NUM_THREADS": str(max(1, round(options.cpus)))}}}
     if options.memory is not None:
         actor["memory"] = options.memory
@@ -120,7 +122,7 @@ def app(options: Options) -> serve.Application:
 
 @serve.deployment(**_WATCHED)
 class Shard:
-    """A replica of a shard. Its server listens on the node's address, and is to be reached by gatherers alone."""
+    """A replica of a shard. Its server listens on the node's address; let only gatherers reach it."""
 
     def __init__(self, options: Options, number: int) -> None:
         host = ray.util.get_node_ip_address()
@@ -134,19 +136,19 @@ class Shard:
         )
 
     def url(self) -> str:
-        """Where its server is."""
+        """Return the address of its server."""
         return self._server.url
 
     def version(self) -> int:
-        """The version that it serves."""
+        """Return the version that it serves."""
         return self._server.version
 
     def pid(self) -> int:
-        """Its process."""
+        """Return its process id."""
         return os.getpid()
 
     def check_health(self) -> None:
-        """Ray restarts the replica when this fails."""
+        """Fail if Ray must restart the replica."""
         _check(self._server)
 
     def __del__(self) -> None:
@@ -173,19 +175,19 @@ class Gatherer:
         self._watching = asyncio.create_task(self._watch())
 
     def url(self) -> str:
-        """Where clients connect to, as seen from its node."""
+        """Return the address for clients, as its node sees it."""
         return self._server.url
 
     def version(self) -> int:
-        """The version that it serves."""
+        """Return the version that it serves."""
         return self._server.version
 
     def metrics(self) -> str:
-        """Its counts, in the OpenMetrics text form."""
+        """Return its counts, in the OpenMetrics text format."""
         return self._server.metrics()
 
     def check_health(self) -> None:
-        """Ray restarts the gatherer when this fails; a shard that is missing is no reason."""
+        """Fail if Ray must restart the gatherer. A missing shard is not a reason."""
         _accepts(self._server.url)
         if self._watching.done():
             raise RuntimeError("it no longer looks for replicas")
@@ -195,7 +197,7 @@ class Gatherer:
             self._server.stop()
 
     async def _look(self) -> list[list[str]]:
-        """The addresses of each shard's replicas that run."""
+        """Return the addresses of the running replicas of each shard."""
 
         async def one(shard: DeploymentHandle) -> list[str]:
             try:
@@ -225,12 +227,21 @@ def batches(
     attributes: Iterable[str] = (),
     ahead: int = 8,
 ) -> Iterator[sordino.Batch]:
-    """`sordino.parquet.batches` with Ray's tasks for readers: the records of Parquet files, for `sordino.build`, in their order.
+    """Read the records of Parquet files with Ray's tasks, in their order, as `sordino.parquet.batches` does with
+    threads.
 
-    A task reads a row group and makes arrays of it; a task that fails is run again by Ray. Segments are made by the process that
-    calls this, which alone has the owner's key: no task encrypts, so none can use a pad for two contents.
+    A task reads a row group and makes arrays of it. Ray runs a failed task again. Only the process that calls this
+    has the owner's key and makes segments: no task encrypts, so no task can use a pad for two contents.
 
-    ahead: tasks that may have begun before their records are taken, which bounds memory.
+    Parameters
+    ----------
+    ahead : int, default 8
+        The most tasks that have started and whose records are not yet taken. It bounds the memory.
+
+    Yields
+    ------
+    Batch
+        The records of a row group.
     """
     columns = {"vectors": vectors, "ids": ids, "payloads": payloads, "attributes": names(attributes)}
     task = ray.remote(read)
@@ -263,16 +274,29 @@ def build(
     attempts: int = 5,
     ahead: int = 64,
 ) -> sordino.Index:
-    """`sordino.parquet.build` in Ray's tasks, on all machines of the owner's cluster.
+    """Build an index with Ray's tasks, on all machines of the owner's cluster.
 
-    A task reads its row groups, makes a segment and writes it into the index's folder: `path`, `files` and `key_file` are to be reached by
-    every node under these names. In routed and sealed mode it assigns its records to clusters and writes nothing; which records are near which
-    centroids passes the cluster's network, as records do in `batches`. A task that fails, or whose machine does, is done again by Ray. Only the owner's cluster may do this, for each node reads
-    the owner's key.
+    Parameters that are not listed here are the same as for `sordino.parquet.build`. A task reads its row groups,
+    makes a segment and writes it into the index's folder. Every node must reach `path`, `files` and `key_file`
+    under these names. In routed and sealed mode a task assigns its records to clusters and writes nothing. The
+    lists of assigned records cross the cluster's network, as records do in `batches`.
 
-    cpus: processors of a task, by which Ray places it; so many threads it has.
-    attempts: times that a task is begun, with two seconds before the next where a file could not be read.
-    ahead: tasks that are with Ray at a time.
+    Ray repeats a task that fails or whose machine fails. Use only the owner's cluster, because each node reads the
+    owner's key.
+
+    Parameters
+    ----------
+    cpus : float, default 1
+        Processors of a task, by which Ray places it. The task uses this number of threads.
+    attempts : int, default 5
+        The most times that a task starts. If a file could not be read, two seconds pass before the next attempt.
+    ahead : int, default 64
+        Tasks that Ray has at a time.
+
+    Returns
+    -------
+    Index
+        The new index.
     """
     environment = {"env_vars": {"RAYON_NUM_THREADS": str(max(1, round(cpus)))}}
     retries = max(0, attempts - 1)

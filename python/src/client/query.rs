@@ -2,7 +2,7 @@
 
 use sordino_search::{Error, Filter, Question};
 
-/// The records that a search may find, beside being near. It is decided by the client, and no message shows it.
+/// The conditions of a search on its results. The client applies them, and no message shows them.
 #[derive(Default)]
 pub(super) struct Asked {
     filter: Option<Filter>,

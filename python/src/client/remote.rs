@@ -97,7 +97,7 @@ impl Remote {
         Ok(Self { session, wire })
     }
 
-    /// Searches over as many connections as help: the server answers those that come together in one scan.
+    /// Searches over the number of connections that helps: the server answers simultaneous searches in one scan.
     pub(super) fn search_all(
         &self,
         questions: &[Question<'_>],

@@ -43,7 +43,7 @@ impl IssuerPublicKey {
         Ok(Self(key.map_err(|error| errors::net(py, &error))?))
     }
 
-    /// The BLAKE3 digest of the key, in hexadecimal, by which whoever trusts it checks whose it is.
+    /// The BLAKE3 digest of the key, in hexadecimal, by which a server's operator checks whose it is.
     fn digest(&self) -> String {
         digest(self.0.to_bytes())
     }

@@ -129,7 +129,8 @@ impl PirServer {
             })?;
             if *theirs != self.version {
                 let text = format!(
-                    "query {at} was made with the hint of other records: its client is to download params, seed and hint again"
+                    "query {at} was made with the hint of other records: its client must download params, seed and hint \
+                     again"
                 );
                 return Err(errors::raise(py, "StaleHintError", text));
             }
@@ -209,7 +210,8 @@ impl PirClient {
             .unwrap_or_else(PoisonError::into_inner)
             .take();
         let Some(secret) = taken else {
-            let text = "this query's answer was opened already: every query is for one answer";
+            let text =
+                "this query was already used to open an answer: make a new query for each answer";
             return Err(wrong(py, &text));
         };
         let record = computing(py, || self.client.recover(secret, &answer))?;
@@ -219,7 +221,7 @@ impl PirClient {
         let Some(end) = end.filter(|&end| record[end] == END) else {
             return Err(wrong(
                 py,
-                &"the answer holds no record: it is not this server's",
+                &"the answer holds no record: it is not an answer of this server",
             ));
         };
         Ok(PyBytes::new(py, &record[..end]))

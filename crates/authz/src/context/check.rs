@@ -28,7 +28,7 @@ fn check_value(value: &Value) -> Result<(), Error> {
         Value::Entity(uid) if is_type(uid.type_name()) => return Ok(()),
         Value::Entity(uid) => (
             format!("{uid:?}"),
-            format!("{:?} is no name of a type", uid.type_name()),
+            format!("{:?} is not the name of a type", uid.type_name()),
         ),
         Value::Extension { kind, argument } => {
             let alone = [(String::new(), kind.call(argument))];

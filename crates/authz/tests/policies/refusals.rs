@@ -346,15 +346,16 @@ fn values_of_extensions_that_are_none() {
     let error = Context::new([("sites", Value::set([site]).unwrap())]).unwrap_err();
     let text = error.to_string();
     assert!(
-        text.starts_with("context.sites[][\"my net\"] is ip(\"300.1.1.1\"), which is no value: ")
-            && text.ends_with("invalid IP address: 300.1.1.1"),
+        text.starts_with(
+            "context.sites[][\"my net\"] is ip(\"300.1.1.1\"), which is not a value: "
+        ) && text.ends_with("invalid IP address: 300.1.1.1"),
         "{text}"
     );
     let of = Value::Entity(EntityUid::new("Reader ", "a"));
     let error = Context::new([("of", of)]).unwrap_err().to_string();
     assert_eq!(
         error,
-        "context.of is Reader ::\"a\", which is no value: \"Reader \" is no name of a type"
+        "context.of is Reader ::\"a\", which is not a value: \"Reader \" is not the name of a type"
     );
 }
 
@@ -477,8 +478,8 @@ fn many_alternatives_are_advised_to_be_a_set() {
         .to_string();
     assert!(
         error.starts_with(
-            "policy flat at line 2, column 1: an expression of 161 levels, expected at most 160, "
-        ) && error.contains("side by side")
+            "policy flat at line 2, column 1: an expression of 161 levels, expected at most 160. "
+        ) && error.contains("in a row")
             && error.contains(".contains("),
         "{error}"
     );
@@ -550,7 +551,7 @@ fn constructors_with_arguments_that_are_none() {
         let error = read(&policy(call)).unwrap_err().to_string();
         let expected = "policy a does not validate: line 2, column ";
         assert!(
-            error.starts_with(expected) && error.contains("is no value"),
+            error.starts_with(expected) && error.contains("is not a value"),
             "{error}"
         );
     }

@@ -1,4 +1,4 @@
-//! The part of pages in a search: those of payloads, and of a second look.
+//! The share of pages in a search: pages of payloads and of a second look.
 
 use crate::delivery::Fetched;
 use serde::Serialize;

@@ -27,7 +27,7 @@ impl Set {
                 let base = args.vectors(data)?;
                 let base = match args.n {
                     Some(n) if n < base.len() && args.truth.is_some() => {
-                        let why = "--truth is about all vectors of the file: leave out --n";
+                        let why = "--truth covers all vectors of the file: leave out --n";
                         return Err(Error::Arguments(why.to_owned()));
                     }
                     Some(n) => base.truncated(n)?,
@@ -113,7 +113,7 @@ impl Args {
     }
 }
 
-/// The bytes of downloading all of so many vectors.
+/// The bytes of downloading all `n` vectors.
 pub(super) fn download_all(n: usize, dim: usize, k: usize) -> Result<u64, Error> {
     let wish = Wish::default().k(k);
     Ok(Plan::new(n, dim, wish)?.download().once)

@@ -22,14 +22,14 @@ pub(super) struct Args {
     index: PathBuf,
     #[command(flatten)]
     input: Input,
-    /// The label of all these records: only readers who were granted it can read them (`sordino keys grant`).
+    /// The label of all these records. Only readers who were granted this label can read them (`sordino keys grant`).
     #[arg(long, value_name = "LABEL")]
     label: Option<String>,
     /// The owner's key file.
     #[arg(long, value_name = "OWNER_KEY")]
     key: PathBuf,
-    /// Leave empty what records of the index have and these have not: payloads, or attributes. A record that is
-    /// replaced loses its own.
+    /// Leave payloads or attributes empty that records of the index have and these lack. A replaced record loses its
+    /// own.
     #[arg(long)]
     leave_empty: bool,
     #[command(flatten)]
@@ -44,9 +44,10 @@ Examples:
   sordino index add base.index changed.parquet --key owner.key --id-column id --payload-column text
   sordino index add base.index books.parquet --key owner.key --id-column id --label finance
 
-Where records of the index have payloads or attributes, records with ids come with them, or with --leave-empty. Without ids, vectors get the numbers after the highest id of the index, so the same file added twice is
-there twice. The file is one change, however long it is: if it is interrupted, the index is as before. Of an exported file
-whose records have labels, each label is a change of its own, and is read from the file in a pass of its own.";
+If records of the index have payloads or attributes, records with ids must bring theirs, or need --leave-empty.
+Vectors without ids get the numbers after the highest id of the index, so that a file added twice is stored twice. The
+whole file is one change: after an interruption the index is as before. In an exported file with labels, each label is
+a change of its own, which reads the file once.";
 
 #[derive(Serialize)]
 struct Report {
@@ -55,9 +56,9 @@ struct Report {
     added: usize,
     /// Records of the file that could not be read.
     left_out: usize,
-    /// Those of them whose ids were there.
+    /// Records whose ids existed.
     replaced: usize,
-    /// Those that had another label before, which its readers can read until the index is compacted.
+    /// Records that had another label before. Its readers can read them until the index is compacted.
     relabelled: usize,
     records: usize,
     label: Option<String>,
@@ -112,11 +113,12 @@ pub(super) fn run(args: &Args, output: Output) -> Result<(), Error> {
         );
         for label in labels_of(&store) {
             if !before.contains(&label) && !label.is_empty() {
-                text += &format!("\nlabel {label} is new: nobody was granted it so far");
+                text += &format!("\nlabel {label} is new: no reader was granted it so far");
             }
         }
         if report.relabelled > 0 {
-            let old = "which readers of that can read until the index is compacted";
+            let old =
+                "and the readers of that label can still read them until the index is compacted";
             text += &format!(
                 "\n{} had another label before or none, {old}",
                 report.relabelled
@@ -130,8 +132,8 @@ pub(super) fn run(args: &Args, output: Output) -> Result<(), Error> {
 }
 
 impl Args {
-    /// Refuses ids that no option names where those of the index may be the numbers of rows: none is above the rows stored.
-    /// Records would be replaced by others that have nothing to do with them.
+    /// Refuses ids that no option names if the index's ids may be row numbers, because none is above the rows stored.
+    /// Otherwise unrelated records would be replaced.
     fn check_guessed_ids<D: Disk>(&self, store: &Store<D>, layout: &Layout) -> Result<(), Error> {
         let Some(column) = layout.guessed_ids() else {
             return Ok(());
@@ -141,8 +143,8 @@ impl Args {
             return Ok(());
         }
         Err(Error::Arguments(format!(
-            "records of {} have the ids 0 to {}, which may be numbers of rows: say --id-column {column} if ids of {} are of the same \
-             records, or --no-guess to number its records on",
+            "records of {} have the ids 0 to {}, which may be row numbers. Say --id-column {column} if the ids of {} \
+             mean the same records, or --no-guess to give its records the next numbers",
             self.index.display(),
             next - 1,
             self.input.file.display()
@@ -219,11 +221,11 @@ impl Args {
         };
         if self.label.is_some() {
             let file = self.input.file.display();
-            let why = "its records have labels of their own, so --label has no place";
+            let why = "its records have labels of their own: leave out --label";
             return Err(Error::Arguments(format!("{file}: {why}")));
         }
         let mode = store.manifest().mode.kind().name();
-        let otherwise = "grant somebody first (`sordino keys grant`)";
+        let otherwise = "grant a reader first (`sordino keys grant`)";
         labelled.check(mode, store.access().is_some(), otherwise)?;
         labelled.announce(output);
         let mut rng = random()?;

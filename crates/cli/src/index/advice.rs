@@ -33,8 +33,8 @@ pub(super) fn precision(recall: f64, mode: &Mode, looked: bool) -> String {
 /// A warning about records that were added.
 pub(super) fn among_added(k: u32, recall: f64) -> String {
     format!(
-        "\nrecall@{k} among these records: {recall:.3}; they lie far from those of which the index was built, and are stored relative to \
-         these. To find them better build an index of all records again, from their vectors"
+        "\nrecall@{k} among these records: {recall:.3}; they lie far from the records of which the index was built, and \
+         are stored relative to these. To find them better, build the index again from all vectors"
     )
 }
 
@@ -73,8 +73,8 @@ pub(super) fn advice(measured: &Measurement) -> String {
     } = *measured;
     let mut text = match reached {
         true => String::new(),
-        false => "; new queries get up to .01 less, which is less than was asked for: these vectors have too \
-                  little structure to be searched in parts"
+        false => "; new queries may get 0.01 less, which is below what was asked for: these vectors have too little \
+            structure to be searched in parts"
             .to_owned(),
     };
     match instead {

@@ -12,11 +12,11 @@ use std::path::{Path, PathBuf};
 #[derive(Args, Debug)]
 #[command(after_help = BACKUP)]
 pub(super) struct Backup {
-    /// The index. It is only read, and may be served and changed meanwhile.
+    /// The index. It is only read: a server may use it and an owner may change it meanwhile.
     #[arg(value_name = "INDEX")]
     index: PathBuf,
-    /// The folder of the backup: new, or one that has an older version of the same index; s3://BUCKET/PREFIX where the
-    /// command was built with object stores.
+    /// The folder of the backup: a new one, or one with an older version of the same index. s3://BUCKET/PREFIX works
+    /// if the command was built with object stores.
     #[arg(value_name = "BACKUP")]
     backup: PathBuf,
     /// The owner's public key, or a reader's or the owner's key file.
@@ -30,9 +30,9 @@ Examples:
   sordino index verify /backup/base.index --key reader.key --deep
   sordino index backup base.index s3://bucket/base.index --key owner.pub
 
-Only parts that the backup lacks are written; those that it has are read and checked. Interrupted, it is
-the version before or the new one, and the same command goes on. A backup holds one version: for several,
-make several folders. The owner's key is not in it: keep a copy of that elsewhere.";
+The command writes only parts that the backup lacks, and reads and checks the others. After an interruption the backup
+is the old version or the new one, and the same command continues. A backup holds one version: use several folders for
+several versions. The owner's key is not in it: keep a copy of the key elsewhere.";
 
 /// Arguments of `sordino index restore`.
 #[derive(Args, Debug)]
@@ -44,8 +44,8 @@ pub(super) struct Restore {
     /// The folder to make, in which there must not be an index yet.
     #[arg(value_name = "INDEX", required_unless_present = "from_manifests")]
     index: Option<PathBuf>,
-    /// Mend an index whose file CURRENT is gone or damaged, where it is: the newest version whose signed manifest and
-    /// parts are all whole is the newest again.
+    /// Repair an index in place whose file CURRENT is missing or damaged. Its newest version becomes the newest one
+    /// whose signed manifest and parts are all whole.
     #[arg(long, value_name = "INDEX", conflicts_with_all = ["backup", "index"])]
     from_manifests: Option<PathBuf>,
     /// The owner's public key, or a reader's or the owner's key file.
@@ -58,15 +58,15 @@ Examples:
   sordino index restore /backup/base.index base.index --key owner.pub
   sordino index restore --from-manifests base.index --key owner.pub
 
-With --from-manifests, versions that are not whole are passed over and named. If one was passed over, restore a
-backup that has it rather than go on: the next change removes what is left of it. Of versions whose manifests are gone nothing
-shows that they were. With the owner's key file a version is refused that is older than the newest in OWNER_KEY.pins; with the
-public key it is taken, and commands that change the index refuse it until one of them says --restored.
+With --from-manifests, incomplete versions are skipped and named. If one was skipped, restore a backup that has it
+before you continue: the next change removes what is left of it. Versions without a manifest leave no trace.
 
-Readers who remember a version newer than the backup's refuse the older one: they are right to, and have
-to be told, by another way than the server (`query --pin`, Python's `pin`). Readers who were revoked since then are readers of the older version again:
-see `sordino keys list`, and revoke them again before anything is added. The owner's commands refuse an index that is older than
-OWNER_KEY.pins knows, until one of them says --restored.";
+With the owner's key file, a version older than the newest in OWNER_KEY.pins is refused. With the public key it is
+accepted, and commands that change the index refuse it until one of them says --restored.
+
+Readers who remember a version newer than the backup refuse the backup, and rightly so. Tell them through another
+channel than the server (`query --pin`, Python's `pin`). Readers who were revoked after the backup can read again: see
+`sordino keys list`, and revoke them before you add anything.";
 
 #[derive(Serialize)]
 struct Report<'a> {
@@ -84,7 +84,7 @@ pub(super) fn backup(args: &Backup, output: Output) -> Result<(), Error> {
     let folder = |place: &Place| place.root().canonicalize().ok();
     if from.is_here() && to.is_here() && folder(&from).is_some() && folder(&from) == folder(&to) {
         return Err(Error::Arguments(format!(
-            "{}: it is the index itself: a backup goes to another folder",
+            "{}: this is the index itself: name another folder for the backup",
             args.backup.display()
         )));
     }
@@ -129,7 +129,7 @@ fn recover(
     (key, owner): (&Path, &OwnerPublicKey),
     output: Output,
 ) -> Result<(), Error> {
-    // Beside a public key there is none.
+    // A public key has no file of versions.
     let (place, known) = (Place::of(index)?, Pins::beside(key));
     let name = place.name();
     let recovered = place.recover(owner, |manifest| known.check_found(&name, manifest));

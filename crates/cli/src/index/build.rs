@@ -30,41 +30,41 @@ pub(super) struct Args {
     key: PathBuf,
     #[command(flatten)]
     pins: PinsArgs,
-    /// The way the index is searched; `sordino plan` compares them.
+    /// How the index is searched. `sordino plan` compares the modes.
     #[arg(long, value_enum, default_value = "masked")]
     mode: Mode,
     /// The measure of nearness.
     #[arg(long, value_enum, default_value = "cosine")]
     metric: MetricName,
-    /// The kind of record ids. Without this it is that of the column of ids, or else numbers; ids of CSV are then texts.
+    /// The kind of record ids. The default is the kind of the id column (text in CSV), or else numbers.
     #[arg(long, alias = "id-type", value_enum)]
     id_kind: Option<KindName>,
-    /// The most results of a search: messages have room for as many.
+    /// The most results of a search. Messages have room for this number.
     #[arg(long, default_value_t = 10, value_parser = numbers::results)]
     k: usize,
-    /// Part of the true nearest that a search should find; sealed and routed mode only, the others find all that
-    /// their precision allows.
+    /// Share of the true nearest vectors that a search should find, in sealed and routed mode. The other modes score
+    /// every vector.
     #[arg(long, default_value_t = 0.95, value_parser = numbers::share)]
     recall: f64,
-    /// Searches that a client makes in one version of the index: decides what is downloaded once and
-    /// what each time.
+    /// Searches that a client makes in one version of the index. It decides what is downloaded once, and what each
+    /// time.
     #[arg(long, default_value_t = 100, value_parser = numbers::searches)]
     queries: u64,
-    /// Coordinates that share a polynomial, in masked and open mode: 4 or 8, and of many dimensions 16, 32 or 64.
-    /// Without it, what moves the fewest bytes.
+    /// Coordinates that share a polynomial, in masked and open mode: 4 or 8, and for many dimensions 16, 32 or 64.
+    /// The default moves the fewest bytes.
     #[arg(long, value_enum)]
     packing: Option<PackingName>,
-    /// The way clients check the server's answers, in modes in which it scores.
+    /// How clients check the server's answers, in modes in which the server scores.
     #[arg(long, value_enum, default_value = "sums")]
     checks: Checks,
     #[command(flatten)]
     look: Look,
     #[command(flatten)]
     delivery: Delivery,
-    /// Give the index readers of its own from the first version on: only the owner reads it until a reader is granted to (`sordino keys grant`).
+    /// Give the index readers of its own. Until `sordino keys grant` names one, only the owner can read it.
     #[arg(long)]
     own_readers: bool,
-    /// The way clients find their buckets, in sealed mode.
+    /// How clients find their buckets, in sealed mode.
     #[arg(long, value_enum)]
     routing: Option<RoutingName>,
 }
@@ -167,7 +167,7 @@ struct Report {
     expected_recall: Option<f64>,
     /// True if that reaches the recall asked for.
     reached: Option<bool>,
-    /// The bytes that a client transfers in as many searches as were given, in those two modes.
+    /// The bytes that a client transfers in the given number of searches, in those two modes.
     bytes_in_all: Option<u64>,
     /// The mode that finds more, if this one does not save a fifth of its bytes.
     instead: Option<&'static str>,

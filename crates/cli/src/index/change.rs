@@ -75,7 +75,7 @@ pub(super) fn delete(args: &Delete, output: Output) -> Result<(), Error> {
     };
     if ids.is_empty() {
         return Err(Error::Arguments(
-            "no record ids: there is nothing to delete".to_owned(),
+            "no record ids are given: name them with --ids or --ids-file".to_owned(),
         ));
     }
     let mut rng = random()?;

@@ -40,13 +40,16 @@ impl Export {
 }
 
 const NOTE: &str = "\
-A record is a line with a JSON object, or a row: id, payload, attributes, label and vector. A line says by payload_form in which
-form a payload stands there: json, text, or base64 for other bytes. A row of Parquet has its bytes as they are, and no such
-column; each attribute has a column of its own there. Labels are written with the owner's key: a reader's does not tell their names. Vectors come back as far as an index keeps them: of the cosine directions alone, and
-with the precision of the mode's codes. `index build --exported` and `index add --exported` read files of either kind
-that have vectors, with all that is in them. A file appears when it is whole. A server is not asked for all records:
-fetched without its learning which, each payload costs a query, and all of them far more than the index's folder, which
-`index backup` copies.";
+Each record is a line with a JSON object, or a row of Parquet: id, payload, attributes, label and vector. In a line,
+payload_form names the form of the payload: json, text, or base64 for other bytes. Parquet has the bytes themselves
+and a column for each attribute.
+
+Labels need the owner's key, because a reader's key does not show their names. Vectors come back as precisely as the
+index stores them: under cosine only their directions, and with the precision of the mode's codes. `index build
+--exported` and `index add --exported` read files of both kinds that have vectors. A file appears when it is complete.
+
+The command does not export from a server: each payload would cost a query, and all of them far more than the index's
+folder, which `index backup` copies.";
 
 pub(super) fn export(args: &Export, output: Output) -> Result<(), Error> {
     let keys = keys::reader(&args.key)?;
@@ -206,7 +209,7 @@ fn format_of(path: &Path) -> Result<Format, Error> {
     }
 }
 
-/// The columns of a table of these records: attributes are those of any of them.
+/// The columns of a table of these records, with each attribute that a record has.
 fn columns(contents: &Contents<AnyDisk>, vectors: bool) -> Result<parquet::Columns, Search> {
     let manifest = contents.manifest();
     let attributes = contents.attributes()?;

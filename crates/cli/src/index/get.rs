@@ -24,7 +24,7 @@ pub(super) struct Args {
     /// The index.
     #[arg(value_name = "INDEX", required_unless_present = "connect")]
     index: Option<PathBuf>,
-    /// Ask a server for the payloads, https://host:port, without its learning which are asked for.
+    /// Fetch the payloads from this server, https://host:port. The server does not learn which ones.
     #[arg(long, value_name = "URL", conflicts_with = "index")]
     connect: Option<String>,
     /// Record ids, separated by commas: see below for one that has a comma.
@@ -46,7 +46,7 @@ pub(super) struct Args {
     vectors: bool,
     #[command(flatten)]
     endpoint: EndpointArgs,
-    /// Seconds to go on trying where the server cannot be reached or is busy; 0: not at all.
+    /// Seconds to keep trying while the server cannot be reached or is busy; 0 means one attempt.
     #[arg(
         long,
         value_name = "SECONDS",
@@ -61,13 +61,13 @@ pub(super) struct Args {
 }
 
 const NOTE: &str = "\
-A record is a line with a JSON object: id, payload with payload_form (json, text, or base64 for other bytes), attributes,
-label (of a folder, with the owner's key) and vector. Vectors come back as far as an index keeps them: of the cosine directions alone, and with the
-precision of the mode's codes.
+Each record is a line with a JSON object: id, payload with payload_form (json, text, or base64 for other bytes),
+attributes, label (from a folder, with the owner's key) and vector. Vectors come back as precisely as the index stores
+them: under cosine only their directions, and with the precision of the mode's codes.
 
-With --connect ids and attributes are downloaded once, as for a search, and kept in the cache; payloads are fetched
-as those of search results are. The server sees about how many are asked for, and not which: each takes as many pages as
-the longest of all. It has no vectors that it could give.";
+With --connect, ids and attributes are downloaded once and kept in the cache, as for a search. Payloads are fetched
+like the payloads of search results. The server learns about how many records you ask for, and not which: each takes
+the pages of the longest record. A server has no vectors to give.";
 
 pub(super) fn run(args: &Args, output: Output) -> Result<(), Error> {
     let keys = keys::reader(&args.key)?;

@@ -64,7 +64,7 @@ impl Ids {
         ))
     }
 
-    /// Refuses another number of ids than of vectors.
+    /// Refuses a number of ids that differs from the number of vectors.
     pub(super) fn check_count(&self, vectors: u64, file: &Path) -> Result<(), Error> {
         if self.list.len() as u64 == vectors {
             return Ok(());
@@ -121,7 +121,7 @@ pub(super) enum Place {
     Row(u64),
 }
 
-/// The error of an id that occurs twice among those of a file, with the first two places.
+/// The error of an id that occurs twice in a file, with the first two places.
 pub(super) fn twice(path: &Path, id: &Id, places: impl IntoIterator<Item = (Place, Id)>) -> Error {
     let mut noun = "rows";
     let places = places.into_iter().filter(|(_, found)| found == id);

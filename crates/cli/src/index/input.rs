@@ -29,9 +29,9 @@ use std::path::{Path, PathBuf};
 /// A file of vectors and what goes with it.
 #[derive(Args, Debug)]
 pub(super) struct Input {
-    /// The vectors: .npy, .fvecs, .bvecs, .fbin, .u8bin or .i8bin; or a table with a column of them: .parquet,
-    /// .arrow, .feather, .jsonl, .json, .csv or .tsv, the last four also packed (.csv.gz, .jsonl.zst); or `-`, standard input,
-    /// with --format.
+    /// The vectors: .npy, .fvecs, .bvecs, .fbin, .u8bin or .i8bin. A table needs a column of vectors: .parquet,
+    /// .arrow, .feather, .jsonl, .json, .csv or .tsv, the last four also compressed (.csv.gz, .jsonl.zst). `-` is
+    /// standard input, with --format.
     #[arg(value_name = "VECTORS")]
     pub(super) file: PathBuf,
     /// Record ids, one for each vector: .npy of integers, or text with one a line.
@@ -42,8 +42,8 @@ pub(super) struct Input {
         conflicts_with = "id_column"
     )]
     ids: Option<PathBuf>,
-    /// The column of a table that holds the vectors, if there are several that could: lists, texts such as [0.1, 0.2], or
-    /// bytes of 32-bit floats. With a *, such as 'f*', the columns that hold a coordinate each; within structures a.b.
+    /// The column of vectors, if a table has several candidates: lists, texts such as [0.1, 0.2], or bytes of 32-bit
+    /// floats. A *, as in 'f*', names columns that hold one coordinate each; a.b names a column within a structure.
     #[arg(long, alias = "vector-columns", value_name = "NAME")]
     vector_column: Option<String>,
     #[command(flatten)]
@@ -52,7 +52,7 @@ pub(super) struct Input {
     on_error: OnErrorArgs,
     #[command(flatten)]
     columns: Columns,
-    /// The file is one that `index export --vectors` wrote: ids, payloads, attributes and vectors are all taken from it.
+    /// The file was written by `index export --vectors`: take ids, payloads, attributes and vectors from it.
     #[arg(long, conflicts_with_all = ["ids", "id_column", "vector_column", "payload_column", "attribute"])]
     exported: bool,
     /// True of a file whose vectors are not looked at.
@@ -80,7 +80,7 @@ impl Input {
         }
     }
 
-    /// The records of a layout: of a file with labels those of this one, or without one.
+    /// The records of a layout. In a file with labels, these are the records with this label, or without one.
     pub(super) fn records(&self, layout: Layout, label: Option<&str>) -> Result<Records, Error> {
         let named = Error::vectors(&self.file);
         let wanted = (!layout.labels().is_empty()).then(|| label.map(str::to_owned));
@@ -128,7 +128,7 @@ impl Input {
     pub(super) fn layout(&self, kind: Option<IdKind>) -> Result<Layout, Error> {
         if self.exported {
             if self.on_error.skips() {
-                let why = "--on-error has no place with --exported: its records were all written by `sordino index export`";
+                let why = "--on-error cannot be used with --exported: `sordino index export` writes no faulty records";
                 return Err(Error::Arguments(why.to_owned()));
             }
             return exported::layout(&self.file, kind);

@@ -48,7 +48,7 @@ impl Labelled<'_> {
             return Ok(());
         }
         let file = self.input.file.display();
-        let why = "all of its records have labels, and an index begins with one that all its readers may read";
+        let why = "all of its records have labels: a new index needs at least one record that all readers may read";
         Err(Error::Arguments(format!("{file}: {why}")))
     }
 
@@ -73,12 +73,13 @@ impl Labelled<'_> {
         }
         let file = self.input.file.display();
         Err(Error::Arguments(format!(
-            "{file}: the ids of {replaced} of its records are there twice, with several labels or with one and without: of each \
-             the index holds the record that was added last, and those before it can be read until it is compacted"
+            "{file}: the ids of {replaced} of its records occur twice, with several labels or with and without one. The \
+             index holds the record that was added last; the records before it can be read until the index is compacted"
         )))
     }
 
-    /// Adds records to a store: those without a label if `all` are wanted, then those of each label.
+    /// Adds records to a store: if `all` are wanted, first the records without a label, then the records of each
+    /// label.
     pub(super) fn add<D: Disk>(
         &self,
         store: &mut Store<D>,

@@ -6,9 +6,10 @@ use std::str::FromStr;
 
 /// The rule of all lists, for the help of commands that have one.
 pub(super) const QUOTING: &str = "\
-In a list, commas separate ids or names of columns. One that has a comma or a double quote stands in double quotes, and a
-quote within is written twice: --ids '\"doc,7\",8'. In lists, as in files with an id a line, \\t, \\n, \\r, \\\\ and \\u{7f} stand for
-a tab, line ends, a backslash and other signs, as `sordino query` prints them; in files commas and quotes stand for themselves.";
+Commas separate the ids or column names of a list. Put a name with a comma or a double quote in double quotes, and
+write a quote inside it twice: --ids '\"doc,7\",8'. In lists, as in files with one id on each line, \\t, \\n, \\r,
+\\\\ and \\u{7f} stand for a tab, line ends, a backslash and other signs, as `sordino query` prints them. In files,
+commas and quotes have no special meaning.";
 
 /// A part of a list, as text.
 #[derive(Clone, Debug, PartialEq, Eq)]

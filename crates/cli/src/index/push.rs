@@ -16,24 +16,23 @@ use std::{
 #[derive(ClapArgs, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
-    /// The index, whose newest version the server is to have.
+    /// The index whose newest version is sent.
     #[arg(value_name = "INDEX")]
     index: PathBuf,
-    /// The server, https://host:port, or http://host:port without TLS. It has an older version of the index
-    /// and was started with --accept-changes.
+    /// The server, https://host:port, or http://host:port without TLS. It must have an older version of the index,
+    /// and run with --accept-changes.
     #[arg(value_name = "URL")]
     url: String,
-    /// The owner's key file: it signs each step, and stays here.
+    /// The owner's key file. It signs each step, and stays on this machine.
     #[arg(long, value_name = "OWNER_KEY")]
     key: PathBuf,
-    /// The certificates, in PEM, of which one must have signed the server's. Without them the server
-    /// must have a certificate that this system trusts.
+    /// Trust servers whose certificate is signed by one of these, in PEM. The default is what this system trusts.
     #[arg(long, value_name = "PEM")]
     roots: Option<PathBuf>,
-    /// The name that the server's certificate must have, if it is another than the URL's host.
+    /// The name in the server's certificate, if it differs from the URL's host.
     #[arg(long, value_name = "NAME")]
     server_name: Option<String>,
-    /// Seconds to go on trying where the server cannot be reached or is busy. 0: not at all.
+    /// Seconds to keep trying while the server cannot be reached or is busy; 0 means one attempt.
     #[arg(long, value_name = "SECONDS", default_value_t = 10)]
     wait: u32,
 }
@@ -43,8 +42,8 @@ Examples:
   sordino index add base.index more.npy --key owner.key
   sordino index push base.index https://search.example:7700 --key owner.key
 
-Sent are the manifests after the server's version and the parts that it lacks. Interrupted, the server
-serves its version as before, and the same command goes on where it stopped.";
+The command sends the manifests after the server's version, and the parts that the server lacks. After an interruption
+the server serves its old version, and the same command continues where it stopped.";
 
 #[derive(Serialize)]
 struct Report<'a> {
@@ -84,7 +83,7 @@ pub(super) fn run(args: &Args, output: Output) -> Result<(), Error> {
             };
             connection.push_watched(place.root(), &keys, &mut watch)
         });
-        // Where something has arrived the waiting begins anew.
+        // When something has arrived, the waiting begins again.
         match pushed {
             Err(error) if error.kind().is_passing() && sent > before && args.wait > 0 => (),
             pushed => break pushed,

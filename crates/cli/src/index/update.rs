@@ -19,7 +19,8 @@ pub(super) struct Args {
     /// The index.
     #[arg(value_name = "INDEX")]
     index: PathBuf,
-    /// A table: .parquet, .arrow, .feather, .jsonl, .json, .csv or .tsv, or `-`, standard input. Its vectors are not looked at, and it need not have any.
+    /// A table: .parquet, .arrow, .feather, .jsonl, .json, .csv or .tsv, or `-`, standard input. Vectors in it are
+    /// ignored.
     #[arg(value_name = "TABLE")]
     file: PathBuf,
     #[command(flatten)]
@@ -42,8 +43,8 @@ Examples:
   sordino index update base.index texts.csv --key owner.key --id-column id --payload-column text
   sordino index update base.index prices.parquet --key owner.key --id-column id --attribute price
 
-All records of the table must be in the index. Attributes that are not named stay as they are, and so do payloads unless they are named. What was
-there before stays stored, sealed, until `sordino index compact`.";
+All records of the table must be in the index. Attributes and payloads that you do not name stay as they are. Old
+values stay stored, sealed, until `sordino index compact`.";
 
 #[derive(Serialize)]
 struct Report {
@@ -72,7 +73,7 @@ pub(super) fn run(args: &Args, output: Output) -> Result<(), Error> {
     let named = input.named(&args.index);
     let layout = input.layout(Some(store.manifest().ids))?;
     if !layout.has_id_column() {
-        let why = "name the column of record ids with --id-column: there is none that is called id";
+        let why = "name the column of record ids with --id-column: there is no column id";
         return Err(Error::Arguments(why.to_owned()));
     }
     let records = input.records(layout, None)?;

@@ -118,7 +118,7 @@ impl Attribute {
         }
     }
 
-    /// Refuses values that a filter would not compare as they are meant; `lines` are those of text files.
+    /// Refuses values that a filter would compare wrongly. `lines` is true for text files.
     pub(super) fn check(&self, column: &Column, first: usize, lines: bool) -> Result<(), Search> {
         if lines || matches!(column, Column::Json(_)) {
             self.check_single(column, first)?;
@@ -163,8 +163,8 @@ impl Attribute {
             None => Ok(()),
             Some(at) => Err(self.unexpected(
                 first + at,
-                "a whole number below 2^63, a number, a truth value, a text, a date, an instant or a list of these: of decimals say float \
-                 behind the name and a colon",
+                "a whole number below 2^63, a number, a truth value, a text, a date, an instant or a list of these; for \
+                 decimals say NAME:float",
             )),
         }
     }
@@ -249,8 +249,9 @@ impl Payloads {
         columns.iter().cloned()
     }
 
-    /// A payload for each row: of the only column texts and bytes as they are and other values as JSON, or several as a JSON
-    /// object. A record without a value has an empty payload. Of `lines` of JSON texts are in quotes.
+    /// A payload for each row. A single column gives texts and bytes unchanged, and other values as JSON; several
+    /// columns give a JSON object. A record without a value has an empty payload. In `lines` of JSON, texts are in
+    /// quotes.
     ///
     /// # Errors
     /// The row, counted from 0, of an exported payload that is not in the form that it names.

@@ -24,10 +24,10 @@ pub(super) struct Args {
 }
 
 const NOTE: &str = "\
-With the owner's key, or with --deep and a reader's: digests, signatures, the chain of versions, that every
-sealed part opens and has its length, that hints belong to their rows, that no record is there twice, and
-deletions. Else: the signature and digests of the newest version, and that a server can serve it. Nothing
-is locked or written.";
+With the owner's key, or with --deep and a reader's key, the command checks digests, signatures, the chain of versions
+and deletions; that every sealed part opens and has its length; that hints belong to their rows; and that no record is
+there twice. Otherwise it checks the signature and digests of the newest version, and that a server can serve it. It
+locks and writes nothing.";
 
 #[derive(Serialize)]
 struct Report {

@@ -14,13 +14,14 @@ pub(super) struct Grant {
     at: At,
     /// The reader's name, of the owner's choosing; the server does not learn it.
     reader: String,
-    /// The reader's public key file. A reader that is there already needs none.
+    /// The reader's public key file. A reader of the index needs none.
     #[arg(long, value_name = "READER_PUBLIC_KEY")]
     public: Option<PathBuf>,
-    /// A label whose records the reader may read; may be given several times. Records without a label it may read anyway.
+    /// A label whose records the reader may read. May be given several times. Every reader may read records without a
+    /// label.
     #[arg(long, value_name = "LABEL")]
     label: Vec<String>,
-    /// A group that the reader is in; may be given several times.
+    /// A group that the reader joins. May be given several times.
     #[arg(long, value_name = "GROUP")]
     group: Vec<String>,
 }
@@ -32,10 +33,11 @@ pub(super) struct Revoke {
     at: At,
     /// The reader's name.
     reader: String,
-    /// A label that it was granted itself; may be given several times. Without labels and groups it loses all.
+    /// A label to take from the reader. May be given several times. Without labels and groups the reader loses all
+    /// access.
     #[arg(long, value_name = "LABEL")]
     label: Vec<String>,
-    /// A group that it is in; may be given several times.
+    /// A group that the reader leaves. May be given several times.
     #[arg(long, value_name = "GROUP")]
     group: Vec<String>,
 }
@@ -47,14 +49,14 @@ pub(super) struct Group {
     at: At,
     /// The group's name.
     group: String,
-    /// A label that the group may read; may be given several times. It may read no others.
+    /// A label that the group may read. May be given several times. The group may read no other labels.
     #[arg(
         long,
         value_name = "LABEL",
         required_unless_present_any = ["none", "remove"]
     )]
     label: Vec<String>,
-    /// It may read no label: its readers keep what they were granted themselves.
+    /// The group may read no label. Its readers keep the labels that they were granted themselves.
     #[arg(long, conflicts_with_all = ["label", "remove"])]
     none: bool,
     /// Remove the group.
@@ -192,7 +194,8 @@ impl At {
             };
             return output.report(&none, || {
                 let (path, records) = (self.index.display(), none.shared_key);
-                format!("{path}: no readers of its own: whoever has a reader.key of this owner reads all {records} records")
+                format!("{path}: no readers of its own: anyone who has a reader.key of this owner reads all {records} \
+                    records")
             });
         };
         let report = Report::new(&self.index, store.version(), &access);

@@ -16,7 +16,7 @@ pub(super) struct Seconds {
 }
 
 impl Line {
-    /// The time that a mode takes for so many searches.
+    /// The time that a mode takes for `queries` searches.
     pub(super) fn seconds(self, row: &Row, queries: u64) -> Seconds {
         Seconds {
             once: row.once_seconds(self.rate()),

@@ -44,7 +44,7 @@ struct Costs {
 }
 
 impl PlannedWay {
-    /// Those of a plan; none where records carry nothing.
+    /// The ways of a plan; none if records carry nothing.
     pub(super) fn all(plan: &Plan, speed: &Speed) -> Result<Vec<Self>, Error> {
         let wish = plan.wish();
         let chosen = plan.second_look().or(plan.payloads());

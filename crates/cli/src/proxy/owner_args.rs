@@ -17,13 +17,14 @@ pub(super) struct OwnerArgs {
     /// Let programs that have the token of --write-token-file write and list the records of an index on this machine, with this owner's key.
     #[arg(long, value_name = "OWNER_KEY", requires_all = ["index", "write_token_file"])]
     owner_key: Option<PathBuf>,
-    /// The file of the token of programs that write; made as that of --token-file is. Who has it can list and delete records.
+    /// The token file for programs that write. It is made like the file of --token-file. Anyone who has the token can
+    /// list and delete records.
     #[arg(long, value_name = "FILE", requires = "owner_key")]
     write_token_file: Option<PathBuf>,
     /// The owner's index: a folder.
     #[arg(long, value_name = "INDEX", requires = "owner_key")]
     index: Option<PathBuf>,
-    /// Push each change to the server, where it has the index in a folder of its own (`sordino serve --accept-changes`).
+    /// Push each change to the server, which has its own folder of the index (`sordino serve --accept-changes`).
     #[arg(long, requires = "owner_key")]
     push: bool,
     #[command(flatten)]
@@ -44,7 +45,8 @@ impl OwnerArgs {
         };
         let token = Token::of_file(file)?;
         if token == *search_token {
-            let why = "--write-token-file holds the token of --token-file: expected another one, or programs that search could delete";
+            let why = "--write-token-file holds the token of --token-file: use a different token, or programs that \
+                search could delete records";
             return Err(Error::Arguments(why.to_owned()));
         }
         let records = OwnedRecords {
@@ -59,7 +61,7 @@ impl OwnerArgs {
             turn: Mutex::new(()),
         };
         if self.push && !records.place.is_here() {
-            let why = "--push: expected an index in a folder of this machine";
+            let why = "--push: expected an index in a folder on this machine";
             return Err(Error::Arguments(why.to_owned()));
         }
         drop(records.open()?);

@@ -105,7 +105,7 @@ impl OwnedRecords {
         Ok(done)
     }
 
-    /// Brings changes to the server that it has not got, where there is one.
+    /// Sends the server, if there is one, the changes that it lacks.
     fn push(&self) -> Result<(), RecordsError> {
         let Some(server) = &self.server else {
             return Ok(());
@@ -119,7 +119,8 @@ impl OwnedRecords {
                 connection.push_watched(self.place.root(), &self.keys, &mut |_| ())
             });
         pushed.map_err(|error| {
-            let why = format!("the change is made here, and not at the server yet: {error}; the same request again, or `sordino index push`, brings it there");
+            let why = format!("the change is stored here, and not at the server yet: {error}; repeat the request, or \
+                run `sordino index push`");
             RecordsError::Failed(why)
         })?;
         self.pushed.store(true, Ordering::Relaxed);
@@ -190,7 +191,8 @@ impl OwnedRecords {
             || records.iter().any(|it| names(it) != names(&records[0]))
         {
             return Err(wrong(
-                "records without vectors: expected that all have a payload or none has, and that all name the same attributes; send the others in a request of their own",
+                "records without vectors: expected a payload in all or in none, and the same attributes in all; send \
+                 the others in a separate request",
             ));
         }
         let known = index.attributes().map_err(|error| fault(&error))?;

@@ -61,7 +61,7 @@ pub(super) struct Hit {
     attributes: Map<String, Value>,
 }
 
-/// The hits, with what the client knows of them beside.
+/// The hits, with everything that the client knows of them.
 pub(super) fn hits(client: &Client, found: Found) -> Vec<Hit> {
     // There is one for each hit, or none at all.
     let mut payloads = found.payloads.iter();
@@ -140,7 +140,8 @@ impl Printer {
         self.put(answer.query, Line::Found(answer))
     }
 
-    /// Says that a search failed, while others go on: whoever waits for a query's line before the next one does not wait for ever.
+    /// Reports that a search failed, while others continue. A program that waits for a query's line before the next
+    /// query does not wait for ever.
     pub(super) fn skip(&mut self, query: usize, error: String) -> Result<(), Error> {
         self.put(query, Line::Failed { query, error })
     }
@@ -211,8 +212,8 @@ impl Printer {
     }
 }
 
-/// A text in one line of columns: signs that would end either, or steer a terminal, are escaped, so that an id is read
-/// again from a line of `--ids-file`.
+/// A text in one line of columns. Signs that would end a line or a column, or steer a terminal, are escaped. So an id
+/// can be read again from a line of `--ids-file`.
 fn escaped(text: &str) -> String {
     let escape = |c: char| match c {
         // The last is not seen, and in a file of ids it would be the mark of an encoding.

@@ -15,7 +15,7 @@ use std::{
     time::Instant,
 };
 
-/// The wishes of all searches of a command beside their vectors.
+/// The wishes of all searches of a command, without their vectors.
 #[derive(Clone, Copy)]
 pub(super) struct Wanted<'a> {
     pub(super) k: Option<usize>,
@@ -46,7 +46,8 @@ impl Work<'_> {
         let connected = start.elapsed();
         let euclidean = session.client().manifest().metric == Metric::Euclidean;
         if euclidean && self.wanted.threshold.is_some_and(|most| most < 0.0) {
-            let why = "no distance is below 0, so nothing is found: --min-score is the longest distance in this index, whose metric is the Euclidean";
+            let why = "nothing is found, because no distance is below 0: in this index, whose metric is Euclidean, \
+                --min-score is the longest distance";
             self.output.note(&format!("sordino: warning: {why}"));
         }
         // Until here there is nothing to print, and Ctrl-C ends the process at once.
@@ -96,7 +97,7 @@ struct Searches<'a, D: Dial> {
     wanted: Wanted<'a>,
     form: Form,
     output: Output,
-    /// Something beside a search failed: the threads end after the one that they are at.
+    /// Something other than a search failed: each thread ends after its current search.
     failed: AtomicBool,
     /// The gravest error of a search.
     told: Mutex<Option<Search>>,

@@ -71,7 +71,7 @@ impl Current {
             // A damaged version is not served, the version before goes on. It is said once, and tried
             // again: a change that was made meanwhile may have removed what was being read.
             Err(error) if self.failed != now => {
-                tracing::error!(%error, "the index cannot be followed; the version before is served on");
+                tracing::error!(%error, "the index cannot be followed; the version before is served");
                 self.failed = now;
             }
             Err(_) => std::thread::sleep(RETRY),

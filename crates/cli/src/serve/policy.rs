@@ -21,7 +21,8 @@ const MAX_FILE: u64 = 4 << 20;
 #[cfg(feature = "policies")]
 pub(super) use cedar::Governed;
 
-/// The groups as they were read last, or what is wrong with them, and the marks that their file had: all policies share them, so they are read once.
+/// The groups as they were last read, or what is wrong with them, and the marks of their file. All policies share
+/// them, so they are read once.
 #[cfg(feature = "policies")]
 pub(super) type Groups = Option<(Option<Mark>, Result<cedar::Groups, String>)>;
 #[cfg(not(feature = "policies"))]
@@ -84,7 +85,7 @@ pub(super) fn are_old(stamp: &Stamp) -> bool {
 }
 
 impl Written {
-    /// The policy beside an index's folder, and the groups that all policies of the root share.
+    /// The policy next to an index's folder, and the groups that all policies of the root share.
     pub(super) fn of(root: &Path, name: &IndexName) -> Self {
         Self {
             policy: root.join(format!("{name}.cedar")),
@@ -102,7 +103,8 @@ impl Written {
         let mut gone = paths.zip(before.iter().zip(now));
         match gone.find(|(_, (before, now))| before.is_some() && now.is_none()) {
             Some((path, _)) => {
-                let why = "it was there and is gone, so what it said stays in force: to open an index to all, write a policy that says so";
+                let why = "the file is missing, and the policy read from it stays in force: to open an index to all, \
+                    write a policy that says so";
                 Err(Error::at(path)(io::Error::new(
                     io::ErrorKind::NotFound,
                     why,
@@ -117,7 +119,7 @@ impl Written {
         if self.stamp() == *before {
             return Ok(());
         }
-        let why = io::Error::other("it, or the groups, is being exchanged: it is read again");
+        let why = io::Error::other("it, or the groups file, is being replaced: it is read again");
         Err(Error::at(&self.policy)(why))
     }
 

@@ -43,7 +43,7 @@ fn follow(mut tenants: Tenants, new: &mpsc::Sender<()>) {
             // It is said once.
             Err(error) => {
                 if !std::mem::replace(&mut said, true) {
-                    tracing::error!(%error, "the folder of the indexes cannot be read; those before are served on");
+                    tracing::error!(%error, "the folder of the indexes cannot be read; the known indexes are served");
                 }
             }
         }

@@ -22,7 +22,7 @@ const RETRY: Duration = Duration::from_secs(1);
 const OPENING: Duration = Duration::from_millis(2);
 const MEANWHILE: Duration = Duration::from_millis(50);
 
-/// A folder of indexes, and those of them that are open.
+/// A folder of indexes, and the open ones.
 pub(super) struct Tenants {
     root: PathBuf,
     /// The owner of indexes that have none of their own.
@@ -85,7 +85,7 @@ impl Tenants {
     /// Looks for the first time.
     ///
     /// # Errors
-    /// Those of [`Self::look`].
+    /// As for [`Self::look`].
     pub(super) fn begin(&mut self) -> io::Result<()> {
         self.look()?;
         if self.waits {
@@ -157,7 +157,7 @@ impl Tenants {
         if before.is_none_or(|(before, _)| *before != error) {
             let name = folder.display();
             match self.open.keys().any(|open| *open.as_str() == *folder) {
-                true => tracing::error!(%name, error, "not followed: what was served is served on"),
+                true => tracing::error!(%name, error, "not followed: the old version stays"),
                 false => tracing::error!(%name, error, "not served"),
             }
         }
@@ -252,7 +252,7 @@ impl Tenants {
         })
     }
 
-    /// The public key beside an index, or that of all others.
+    /// The public key next to an index, or the one for all indexes without a key.
     fn owner_of(&self, name: &IndexName) -> Result<OwnerPublicKey, Error> {
         let path = self.root.join(format!("{name}.pub"));
         // A link that leads nowhere is there: it does not stand for the owner of all others.

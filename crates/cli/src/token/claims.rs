@@ -16,7 +16,7 @@ pub(super) struct Wanted {
     /// The public key of the client that the token is for.
     #[arg(long, value_name = "CLIENT_PUB")]
     holder: PathBuf,
-    /// The service that the token is for: any name, which the service knows.
+    /// The service that the token is for: the name that the server has as its --audience.
     #[arg(long)]
     audience: String,
     /// An index, by its id of 32 hex digits; may be repeated.
@@ -39,7 +39,7 @@ pub(super) struct Wanted {
 /// The claims that a narrowed token has instead of the one before it.
 #[derive(Args, Debug)]
 pub(super) struct Changed {
-    /// The public key of the client that the narrowed token is for; the same if it is not given.
+    /// The public key of the client that the narrowed token is for. The default is the same client.
     #[arg(long, value_name = "CLIENT_PUB")]
     holder: Option<PathBuf>,
     /// An index, by its id of 32 hex digits; may be repeated.
@@ -51,7 +51,8 @@ pub(super) struct Changed {
     /// Requests a minute.
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
     rate: Option<u32>,
-    /// The time for which it is valid, such as 90m, 24h, 30d or 2w. As before if it is not given.
+    /// The time for which the token is valid, such as 90m, 24h, 30d or 2w. The default is the time of the token
+    /// before.
     #[arg(long, value_name = "TIME", value_parser = times::lifetime)]
     lifetime: Option<u64>,
     /// The time from which it is valid, such as 2026-11-27T08:30:00Z. Without this, a minute ago or, if that is later, as before.
@@ -64,8 +65,8 @@ struct Time {
     /// The time for which it is valid, such as 90m, 24h, 30d or 2w.
     #[arg(long, value_name = "TIME", default_value = "24h", value_parser = times::lifetime)]
     lifetime: u64,
-    /// The time from which it is valid, such as 2026-11-27T08:30:00Z. Without this it is valid from a minute ago on, so that a server
-    /// whose clock is behind accepts it, and for its whole time from now on.
+    /// The time from which the token is valid, such as 2026-11-27T08:30:00Z. The default is a minute ago, so that a
+    /// server whose clock is behind accepts it; its lifetime still counts from now.
     #[arg(long, value_name = "TIME", value_parser = times::instant)]
     not_before: Option<u64>,
 }

@@ -21,7 +21,7 @@ pub(super) struct Args {
     key: PathBuf,
     #[command(flatten)]
     owned: OwnedArgs,
-    /// Make the log: there must be none yet. An owner with two logs has signed a fork of its own.
+    /// Make a new log. An owner must not have two logs of one index: that would be a signed fork.
     #[arg(long)]
     new: bool,
 }
@@ -31,16 +31,16 @@ Examples:
   sordino log append versions.log base.index --key owner.key --new
   sordino log append versions.log base.index --key owner.key
 
-Run it after each change, before the version is served, and put the file where everyone finds it. One log holds
-all indexes of an owner. An entry has 88 bytes: index, version, and the digests of its manifest and of the one before. An
-index that does not follow from its last version in the log is refused, with exit code 3.";
+Run it after each change, before a server has the version, and publish the file where every reader finds it. One log
+holds all indexes of an owner. An entry has 88 bytes: the index, the version, and the digests of its manifest and of
+the one before. An index that does not follow from its last version in the log is refused, with exit code 3.";
 
 pub(super) fn run(args: &Args, output: Output) -> Result<(), Error> {
     let keys = keys::owner(&args.key)?;
     if args.new == args.log.exists() {
         let why = match args.new {
-            true => "it is there already: without --new versions are appended to it",
-            false => "there is no such log: --new makes one",
+            true => "the log exists already: leave out --new to append to it",
+            false => "the log does not exist: --new makes one",
         };
         return Err(Error::Arguments(format!("{}: {why}", args.log.display())));
     }

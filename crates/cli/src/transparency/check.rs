@@ -16,8 +16,8 @@ pub(super) struct Args {
     log: PathBuf,
     #[command(flatten)]
     version: Version,
-    /// A file that remembers the newest log seen, which is made if there is none: a log that does not begin with it is
-    /// refused, and a newer one is remembered.
+    /// The file that remembers the newest log seen. A missing file is made. A log that does not begin with the
+    /// remembered one is refused, and a newer one is remembered.
     #[arg(long, value_name = "SEEN")]
     seen: Option<PathBuf>,
     /// The owner's public key, or a reader's or the owner's key file.
@@ -29,9 +29,10 @@ const NOTE: &str = "\
 Examples:
   sordino log check versions.log --pin base.pin --seen base.seen --key reader.key
 
-The log is signed by the owner, has one line of versions of each index, has this version as the newest of its index, and
-begins with all that was seen before. Readers who print the same line were shown the same log. A proof
-shows that the version is in the log and that the log begins with what was seen: it says nothing of other versions.";
+The command checks that the owner signed the log, that it has one history for each index, that this version is the
+newest of its index in it, and that it begins with everything seen before. Readers who print the same line were shown
+the same log. A proof shows only that the version is in the log and that the log begins with what was seen; it says
+nothing about other versions.";
 
 pub(super) fn run(args: &Args, output: Output) -> Result<(), Error> {
     let (owner, named) = (keys::public(&args.key)?, Error::index(&args.log));

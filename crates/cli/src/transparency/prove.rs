@@ -31,7 +31,7 @@ Examples:
   sordino log prove versions.log --index base.index --seen 40 --output base.proof --key owner.pub
   sordino log check base.proof --pin base.pin --seen base.seen --key owner.pub
 
-The reader must have seen exactly as many entries as --seen says.";
+The reader must have seen exactly the number of entries that --seen names.";
 
 pub(super) fn run(args: &Args, output: Output) -> Result<(), Error> {
     let owner = keys::public(&args.key)?;
@@ -41,7 +41,7 @@ pub(super) fn run(args: &Args, output: Output) -> Result<(), Error> {
     let head = log.head();
     if args.seen > head.count {
         let (log, entries, seen) = (args.log.display(), head.count, args.seen);
-        let why = format!("{log}: {entries} entries, and --seen is {seen}");
+        let why = format!("{log}: the log has {entries} entries, and --seen is {seen}");
         return Err(Error::Arguments(why));
     }
     let proof = log.prove(&version, args.seen);

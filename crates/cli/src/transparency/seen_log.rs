@@ -44,7 +44,8 @@ impl SeenFile {
                 // It is a promise to the user, so it is not guessed at.
                 Some(head.ok_or_else(|| Error::Memory {
                     path: path.clone(),
-                    why: "not a file of the log that was seen: look at it, and remove it to trust the log anew",
+                    why: "not a file that --seen wrote: look at it; if you remove it, the next check trusts the log as \
+                        it is",
                 })?)
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,

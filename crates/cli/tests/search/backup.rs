@@ -69,7 +69,10 @@ fn only_what_is_older_and_of_the_same_index_is_brought_up_to_date() {
     backup(&place, "local", "copy");
     let line = |line: &str| place.line(line);
     let other = failed(&line("index backup @other @copy --key @owner.pub"), 3);
-    assert!(other.contains("they are two indexes"), "{other}");
+    assert!(
+        other.contains("choose another folder for the copy"),
+        "{other}"
+    );
     // A backup that is newer than what it is to be a copy of.
     done(&line(
         "index add @copy @more.npy --key @owner.key --pins @other.pins",

@@ -44,9 +44,9 @@ fn mistakes_in_a_file_are_named_by_line() {
         (
             "key = \"a\"\n\nlisen = \"localhost:1\"",
             3,
-            "\"lisen\" is no option",
+            "\"lisen\" is not an option",
         ),
-        ("config = \"b\"", 1, "no option"),
+        ("config = \"b\"", 1, "not an option"),
         ("key = \"a\"\nrate = \"fast\"", 2, "expected a number from"),
         ("\nrate = -3", 2, "expected a number from"),
         ("plaintext = \"yes\"", 1, "expected true or false"),
@@ -54,7 +54,7 @@ fn mistakes_in_a_file_are_named_by_line() {
         ("key = true", 1, "expected text or a number"),
         ("key = [\"a\", \"b\"]", 1, "expected text or a number"),
         ("client = [\"a\", [\"b\"]]", 1, "expected text, or a list"),
-        ("[serve]\nkey = \"a\"", 1, "no option"),
+        ("[serve]\nkey = \"a\"", 1, "not an option"),
         ("[key]\na = 1", 1, "a table"),
         (
             "listen = \"localhost\"",

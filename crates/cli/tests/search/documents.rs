@@ -265,7 +265,7 @@ fn mistakes_with_documents_name_the_line_and_what_to_do() {
             "e.jsonl",
             good,
             "--id-column t --id-kind uuid",
-            "line 1: no id: \"a\", expected a UUID",
+            "line 1: \"a\" is not an id: expected a UUID",
         ),
         (
             "f.csv",
@@ -309,16 +309,13 @@ fn mistakes_with_documents_name_the_line_and_what_to_do() {
     );
     let line = "query --index @index --key @reader.key --file @queries.npy --k 11";
     let error = failed(&place.line(line), 1);
-    assert!(
-        error.contains("k = 11: this index gives 1 to 10 results"),
-        "{error}"
-    );
+    assert!(error.contains("k = 11: expected 1 to 10"), "{error}");
     let error = failed(
         &place.line("index delete @index --ids x --key @owner.key"),
         1,
     );
     assert!(
-        error.contains("no id: \"x\", expected a whole number"),
+        error.contains("\"x\" is not an id: expected a whole number"),
         "{error}"
     );
 }

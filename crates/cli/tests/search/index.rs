@@ -251,7 +251,7 @@ fn a_build_that_does_not_fit_ends_with_an_error() {
         .unwrap();
     let errors = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(1), "{errors}");
-    assert!(errors.contains("MB of memory more are needed"), "{errors}");
+    assert!(errors.contains("MB more memory are needed"), "{errors}");
     assert!(errors.contains("sordino plan"), "{errors}");
     assert!(!place.path("wide").exists());
     let sizes = place.line("plan --n 40000 --dim 512");

@@ -314,7 +314,7 @@ fn what_an_exported_file_has_is_not_left_out_unsaid() {
     }
     let bare = "{\"id\": 7, \"vector\": [1, 2]}\n";
     let error = place.refused("bare.jsonl", bare, "--no-guess");
-    assert!(error.contains("what becomes of id"), "{error}");
+    assert!(error.contains("and id would be lost"), "{error}");
 }
 
 #[test]
@@ -408,18 +408,18 @@ fn ids_that_are_none_are_shown_as_they_are() {
     for (id, why) in [
         (
             "true",
-            "line 1: no id: true, expected a whole number or a text",
+            "line 1: true is not an id: expected a whole number or a text",
         ),
-        ("null", "line 1: no id: null, expected"),
-        ("[7]", "line 1: no id: a list, expected"),
-        ("-7", "line 1: no id: \"-7\", expected a whole number"),
+        ("null", "line 1: null is not an id: expected"),
+        ("[7]", "line 1: a list is not an id: expected"),
+        ("-7", "line 1: \"-7\" is not an id: expected a whole number"),
         (
             "18446744073709551616",
-            "no id: \"18446744073709551616\", expected",
+            "\"18446744073709551616\" is not an id: expected",
         ),
         (
             &long,
-            "xxx\"... of 600 bytes, expected a text of 1 to 512 bytes: of a longer one take a hash",
+            "xxx\"... of 600 bytes is not an id: expected a text of 1 to 512 bytes: of a longer one take a hash",
         ),
     ] {
         let text = format!("{{\"v\": [1, 2], \"n\": {id}}}\n");
@@ -471,7 +471,7 @@ fn what_rounding_to_32_bits_takes_is_refused_or_said() {
     let said = String::from_utf8(built.stderr).unwrap();
     assert!(
         said.contains("far.npy: numbers are kept in 32 bits")
-            && said.contains("coordinate 0, counted from 0, lies"),
+            && said.contains("Coordinate 0, counted from 0, lies"),
         "{said}"
     );
     let added = json(&place.line("index add @far.index @far.npy --key @owner.key"));

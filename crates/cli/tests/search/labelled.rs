@@ -135,7 +135,7 @@ fn labels_that_an_index_cannot_keep_are_refused_before_anything_is_written() {
         ),
         (
             "index add @i @all.parquet --exported --label board",
-            "--label has no place",
+            "leave out --label",
         ),
     ] {
         let why_not = failed(&place.line(&format!("{line} --key @owner.key")), 1);

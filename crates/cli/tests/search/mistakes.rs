@@ -16,7 +16,7 @@ fn mistakes_are_told_with_what_to_do() {
             1,
             "no index in",
         ),
-        ("keys new owner @owner.key", 1, "not written over"),
+        ("keys new owner @owner.key", 1, "never overwritten"),
         (
             "index add @nowhere @base.npy --key @owner.key",
             1,
@@ -64,7 +64,7 @@ fn mistakes_around_an_index_are_told_with_what_to_do() {
         (
             &*issue,
             1,
-            "here.token: it exists already, and is not written over",
+            "here.token: the file exists already, and is not overwritten",
         ),
         (
             "serve @local --key @owner.pub --plaintext --client @alice.key",
@@ -79,7 +79,7 @@ fn mistakes_around_an_index_are_told_with_what_to_do() {
         (
             "index backup @local @local --key @owner.pub",
             1,
-            "it is the index itself",
+            "this is the index itself",
         ),
         (
             "index push @nowhere http://localhost:1 --key @owner.key",
@@ -94,7 +94,7 @@ fn mistakes_around_an_index_are_told_with_what_to_do() {
         (
             "log fingerprint @none.pin",
             1,
-            "none.pin: there is no such pin file: a search with --pin makes it",
+            "none.pin: the pin file does not exist: a search with --pin writes it",
         ),
         (
             &format!("{proxy} @local"),
@@ -264,7 +264,7 @@ fn messages_name_the_file_and_the_place() {
         ("index add @masked @base.npy --key @owner.key --ids @twice.txt".to_owned(), 1, "twice.txt: record 9"),
         ("index add @masked @narrow.npy --key @owner.key".to_owned(), 1, "narrow.npy: a vector of 31 dimensions"),
         ("index delete @masked --ids-file @twice.txt --key @owner.key".to_owned(), 1, "twice.txt: record 9 is given twice"),
-        ("index delete @masked --ids-file @none.txt --key @owner.key".to_owned(), 1, "nothing to delete"),
+        ("index delete @masked --ids-file @none.txt --key @owner.key".to_owned(), 1, "no record ids are given"),
         ("query --index @masked --key @reader.key --file @zero.npy --jsonl".to_owned(), 1, "zero.npy, row 300: the zero vector"),
         ("query --index @masked --key @reader.key --file @narrow.npy".to_owned(), 1, "narrow.npy, row 0: a vector of 31 dimensions"),
         ("query --index @masked --key @reader.key --vector 1,inf".to_owned(), 1, "--vector: number 2 is not a finite number"),
@@ -332,7 +332,7 @@ fn fields_are_named_with_their_file() {
     fs::write(place.path("cards.csv"), "name,card\nann,12x4\n").unwrap();
     done(&place.line("fpe keygen --output @fpe.key"));
     let again = failed(&place.line("fpe keygen --output @fpe.key"), 1);
-    assert!(again.contains("not written over"), "{again}");
+    assert!(again.contains("never overwritten"), "{again}");
     let encrypt = "fpe encrypt --key-file @fpe.key --format digits --input";
     for (line, says) in [
         (

@@ -171,7 +171,10 @@ fn no_key_is_written_over() {
     for text in ["mine", &String::from_utf8_lossy(&old[1])] {
         fs::write(place.path("pages/sordino.1"), text).unwrap();
         let error = failed(&place.line("man @pages"), 1);
-        assert!(error.contains("sordino.1: it is no manual page"), "{error}");
+        assert!(
+            error.contains("sordino.1: it is not a manual page"),
+            "{error}"
+        );
         assert_eq!(
             fs::read_to_string(place.path("pages/sordino.1")).unwrap(),
             text
@@ -243,7 +246,7 @@ fn a_closed_output_is_an_error_before_any_work() {
             .unwrap();
         let said = errors(&closed);
         assert_eq!(closed.status.code(), Some(1), "{line}: {said}");
-        assert!(said.contains("the output is closed"), "{line}: {said}");
+        assert!(said.contains("output is closed"), "{line}: {said}");
     }
     for name in ["other", "other.key", "pages", "proof"] {
         assert!(!place.path(name).exists(), "{name}");
@@ -264,11 +267,11 @@ fn a_closed_output_is_an_error_before_any_work() {
     let fields = place.line("fpe encrypt --key-file @fpe.key --format digits");
     let closed = shell("exec \"$@\" <&-", &fields).output().unwrap();
     assert_eq!(closed.status.code(), Some(1));
-    assert!(errors(&closed).contains("the input is closed"));
+    assert!(errors(&closed).contains("input is closed"));
     let words = place.line("query --index @index --key @reader.key");
     let closed = shell("exec \"$@\" <&-", &words).output().unwrap();
     assert_eq!(closed.status.code(), Some(1));
-    assert!(errors(&closed).contains("the input is closed"));
+    assert!(errors(&closed).contains("input is closed"));
 }
 
 /// Errors of writing name what was written to, and no results are lost without one.

@@ -81,10 +81,10 @@ fn a_version_that_was_put_back_on_purpose_is_not_said_to_be_unknown() {
         let said = command(&place.line(&line)).output().unwrap();
         let said = String::from_utf8(said.stderr).unwrap();
         assert!(
-            said.contains("taken as it is here: version 1 is remembered"),
+            said.contains("accepted as it is: version 1 is remembered"),
             "{said}"
         );
-        assert!(!said.contains("not known"), "{said}");
+        assert!(!said.contains("first time"), "{said}");
     }
 }
 

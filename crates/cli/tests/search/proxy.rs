@@ -225,7 +225,7 @@ fn after_a_refused_reply_it_searches_no_more() {
     assert_eq!(proxy.search(b"{\"vector\": [1]}").0, 400);
     assert_eq!(proxy.get("/readyz").0, 200);
     let message = problem["error"]["message"].as_str().unwrap();
-    assert!(message.contains("do not ask again"), "{message}");
+    assert!(message.contains("do not repeat the search"), "{message}");
     let anew = Proxy::new(&place, &relay.url, "");
     assert_eq!(anew.search(&some).0, 200);
 }

@@ -98,7 +98,7 @@ fn only_the_owner_pushes_and_only_what_follows() {
     fs::write(place.path("many.npy"), most).unwrap();
     done(&place.line("index add @local @many.npy --key @owner.key"));
     let large = push("local", "owner.key", 4);
-    assert!(large.contains("takes one of at most 1048576"), "{large}");
+    assert!(large.contains("takes at most 1 MiB"), "{large}");
     assert_eq!(place.verify("remote")["version"], 3);
     drop(first);
     // Without being told to, a server accepts nothing.

@@ -326,7 +326,7 @@ fn another_index_is_named_before_its_version() {
     let query = "query --key @reader.key --file @queries.npy --pin @pin --index";
     done(&place.line(&format!("{query} @masked")));
     let other = failed(&place.line(&format!("{query} @local")), 3);
-    assert!(other.contains("was seen before"), "{other}");
+    assert!(other.contains("this client knows index"), "{other}");
 }
 
 /// The text of a vector on a line.

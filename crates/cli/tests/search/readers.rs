@@ -85,7 +85,7 @@ fn who_is_revoked_is_refused_and_shown_until_the_index_is_compacted() {
         &place.line("query --index @i --key @bob.pair --file @turned.npy"),
         1,
     );
-    assert!(refused.contains("no longer"), "{refused}");
+    assert!(refused.contains("or revoked it"), "{refused}");
     done(&place.line("index compact @i --key @owner.key"));
     let list = json(&place.line("keys list @i --key @owner.key"));
     assert_eq!(list["readers"].as_array().unwrap().len(), 1);

@@ -44,7 +44,7 @@ fn clients_prove_who_they_are() {
     let found = place.query(&["--connect", &url, "--client-key", &place.at("alice.key")]);
     assert_found(&found, "open");
     let query = format!("query --key @reader.key --file @queries.npy --connect {url}");
-    assert!(failed(&place.line(&query), 4).contains("not signed"));
+    assert!(failed(&place.line(&query), 4).contains("requires a client key"));
     let unknown = failed(
         &place.line(&format!("{query} --client-key @mallory.key")),
         4,
@@ -119,7 +119,7 @@ fn shards_in_processes_of_their_own_are_one_server_and_follow_the_index() {
     for shard in &shards {
         let apart = failed(&place.line(&format!("{query} {}", shard.url())), 4);
         assert!(
-            apart.contains("the server holds a shard of an index"),
+            apart.contains("the server holds only a shard of the index"),
             "{apart}"
         );
     }
@@ -139,7 +139,7 @@ fn shards_in_processes_of_their_own_are_one_server_and_follow_the_index() {
     let turned = format!("gather --shards {turned} --key @owner.pub --plaintext --anyone");
     let refused = failed(&place.line(&turned), 4);
     assert!(
-        refused.contains("shards are named in their order"),
+        refused.contains("name the shards in their order"),
         "{refused}"
     );
     for wrong in ["0/2", "3/2", "2", "1/2 --accept-changes"] {

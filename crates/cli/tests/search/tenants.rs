@@ -108,12 +108,12 @@ fn a_policy_that_cannot_be_read_is_for_nobody() {
         );
         assert!(failed(&place.line(&line), 4).contains("no such index here"));
     };
-    says(&log, "mail.cedar: this command is built without policies");
+    says(&log, "mail.cedar: this command was built without policies");
     refused("mail");
     assert_found(&place.query(&["--connect", &url("news")]), "local");
     // One that comes while its index is served shuts it, and one that goes does not open it.
     fs::write(place.path("root/news.cedar"), policy).unwrap();
-    says(&log, "news.cedar: this command is built without policies");
+    says(&log, "news.cedar: this command was built without policies");
     refused("news");
     fs::remove_file(place.path("root/news.cedar")).unwrap();
     says(&log, "stays in force");
@@ -174,7 +174,7 @@ fn an_index_has_an_owner_and_a_policy_of_its_own() {
     until_refused(&bob);
     done(&alice_asks);
     moved(&place, "root/groups.json", "groups.json");
-    said("groups.json: it was there and is gone");
+    said("groups.json: the file is missing");
     failed(&bob, 4);
     moved(&place, "groups.json", "root/groups.json");
     // A policy of the same length and time is seen as another.
@@ -198,7 +198,7 @@ fn an_index_has_an_owner_and_a_policy_of_its_own() {
     moved(&place, "root/mail", "away");
     until_refused(&alice_asks);
     moved(&place, "away", "root/mail");
-    said("mail.cedar: it was there and is gone");
+    said("mail.cedar: the file is missing");
     // All folders have been looked at once more when one that came afterwards is spoken of.
     for name in ["first", "second"] {
         fs::create_dir(place.path(&format!("root/{name}"))).unwrap();
@@ -254,7 +254,7 @@ fn groups_change_under_a_policy_that_stays_in_force() {
         digest("bob").to_uppercase()
     );
     fs::write(place.path("root/mail.cedar"), wrong).unwrap();
-    says(&log, "names nobody");
+    says(&log, "is no client");
     done(&alice);
     let said = faults();
     group("bob");
@@ -334,7 +334,7 @@ fn owners_push_to_the_indexes_of_their_names() {
     let refused = refused.map(|(name, key)| {
         let said = failed(&push(name, key), 4);
         // The file is named before it.
-        said.split_once("asking failed").unwrap().1.to_owned()
+        said.split_once("the request failed").unwrap().1.to_owned()
     });
     assert!(refused[0].contains("key is not known"), "{}", refused[0]);
     assert!(
@@ -353,7 +353,7 @@ fn what_cannot_be_served_is_said_and_left_out() {
     // No owner of one; then one that has more than it may; then a secret beside an index.
     let served = Served::logged(&place.line("--root @root --plaintext --anyone"), &log);
     let said = fs::read_to_string(&log).unwrap();
-    assert!(said.contains("no owner's public key"), "{said}");
+    assert!(said.contains("the owner's public key is missing"), "{said}");
     drop(served);
     fs::write(place.path("big.npy"), crate::place::npy(&many())).unwrap();
     let build = "index build @big.npy @root/big --key @owner.key --mode open";
@@ -361,7 +361,7 @@ fn what_cannot_be_served_is_said_and_left_out() {
     let small = "--root @root --key @owner.pub --plaintext --anyone --max-index 1";
     let served = Served::logged(&place.line(small), &log);
     let said = fs::read_to_string(&log).unwrap();
-    assert!(said.contains("takes one of at most 1048576"), "{said}");
+    assert!(said.contains("takes at most 1 MiB"), "{said}");
     drop(served);
     fs::copy(place.path("owner.key"), place.path("root/news.pub")).unwrap();
     let served = Served::logged(&place.line(small), &log);

@@ -26,7 +26,7 @@ fn a_log_shows_who_was_shown_another_history() {
     let new = json(&line("log append @log @index --key @owner.key --new"));
     assert_eq!(new["appended"], 1);
     let again = failed(&line("log append @log @index --key @owner.key --new"), 1);
-    assert!(again.contains("there already"), "{again}");
+    assert!(again.contains("exists already"), "{again}");
     delete(&place, "index", 1);
     delete(&place, "index", 2);
     // Versions that were not appended one by one.
@@ -60,7 +60,7 @@ fn a_log_shows_who_was_shown_another_history() {
     assert!(fs::metadata(place.path("proof")).unwrap().len() < 9000);
     // The server that the reader asked stands still, or the reader has not searched since.
     let behind = failed(&line(check), 3);
-    let said = "version 3 of the index was seen, and the owner's log has version 4";
+    let said = "seen version 3 of the index, and the owner's log has the newer version 4";
     assert!(behind.contains(said), "{behind}");
     let behind = line(&check.replace("--pin @pin", "--index @copy"));
     assert!(failed(&behind, 3).contains(said));
@@ -85,7 +85,7 @@ fn a_log_shows_who_was_shown_another_history() {
         &line("log append @log @copy --key @owner.key --pins @copy.pins"),
         3,
     );
-    let said = "does not follow from version 4, the last of it in the log";
+    let said = "does not follow from version 4, its last in the log";
     assert!(second.contains(said), "{second}");
     done(&line(check));
     // Nor is it published behind the reader's back: another log is no extension of what was seen.
@@ -133,7 +133,7 @@ fn damaged_logs_and_wrong_uses_are_named() {
     assert!(failed(&line(far), 1).contains("--seen is 9"));
     fs::write(place.path("seen"), "{}").unwrap();
     let seen = failed(&line(&format!("{check} --seen @seen")), 1);
-    assert!(seen.contains("remove it to trust the log anew"), "{seen}");
+    assert!(seen.contains("the next check trusts the log"), "{seen}");
 }
 
 /// Heads of one length that differ would be a fork that the owner signed.
@@ -184,7 +184,7 @@ fn proofs_are_refused_for_what_they_are() {
     let check = "log check @proof --key @owner.pub --index @index --seen @seen";
     prove(3);
     let other = failed(&line(check), 1);
-    let said = "a proof from 3 entries on, and 4 were seen: ask for one made with --seen 4";
+    let said = "the proof begins at 3 entries, and 4 were seen: ask for one made with --seen 4";
     assert!(other.contains(said), "{other}");
     prove(4);
     let whole = fs::read(place.path("proof")).unwrap();

@@ -74,7 +74,10 @@ fn usual_columns_need_no_option_and_are_said() {
         &place.line("index build /dev/stdin @piped --format csv --key @owner.key"),
         1,
     );
-    assert!(error.contains("name those of ids and payloads"), "{error}");
+    assert!(
+        error.contains("name the columns of ids and payloads"),
+        "{error}"
+    );
     // Two of them are no usual column.
     let both = "{\"id\": 5, \"v\": [3, 4, 5], \"content\": \"x\", \"text\": \"y\"}\n";
     let said = built(&place, "both.jsonl", both, "");

@@ -259,8 +259,8 @@ fn a_name_that_two_columns_have_is_refused() {
     let digits = transform("digits", true);
     let input = b"x,card,y,card\n1,123456,2,654321\n";
     let error = csv(&digits, &table(Column::Name("card".into())), input).unwrap_err();
-    let expected = "the input has column card twice, as number 2 and as number 4, so that the name does not tell which one is \
-                    meant: give one of them another name";
+    let expected =
+        "the input has column card twice, as number 2 and as number 4: rename one of them";
     assert_eq!(error.to_string(), expected);
     let mut tweaked = table(Column::Name("y".into()));
     tweaked.tweak_column = Some(Column::Name("card".into()));

@@ -7,12 +7,15 @@ use super::words::hex;
 #[non_exhaustive]
 pub enum LogFault {
     /// A version that is not in the log that its owner publishes.
-    #[error("the version is not in the owner's log: not published, or of another history")]
+    #[error(
+        "the version is not in the owner's log: the owner did not publish it, or it is of another history. Stop using \
+         this server, and ask the owner"
+    )]
     NotLogged,
     /// A log has a newer version of an index than a client has seen.
     #[error(
-        "version {found} of the index was seen, and the owner's log has version {logged}: search again, and check \
-         again; a server that still shows the older one stands still"
+        "this client has seen version {found} of the index, and the owner's log has the newer version {logged}: search \
+         again, then check again. Stop using the server if it still shows version {found}"
     )]
     Behind {
         /// The version that was seen.
@@ -22,7 +25,7 @@ pub enum LogFault {
     },
     /// A version of an index is not the next after the last one in a log.
     #[error(
-        "version {version} of index {} does not follow from version {logged}, the last of it in the log: another \
+        "version {version} of index {} does not follow from version {logged}, its last in the log: it is of another \
          branch, or versions between the two are missing",
         hex(index)
     )]
@@ -35,7 +38,10 @@ pub enum LogFault {
         logged: u64,
     },
     /// A log begins with other entries than were seen before.
-    #[error("a log of {found} entries does not begin with the {seen} that were seen before")]
+    #[error(
+        "the log of {found} entries does not begin with the {seen} that were seen before. Stop: it was rewritten, or \
+         you are shown another log; ask its owner"
+    )]
     Fork {
         /// Entries of the log.
         found: u64,
@@ -43,16 +49,18 @@ pub enum LogFault {
         seen: u64,
     },
     /// A log is shorter than one that was seen before.
-    #[error("a log of {found} entries, and {seen} were seen before: an older one")]
+    #[error(
+        "the log has {found} entries, and {seen} were seen before. Stop: it is an older log; ask its owner"
+    )]
     Rollback {
         /// Entries of the log.
         found: u64,
         /// Entries that were seen.
         seen: u64,
     },
-    /// A proof from a log begins at another length than a reader has seen.
+    /// A proof from a log does not begin at the length that a reader has seen.
     #[error(
-        "a proof from {from} entries on, and {seen} were seen: ask for one made with --seen {seen}"
+        "the proof begins at {from} entries, and {seen} were seen: ask for one made with --seen {seen}"
     )]
     ProofFrom {
         /// The length that the proof begins at.
@@ -61,6 +69,8 @@ pub enum LogFault {
         seen: u64,
     },
     /// The signature of a log's head is not the owner's.
-    #[error("the log is not signed by this owner's key: it was changed, or is another owner's")]
+    #[error(
+        "the log is not signed by this owner's key: it was changed, or is another owner's. Stop using it"
+    )]
     Signature,
 }

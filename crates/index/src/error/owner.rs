@@ -15,7 +15,7 @@ pub enum OwnerFault {
     Undone(Box<Error>),
     /// A copy was to be brought up to date that is one of another index. Nothing was changed.
     #[error(
-        "the copy is one of index {}, and this is index {}: they are two indexes. Choose another folder for the copy",
+        "the copy holds index {}, and this is index {}: choose another folder for the copy",
         hex(there),
         hex(found)
     )]
@@ -76,9 +76,10 @@ fn undone(fault: &Error) -> String {
         other => other.to_string(),
     };
     format!(
-        "{found}. Nothing was changed. If you restored a backup, or put this index here, say so once (--restored, in Python \
-         restored=True); then see who may read it (`sordino keys list`), and revoke and delete again what is missing. If you did \
-         not, the keeper of the index shows an old one or a different one: write nothing there, and take the newest version from a backup"
+        "{found}. Nothing was changed. If you restored a backup or put this index here, say so once (--restored, in \
+         Python restored=True). Then see who may read it (`sordino keys list`), and repeat the revocations and \
+         deletions that are missing. If you did not, stop: the host shows an old or a different index. Write nothing \
+         there, and take the newest version from a backup"
     )
 }
 
@@ -86,7 +87,7 @@ fn undone(fault: &Error) -> String {
 fn forgetful(path: &Path, why: &str) -> String {
     let path = path.display();
     format!(
-        "{path}: {why}. An owner remembers in this file which versions of its indexes it knows, and changes nothing without it; where it \
-         cannot be written, name another file (--pins, in Python pins=)"
+        "{path}: {why}. The owner's commands remember in this file which versions they know, and change nothing without \
+         it. If it cannot be written, name another file (--pins, in Python pins=)"
     )
 }

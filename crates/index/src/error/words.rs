@@ -3,21 +3,24 @@
 use std::path::Path;
 
 /// The advice after a wrong reply: the same whatever was wrong, and so is what happens then.
-pub(super) const WRONG: &str = "Do not repeat the query: stop using this server, and tell the index's owner by another way. The owner checks the \
-     index with `sordino index verify --deep`; if that finds nothing, the server computes something else";
+pub(super) const WRONG: &str = "Stop using this server, and do not repeat the query. Tell the index's owner through \
+     another channel. The owner checks the index with `sordino index verify --deep`; if that finds nothing, the server \
+     computes something else";
 
 /// The advice to a client that is shown something else than it knows.
 fn shown(what: &str) -> String {
     format!(
-        "Stop using this server: it shows {what}. Ask the index's owner by another way; the owner checks the index's folder with \
-         `sordino index verify`, and clients compare `sordino log fingerprint`"
+        "Stop using this server: it shows {what}. Ask the index's owner through another channel. The owner checks the \
+         folder with `sordino index verify`; clients compare what `sordino log fingerprint` prints"
     )
 }
 
 /// Said of an older version than was seen.
 pub(super) fn rollback(found: u64, pinned: u64) -> String {
     let shown = shown("an older version");
-    format!("version {found} of the index: this client has already seen version {pinned}. {shown}")
+    format!(
+        "the server offers version {found} of the index: this client has already seen version {pinned}. {shown}"
+    )
 }
 
 /// Said of a version of another history.
@@ -28,16 +31,46 @@ pub(super) fn fork(version: u64) -> String {
     )
 }
 
-/// Said of another index than was seen.
+/// Said of an index that was not seen before.
 pub(super) fn other(found: &[u8; 16], pinned: &[u8; 16]) -> String {
     let (found, pinned) = (hex(found), hex(pinned));
     let shown = shown("another index");
-    format!("index {found}: index {pinned} was seen before. {shown}")
+    format!("the server offers index {found}: this client knows index {pinned}. {shown}")
 }
 
 /// Said to a caller without a key of an index.
-pub(super) const NO_READER: &str = "this key opens nothing of this index: it is not, or no longer, among the index's readers; or it is a reader's own, and \
-     the index has no readers of its own";
+pub(super) const NO_READER: &str = "this key opens nothing of this index. If the index has readers of its own, the \
+     owner never granted this key, or revoked it (`sordino keys list`). If it has no readers of its own, use the \
+     owner's reader.key";
+
+/// Said of a manifest with another signature.
+pub(super) const FOREIGN: &str = "the manifest is not signed by this owner's key: it was changed, or is another \
+     owner's. Stop using this index and its server";
+
+/// Said of a part that is not the manifest's.
+pub(super) fn digest(what: &str) -> String {
+    format!(
+        "wrong digest of the {what}: it is damaged, or of another version. Stop using this copy, and restore it \
+         from its owner or a backup"
+    )
+}
+
+/// Said of a change that was interrupted.
+pub(super) fn unsure(path: &Path) -> String {
+    let path = path.display();
+    format!(
+        "the last change of {path} was interrupted, and may or may not be stored: open the index again, and compare \
+         its version"
+    )
+}
+
+/// Said of a change that came second.
+pub(super) fn overtaken(path: &Path) -> String {
+    let path = path.display();
+    format!(
+        "another owner has changed {path} meanwhile: this change was not stored; open the index again, and repeat it"
+    )
+}
 
 /// The most results that a search of `n` vectors can have, and why.
 pub(super) fn most_results(n: usize) -> String {
@@ -51,7 +84,7 @@ pub(super) fn most_results(n: usize) -> String {
 pub(super) fn occupied(path: &Path, entry: &Path) -> String {
     let (path, entry) = (path.display(), entry.display());
     format!(
-        "{path} holds {entry}, which is not part of an index: choose a directory that is empty or not there yet"
+        "{path} holds {entry}, which is not part of an index: choose a directory that is empty or new"
     )
 }
 
@@ -67,9 +100,9 @@ pub(super) fn lost(path: &Path, versions: &[u64]) -> String {
         [] => "manifests".to_owned(),
     };
     format!(
-        "{path} has {versions} and no file CURRENT: it was copied in part, or its making was interrupted. Nothing was \
-         changed. `sordino index restore --from-manifests {path}` takes the newest whole version; for a new index choose \
-         another folder"
+        "{path} has {versions} and no file CURRENT: the copy is incomplete, or a change was interrupted. Nothing was \
+         changed. `sordino index restore --from-manifests {path}` takes the newest whole version; for a new index \
+         choose another folder"
     )
 }
 
@@ -78,28 +111,31 @@ pub(super) fn memory(needed: u64, found: Option<u64>) -> String {
     const MEGA: u64 = 1_000_000;
     let needed = needed.div_ceil(MEGA);
     let found = match found {
-        Some(found) => format!("there are {} MB", found / MEGA),
-        None => "the system does not give them".to_owned(),
+        Some(found) => format!("{} MB are free", found / MEGA),
+        None => "the system refuses them".to_owned(),
     };
     format!(
-        "{needed} MB of memory more are needed, and {found}: allow this process or its container more, or take a larger machine. \
-         `sordino plan` says what a build needs, and what a server needs for payloads in each way; a server may hold a `--shard`, \
-         and maps with `--keep-encoded` what it encodes"
+        "{needed} MB more memory are needed, and {found}: allow this process or its container more, or use a larger \
+         machine. `sordino plan` predicts what a build needs, and what a server needs for payloads. A server can hold \
+         one `--shard`, and with `--keep-encoded` it maps what it encodes"
     )
 }
 
 /// Said of an index that is larger than a server takes.
 pub(super) fn room(found: u64, most: u64) -> String {
+    const MEBI: u64 = 1 << 20;
+    let (found, most) = (found.div_ceil(MEBI), most.div_ceil(MEBI));
     format!(
-        "an index of {found} bytes with what is encoded of it: this server takes one of at most {most} (`--max-index`)"
+        "the index needs {found} MiB with its encoded form: this server takes at most {most} MiB; start it with a \
+         larger --max-index"
     )
 }
 
 /// Said of a form that is not this one.
 pub(super) fn form(what: &str, found: u16, expected: u16) -> String {
     format!(
-        "{what} of format version {found}, and this program reads version {expected}: use programs of one release, and build \
-         indexes of another again"
+        "{what} of format version {found}, and this program reads version {expected}: use one release everywhere, and \
+         build indexes of other releases again"
     )
 }
 
@@ -112,14 +148,14 @@ pub(super) fn gap(found: u64, pinned: u64) -> String {
     // A client that lacks one version more than are kept is shown the way.
     let why = match found.saturating_sub(pinned) <= KEPT + 1 {
         true => {
-            "the server withholds the manifests between, which one that has the index's folder keeps and shows unless they are very \
-             long: suspect that it hides another history"
+            "the server withholds the manifests between. A server keeps and shows them unless they are very long: \
+             suspect that it hides another history"
         }
         false => "a server keeps no manifests that far back, and may hide another history so",
     };
     format!(
-        "nothing shows that version {found} of the index follows from version {pinned}, which this client knows: {why}. Ask the \
-         index's owner, by another way, before you let this client go on over the gap"
+        "nothing shows that version {found} of the index follows from version {pinned}, which this client knows: {why}. \
+         Stop. Ask the index's owner through another channel before you let this client continue over the gap"
     )
 }
 

@@ -138,7 +138,7 @@ impl Limits {
             self.batch,
         ];
         if counts.contains(&0) || self.per_connection == 0 || self.slowest == 0 {
-            return Err(Error::Limits("a count of zero"));
+            return Err(Error::Limits("expected counts of at least 1"));
         }
         let rates = [
             self.rate,
@@ -149,15 +149,17 @@ impl Limits {
         ];
         if !rates.iter().all(|rate| (0.001..=1e9).contains(rate)) {
             return Err(Error::Limits(
-                "a rate outside 0.001 to 10^9 requests per second",
+                "expected rates of 0.001 to 10^9 requests per second",
             ));
         }
         let times = [self.first_request, self.idle, self.receive, self.request];
         if times.iter().any(|time| time.is_zero()) {
-            return Err(Error::Limits("no time at all"));
+            return Err(Error::Limits("expected times above zero"));
         }
         if self.skew.max(self.leeway) > Duration::from_secs(3600) {
-            return Err(Error::Limits("a skew or leeway of more than an hour"));
+            return Err(Error::Limits(
+                "expected a skew and a leeway of at most an hour",
+            ));
         }
         Ok(())
     }

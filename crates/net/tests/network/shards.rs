@@ -451,7 +451,7 @@ fn shards_that_cannot_be_joined_are_named_at_the_start() {
     let refused = |urls: &[String]| shards(urls).open().unwrap_err();
     let turned = refused(&[url(&b), url(&a)]);
     let said = format!(
-        "shard 1, {}: this is shard 2/2, expected shard 1/2: shards are named in their order",
+        "shard 1, {}: this server holds shard 2/2, expected shard 1/2: name the shards in their order",
         url(&b)
     );
     assert_eq!(turned.to_string(), said);

@@ -136,7 +136,7 @@ impl<D: Disk> Store<D> {
         label: &str,
     ) -> Result<(), Error> {
         check_mode(&self.manifest.mode)?;
-        let why = "the index has no readers of its own: grant somebody first";
+        let why = "the index has no readers of its own: grant a reader first";
         let none = AccessFault::new("label", label, why);
         let salt = self.salt(rng);
         draft.access.as_mut().ok_or(none)?.label_for(label, salt)?;

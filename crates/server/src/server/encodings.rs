@@ -93,14 +93,14 @@ fn check_alone(folder: &Path) -> io::Result<()> {
     let denied = |why| Err(io::Error::new(io::ErrorKind::PermissionDenied, why));
     if found.permissions().mode() & 0o022 != 0 {
         return denied(
-            "others than its owner may write in the folder of encoded vectors: `chmod go-w` it",
+            "other users may write in the folder of encoded vectors: run `chmod go-w` on it",
         );
     }
     // Linux says there who this process is; elsewhere that is not looked at.
     let own = fs::metadata("/proc/self").map(|process| process.uid());
     if own.is_ok_and(|own| found.uid() != own && found.uid() != 0) {
         return denied(
-            "the folder of encoded vectors is somebody else's, who can write there: `chown` it",
+            "another user owns the folder of encoded vectors and can write there: run `chown` on it",
         );
     }
     Ok(())

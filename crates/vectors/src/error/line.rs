@@ -36,7 +36,7 @@ impl Error {
             } => format!("column {column}: expected {expected}"),
             Self::IdRow {
                 found, expected, ..
-            } => format!("no id: {found}, expected {expected}"),
+            } => format!("{found} is not an id: expected {expected}"),
             Self::NotFinite { column, .. } => {
                 format!(
                     "number {column} of the vector, counted from 0, is not a finite one of 32 bits: expected 0, or 1e-42 to 3.4e38 with either sign"

@@ -142,7 +142,8 @@ fn columns_of_every_type_come_in_the_order_asked_for() {
                 .to_string()
         };
         assert!(
-            error(names(Some("name"), Some(IdKind::Uuid), &[])).contains("row 0: no id: \"b\"")
+            error(names(Some("name"), Some(IdKind::Uuid), &[]))
+                .contains("row 0: \"b\" is not an id")
         );
         assert!(error(names(Some("big"), Some(IdKind::Text), &[])).contains("expected a text"));
         assert!(

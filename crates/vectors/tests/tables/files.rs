@@ -268,7 +268,8 @@ fn what_is_wrong_is_named() {
     assert!(error(both.clone(), &names(Some("n"), None)).contains("column n"));
     assert!(error(both.clone(), &names(None, Some("v"))).contains("column v"));
     assert!(
-        error(both, &names(None, Some("n"))).contains("row 1: no id: -1, expected a whole number")
+        error(both, &names(None, Some("n")))
+            .contains("row 1: -1 is not an id: expected a whole number")
     );
 
     let ragged = variable(&[&[1.0, 2.0], &[3.0]]);

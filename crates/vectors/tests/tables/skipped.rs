@@ -143,7 +143,7 @@ fn rows_of_tables_are_left_out_with_their_numbers() {
         assert!(
             faults
                 .iter()
-                .any(|fault| fault == "row 5, column id is null or has a null in it"),
+                .any(|fault| fault == "row 5, column id is null or contains a null"),
             "{faults:?}"
         );
     }

@@ -16,19 +16,18 @@ pub(in crate::index) struct Columns {
     /// The column of a table that holds record ids.
     #[arg(long = "id-column", id = "id_column", value_name = "NAME")]
     pub(in crate::index) id: Option<String>,
-    /// Columns of a table that make up the payload of each record: one of text or bytes is the payload, one of another
-    /// type is it as JSON, and several make a JSON object. Separated by commas.
+    /// Columns that make up each record's payload, separated by commas. One column of text or bytes is the payload
+    /// itself; one of another type becomes JSON; several become a JSON object.
     #[arg(long = "payload-column", id = "payload_column", value_name = "NAMES")]
     payload: Vec<List<String>>,
-    /// Columns of a table that searches can filter by, sealed from the server: whole numbers, numbers, truth
-    /// values or texts. NAME:int, NAME:float, NAME:bool or NAME:text reads texts, of CSV for instance, and members
-    /// of JSON as values of that type; numbers and truth values of JSON are not taken without one. Separated by
-    /// commas.
+    /// Columns that searches can filter by, separated by commas: whole numbers, numbers, truth values or texts. The
+    /// server cannot read them. NAME:int, NAME:float, NAME:bool or NAME:text gives a type to texts, as in CSV, and to
+    /// members of JSON. Numbers and truth values of JSON need a type.
     #[arg(long, value_name = "NAMES")]
     attribute: Vec<List<Attribute>>,
-    /// Take only columns that are named. Without this, a table's only column `id` holds ids, its only one of `vector`, `embedding`
-    /// and `embeddings` vectors, and its only one of `text`, `content` and `document` payloads, in capitals or not. `index update`
-    /// takes ids alone so.
+    /// Use only columns that are named. By default, ids come from the only column `id`. Vectors come from the only
+    /// one of `vector`, `embedding` and `embeddings`, and payloads from the only one of `text`, `content` and
+    /// `document`. Capitals do not matter. `index update` does this for ids alone.
     #[arg(long)]
     no_guess: bool,
 }
@@ -54,8 +53,8 @@ impl Columns {
         let looks_for_ids = !self.no_guess && self.id.is_none() && !ids_elsewhere;
         let looks_for_values = !self.no_guess && guesses_values && !self.has_values();
         if (looks_for_ids || looks_for_values) && UsualColumns::are_unseen(file, options) {
-            let why = "the columns of a pipe are not known before it is read: name those of ids and payloads (--id-column, \
-                       --payload-column or --attribute), or say --no-guess to take no others";
+            let why = "the columns of a pipe are not known before it is read: name the columns of ids and payloads \
+                (--id-column, --payload-column, --attribute), or say --no-guess to take no others";
             return Err(Error::Arguments(format!("{}: {why}", file.display())));
         }
         let usual = match self.no_guess {

@@ -49,7 +49,7 @@ impl Layout {
         }
     }
 
-    /// The same with columns that were taken by their usual names: that of ids among them or not, and those of payloads.
+    /// The same, with columns taken by their usual names: the column of ids or not, and the columns of payloads.
     pub(super) fn guessed(self, guessed_ids: bool, guessed_payloads: bool) -> Self {
         Self {
             guessed: true,

@@ -17,10 +17,10 @@ const SHOWN: usize = 10;
 /// The choice for records that cannot be read.
 #[derive(Args, Clone, Debug)]
 pub(in crate::index) struct OnErrorArgs {
-    /// The choice for a record that cannot be read, such as one with a number that is none, of another dimension, or
-    /// without an id: stop, skip it and show the first ten, or report=FILE, which skips it and writes all of them to a file
-    /// that is not there yet, a JSON object a line. A fault of the file as such stops in any case, and so does an id that
-    /// comes twice.
+    /// What to do with a record that cannot be read, for instance with a wrong number, a wrong dimension or no id.
+    /// `stop` ends the command. `skip` leaves the record out and shows the first ten. `report=FILE` leaves it out and
+    /// writes all of them to a new file, one JSON object on each line. A fault of the whole file always stops, and so
+    /// does an id that comes twice.
     #[arg(long, value_name = "stop|skip|report=FILE", default_value = "stop")]
     on_error: OnError,
 }

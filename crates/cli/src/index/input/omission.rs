@@ -29,8 +29,9 @@ impl Input {
         Err(Error::Columns {
             path: self.file.clone(),
             why: format!(
-                "it has {ID} and {VECTOR}, and nothing says what becomes of {lost}: add --exported if `sordino index export` wrote \
-                 it, --id-column {ID} to take ids and what else is named, or --vector-column {VECTOR} to leave out what is not"
+                "it has {ID} and {VECTOR}, and {lost} would be lost. Add --exported if `sordino index export` wrote it; \
+                 --id-column {ID} to take ids and everything that you name; or --vector-column {VECTOR} to leave out \
+                 the rest"
             ),
         })
     }

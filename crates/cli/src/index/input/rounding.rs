@@ -36,9 +36,10 @@ impl Rounded {
         } = self.0.get()?;
         let file = file.display();
         output.note(&format!(
-            "warning: {file}: numbers are kept in 32 bits, which moves many vectors by more than a 1024th of their distances: \
-             coordinate {column}, counted from 0, lies between {low} and {high} and is rounded by up to {error:.2e}. Subtract a constant from each \
-             coordinate of all vectors and queries before, such as {low} from this one: Euclidean distances do not change by it"
+            "warning: {file}: numbers are kept in 32 bits, which moves many vectors by more than a 1024th of their \
+             distances. Coordinate {column}, counted from 0, lies between {low} and {high} and is rounded by up to {error:.2e}. \
+             Subtract a constant from each coordinate of all vectors and queries first, such as {low} from this one: Euclidean \
+             distances stay the same"
         ));
         Some(Rounding {
             column,

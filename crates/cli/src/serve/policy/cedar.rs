@@ -12,7 +12,7 @@ const SCHEMA: &str = "
     entity Index;
     action search, payload, download appliesTo { principal: Client, resource: Index };";
 
-/// The client of a server that answers whoever asks.
+/// The client of a server that answers anyone.
 const ANYONE: &str = "anyone";
 
 /// Bytes of remembered decisions, of each policy: some 2,700. A decision that is not remembered takes a microsecond.
@@ -56,7 +56,7 @@ impl Governed {
         })
     }
 
-    /// Puts other groups in the place of those before.
+    /// Replaces the groups.
     pub(super) fn follow(&self, path: &Path, Groups(groups): &Groups) -> Result<(), Error> {
         self.0.follow(groups).map(drop).map_err(at(path))
     }
@@ -77,7 +77,8 @@ fn check_clients(path: &Path, named: &[EntityUid]) -> Result<(), Error> {
     let wrong = wrong.find(|uid| uid.type_name == "Client" && !client(uid.id));
     wrong.map_or(Ok(()), |uid| {
         let why = format!(
-            "Client::{:?} names nobody: expected {ANYONE:?} or 64 hex digits in lower case, as `sordino keys show` prints them",
+            "Client::{:?} is no client: expected {ANYONE:?} or 64 hex digits in lower case, as `sordino keys show` \
+             prints them",
             uid.id
         );
         Err(Error::at(path)(io::Error::other(why)))
@@ -150,7 +151,7 @@ mod tests {
             "Anyone",
         ] {
             let refused = forbids(wrong).unwrap_err().to_string();
-            assert!(refused.contains("names nobody"), "{refused}");
+            assert!(refused.contains("is no client"), "{refused}");
             let when = format!(
                 "permit(principal, action, resource) when {{ principal != Client::\"{wrong}\" }};"
             );

@@ -52,7 +52,10 @@ fn another_index_of_the_owner_is_refused_before_its_version_is_looked_at() {
         };
         let refused = follow(&other.server(), &pin).unwrap_err();
         assert!(matches!(refused, Error::OtherIndex { .. }), "{refused}");
-        assert!(refused.to_string().contains("was seen before"), "{refused}");
+        assert!(
+            refused.to_string().contains("this client knows index"),
+            "{refused}"
+        );
     }
     let pin = Pin {
         manifest: [1; 32],

@@ -300,7 +300,7 @@ fn shards_that_do_not_belong_together_are_refused_by_what_is_wrong() {
     let [a, b, c] = &shards[..] else { panic!() };
     assert_eq!(
         refused(&[a, c, b]).to_string(),
-        "this is shard 3/3, expected shard 2/3: shards are named in their order"
+        "this server holds shard 3/3, expected shard 2/3: name the shards in their order"
     );
     for wrong in [&[a, b][..], &[a, b, c, c], &[a, a, c], &[b, c]] {
         assert!(matches!(refused(wrong), Error::Position(..)));
