@@ -163,6 +163,8 @@ pub enum Fetch {
     Scan {
         /// The packing of the product of hint and secret.
         packing: SecretPacking,
+        /// Copies of every page, which are dealt into slots; 0 where all pages are one table.
+        copies: u8,
         /// The seed of the public polynomials of queries.
         seed: [u8; 32],
         /// The seed of the public polynomials of encrypted secrets.
@@ -326,12 +328,15 @@ impl Payloads {
     /// # Errors
     /// If no table has pages of this number or length.
     pub fn scan(&self) -> Result<Option<PageScan>, Error> {
-        let Fetch::Scan { packing, .. } = self.fetch else {
+        let Fetch::Scan {
+            packing, copies, ..
+        } = self.fetch
+        else {
             return Ok(None);
         };
         let (pages, len) = (self.pages as usize, self.form.sealed_len());
         let sizes = (pages, len, self.fetched as usize);
-        Ok(Some(PageScan::new(sizes, packing)?))
+        Ok(Some(PageScan::new(sizes, packing, copies)?))
     }
 
     /// The PIR parameters, if pages are fetched with a hint.

@@ -5,9 +5,10 @@ pub(crate) mod failure;
 
 use sordino_lattice::switch::Switch;
 
+use super::deal::Deal;
 use super::ring::{DROPPED, LOG_Q, N, OF_C0, OF_C1, modulus};
-use crate::Error;
 use crate::wire::HEADER_LEN;
+use crate::{Error, Seed};
 
 /// The most records of one request.
 pub(crate) const MOST_BATCH: usize = 64;
@@ -197,6 +198,11 @@ impl Params {
     #[must_use]
     pub const fn slots(&self) -> usize {
         self.groups * self.group
+    }
+
+    /// The places of units, for a database of this seed.
+    pub(crate) fn deal(&self, seed: &Seed) -> Deal {
+        Deal::new(self.groups, self.group, self.columns(), seed)
     }
 
     /// Units of a slot.

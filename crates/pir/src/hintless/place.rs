@@ -155,7 +155,7 @@ mod tests {
 
     /// The slots of units in a deal of so many groups of so many slots.
     fn dealt(groups: usize, group: usize, seed: &Seed, units: &[usize]) -> Vec<u128> {
-        let deal = Deal::of(groups, group, 1, seed);
+        let deal = Deal::new(groups, group, 1, seed);
         let of = |unit: &usize| (0..groups).map(|h| 1 << deal.place(h, *unit).slot).sum();
         units.iter().map(of).collect()
     }
