@@ -218,8 +218,7 @@ pub fn run(args: &Args, output: Output) -> Result<(), Error> {
 fn given(args: &Args) -> String {
     let usual = Wish::default();
     let k = (args.k != usual.k).then(|| format!(" --k {}", args.k));
-    let queries = args.queries;
-    let queries = (queries != usual.queries).then(|| format!(" --queries {queries}"));
+    let queries = (args.queries != usual.queries).then(|| format!(" --queries {}", args.queries));
     let line = args.line.map(|line| line.rate() / 1e6);
     let line = line.map(|rate| format!(" --line {rate}Mbit/s"));
     let memory = args.max_memory;

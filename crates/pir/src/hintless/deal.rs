@@ -15,9 +15,20 @@
 use sordino_lattice::sample::stream::Stream;
 use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
-use super::params::{LARGEST, MOST_BATCH};
 use super::place::{Assignment, MOST_SLOTS, mask, select, slot};
 use crate::Seed;
+
+/// The most units of one request.
+pub(crate) const MOST_BATCH: usize = 64;
+
+/// The most units of a request for which groups of 1, 2, 3, ... slots find a place for all but one request of `2^40`:
+/// of five groups, of six, of seven and of eight. Derived in the module's documentation.
+pub(crate) const LARGEST: [&[usize]; 4] = [
+    &[5, 5, 5, 10, 15, 20, 24, 29, 34, 38, 43, 47, 52, 57, 61, 64],
+    &[6, 6, 12, 17, 23, 29, 34, 40, 46, 51, 57, 63, 64],
+    &[7, 9, 16, 23, 29, 36, 43, 50, 57, 63, 64],
+    &[8, 13, 20, 28, 36, 43, 51, 59, 64],
+];
 
 /// Groups of slots at most, and places of a unit.
 const MOST_GROUPS: usize = 8;

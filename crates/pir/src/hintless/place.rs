@@ -112,8 +112,7 @@ impl Assignment {
 mod tests {
     use super::*;
     use crate::Seed;
-    use crate::hintless::deal::Deal;
-    use crate::hintless::params::{LARGEST, MOST_BATCH};
+    use crate::hintless::deal::{Deal, LARGEST, MOST_BATCH};
 
     /// The most units that have slots at once, by augmenting paths that are found depth first.
     fn largest(wanted: &[u128]) -> usize {
