@@ -100,7 +100,10 @@ class Manifest:
             elif made.fetch == HINTLESS:
                 made.seed = r.bytes(32)
             elif made.fetch == SCAN:
-                made.packing, made.seed, made.hint_seed, made.hint = r.tag(4), r.bytes(32), r.bytes(32), r.bytes(32)
+                made.packing, copies = r.tag(4), r.number("B")
+                if copies:
+                    raise ValueError("pages that are dealt for a scan, which this client does not take")
+                made.seed, made.hint_seed, made.hint = r.bytes(32), r.bytes(32), r.bytes(32)
             made.content, made.places = r.bytes(32), coded()
             made.len = made.page_len + 16
             return made

@@ -199,7 +199,7 @@ pub fn run(args: &Args, output: Output) -> Result<(), Error> {
                     .look
                     .candidates
                     .map(|it| format!(" --second-look={it}"));
-                let look = look.unwrap_or_default() + args.checks.argument(mode);
+                let look = look.unwrap_or_default() + args.checks.argument(mode) + &given(args);
                 let other = unheld(mode, &planned.modes).unwrap_or_default();
                 format!("use: sordino index build --mode {mode}{look}{other}")
             }
@@ -215,6 +215,18 @@ pub fn run(args: &Args, output: Output) -> Result<(), Error> {
             building(&planned.modes)
         )
     })
+}
+
+/// The options of a build for what was planned, as far as they are not its own.
+fn given(args: &Args) -> String {
+    let usual = Wish::default();
+    let k = (args.k != usual.k).then(|| format!(" --k {}", args.k));
+    let queries = (args.queries != usual.queries).then(|| format!(" --queries {}", args.queries));
+    let line = args.line.map(|line| line.rate() / 1e6);
+    let line = line.map(|rate| format!(" --line {rate}Mbit/s"));
+    let memory = args.max_memory;
+    let memory = (memory != Memory::MOST).then(|| format!(" --max-memory {memory}"));
+    [k, queries, line, memory].into_iter().flatten().collect()
 }
 
 impl Args {

@@ -4,14 +4,20 @@
 //! query. The table's hint stays with the server, encoded to be multiplied with the query's encrypted secret; clients download the
 //! hint of that.
 //!
-//! A row of the table has a hint for each of the `F` pages of a search. They are encoded piece by piece: a piece has [`PIECE`](crate::page_scan::PIECE) rows,
-//! with the hints of all of them for the first page, then for the second, and so on. Answers have the same order.
+//! Pages may be dealt instead ([`Deal`](sordino_pir::hintless::deal::Deal)): each has a place in one slot of each of several groups
+//! of slots, and every slot is a table of its own, of which a query fetches one page. So a query has words for a few copies of the pages
+//! where it would have them `F` times, and an answer has pages that were not asked for.
+//!
+//! A row of the table has a hint for each of the `G` pages that an answer has: `F`, or one of each slot. They are encoded piece by
+//! piece: a piece has [`PIECE`](crate::page_scan::PIECE) rows, with the hints of all of them for the first page, then for the second,
+//! and so on. Answers have the same order.
 
 use std::ops::Range;
 
 use sordino_ckks::column::{self, Database, Hint, Segments};
-use sordino_lwe as lwe;
 use sordino_lwe::ByteTable;
+use sordino_lwe::{self as lwe, Seed};
+use sordino_pir::hintless::deal::Deal;
 
 use crate::Error;
 use crate::secret_packing::SecretPacking;
@@ -19,26 +25,95 @@ use crate::secret_packing::SecretPacking;
 /// Rows of a piece. A piece is whole blocks of every packing.
 pub const PIECE: usize = 128;
 
+/// The copies of pages that are worth a look: none, or as many as a deal may have.
+pub const COPIES: [u8; 5] = [0, 5, 6, 7, 8];
+
 /// The sizes of a table of pages and of what is sent for it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PageScan {
     shape: lwe::Shape,
     packing: SecretPacking,
+    pages: usize,
+    /// Copies of every page, each in a group of slots of its own; 0 where pages are not dealt.
+    copies: u8,
 }
 
 impl PageScan {
-    /// A table of `pages` pages, each of `len` bytes, of which a search fetches `fetched`.
+    /// A table of `pages` pages, each of `len` bytes, of which a search fetches `fetched`. With `copies` pages are dealt into that
+    /// number of groups of slots; with 0 they are not.
     ///
     /// # Errors
-    /// [`Error::Lwe`] or [`Error::Ckks`] if no table has this number of them.
+    /// [`Error::Lwe`] or [`Error::Ckks`] if no table has this number of them, [`Error::Malformed`] for a number of copies that no
+    /// deal has.
     pub fn new(
         (pages, len, fetched): (usize, usize, usize),
         packing: SecretPacking,
+        copies: u8,
     ) -> Result<Self, Error> {
-        let shape = Self::params().shape(fetched, len, pages)?;
-        let scan = Self { shape, packing };
+        let (groups, columns) = match usize::from(copies) {
+            0 => (fetched, pages),
+            copies => {
+                // One slot in a group would have all pages, as a table that is not dealt.
+                let group = Deal::group(copies, fetched).filter(|group| *group > 1);
+                let group = group.ok_or_else(|| Error::Malformed {
+                    what: "scan",
+                    why: format!("{copies} copies of pages of which {fetched} are fetched, expected 0, or 5 to 8 copies and 6 to 64 pages"),
+                })?;
+                (copies * group, pages.div_ceil(group))
+            }
+        };
+        let scan = Self {
+            shape: Self::params().shape(groups, len, columns)?,
+            packing,
+            pages,
+            copies,
+        };
         scan.reply_len()?;
         Ok(scan)
+    }
+
+    /// The deal of the pages for the table of this seed, if they are dealt.
+    #[must_use]
+    pub fn deal(&self, seed: [u8; 32]) -> Option<Deal> {
+        let copies = usize::from(self.copies);
+        let group = self.shape.groups().checked_div(copies)?;
+        let columns = self.shape.columns();
+        Some(Deal::new(copies, group, columns, &Seed(seed)))
+    }
+
+    /// The table of these pages, which lie one after the other, under this seed.
+    ///
+    /// # Errors
+    /// [`Error::Lwe`] if they have another length.
+    pub fn table(&self, seed: [u8; 32], pages: &[u8]) -> Result<ByteTable, Error> {
+        let (params, shape, len) = (Self::params(), self.shape, self.shape.rows());
+        let Some(deal) = self.deal(seed) else {
+            return Ok(ByteTable::from_slice(&params, shape, &Seed(seed), pages)?);
+        };
+        if pages.len() != self.pages * len {
+            return Err(Error::Lwe(lwe::Error::Length {
+                what: "table of bytes",
+                found: pages.len(),
+                expected: self.pages * len,
+            }));
+        }
+        let columns = shape.columns();
+        let mut order = vec![None; shape.words()];
+        for (page, bytes) in pages.chunks_exact(len).enumerate() {
+            for copy in 0..deal.groups() {
+                let place = deal.place(copy, page);
+                order[place.slot * columns + place.column] = Some(bytes);
+            }
+        }
+        // A last run of pages may not fill all slots.
+        let rest = vec![0; len];
+        let columns = order.into_iter().map(|page| page.unwrap_or(&rest[..]));
+        Ok(ByteTable::from_groups(
+            &params,
+            shape,
+            &Seed(seed),
+            columns,
+        )?)
     }
 
     /// The parameter set of the table.
@@ -47,7 +122,7 @@ impl PageScan {
         lwe::Params::module_1536_bytes()
     }
 
-    /// `F`, `r` and the pages.
+    /// `G`, `r` and the columns of a group: the pages, or the places of a slot.
     #[must_use]
     pub fn shape(&self) -> lwe::Shape {
         self.shape
@@ -208,11 +283,21 @@ impl PageScan {
         )?)
     }
 
-    /// Bytes of a server's memory: the table, and the encoded hint, of which a residue of 50 bits takes 7.
+    /// Copies of every page; 0 where pages are not dealt.
+    #[must_use]
+    pub fn copies(&self) -> u8 {
+        self.copies
+    }
+
+    /// Bytes of a server's memory: the tables, and the encoded hint, of which a residue of 50 bits takes 7.
     #[must_use]
     pub fn memory(&self) -> u64 {
         let table = self.shape.rows() as u64 * (self.shape.columns() as u64).next_multiple_of(64);
-        table + self.encoded_hint_len()
+        let tables = match self.copies {
+            0 => 1,
+            _ => self.shape.groups() as u64,
+        };
+        tables * table + self.encoded_hint_len()
     }
 
     /// Bytes of the encoded hint alone.
@@ -225,11 +310,13 @@ impl PageScan {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use rand::SeedableRng;
+    use rand::rngs::StdRng;
 
     #[test]
     fn an_answer_has_the_pages_that_the_table_answered() {
         for (len, fetched) in [(1, 1), (127, 2), (128, 3), (129, 3), (700, 10)] {
-            let scan = PageScan::new((40, len, fetched), SecretPacking::T64).unwrap();
+            let scan = PageScan::new((40, len, fetched), SecretPacking::T64, 0).unwrap();
             let words: Vec<u32> = (0..fetched * len)
                 .map(|at| u32::try_from(at).unwrap())
                 .collect();
@@ -258,9 +345,63 @@ mod tests {
             (1 << 17, 16, 64),
         ] {
             assert!(
-                PageScan::new(sizes, SecretPacking::T64).is_err(),
+                PageScan::new(sizes, SecretPacking::T64, 0).is_err(),
                 "{sizes:?}"
             );
         }
+        let dealt = |fetched, copies| {
+            let scan = PageScan::new((1000, 16, fetched), SecretPacking::T64, copies);
+            scan.map(|scan| (scan.shape().groups(), scan.shape().columns()))
+        };
+        assert_eq!(dealt(32, 5).unwrap(), (45, 112));
+        assert_eq!(dealt(6, 5).unwrap(), (20, 250));
+        for (fetched, copies) in [
+            (32, 1),
+            (32, 4),
+            (32, 9),
+            (32, 255),
+            (5, 5),
+            (64, 5),
+            (65, 8),
+        ] {
+            assert!(dealt(fetched, copies).is_err(), "{fetched} {copies}");
+        }
+    }
+
+    #[test]
+    fn dealt_pages_stand_in_a_slot_of_every_group() {
+        for (pages, fetched, copies) in [(1, 6, 5), (3, 8, 8), (100, 10, 5), (101, 32, 6)] {
+            let scan = PageScan::new((pages, 16, fetched), SecretPacking::T64, copies).unwrap();
+            let content: Vec<u8> = (0..pages * 16).map(|at| at.to_le_bytes()[0] ^ 7).collect();
+            let table = scan.table([4; 32], &content).unwrap();
+            let deal = scan.deal([4; 32]).unwrap();
+            let client = lwe::Client::new(&PageScan::params(), scan.shape(), &Seed([4; 32]));
+            let wanted: Vec<usize> = (0..fetched).map(|at| at * 7 % pages).collect();
+            let assigned = deal.assign(&wanted);
+            let columns: Vec<usize> = assigned.places().iter().map(|it| it.column).collect();
+            let rng = &mut StdRng::seed_from_u64(3);
+            let message = client.select(&columns).unwrap();
+            let (secret, words) = client.query(rng, &message).unwrap();
+            let answer = table.answer(&words).unwrap();
+            let (hint, n) = (
+                table.hint(0..scan.shape().groups(), 0..16),
+                PageScan::params().n(),
+            );
+            let negated = secret.into_negated();
+            let values = answer.iter().zip(hint.chunks_exact(n)).map(|(word, hint)| {
+                let product = hint.iter().zip(negated.iter());
+                let product = product
+                    .map(|(h, s)| i64::from(*h) * i64::from(*s))
+                    .sum::<i64>();
+                (i64::from(*word) >> 6) + product
+            });
+            let bytes = lwe::decode_bytes(&values.collect::<Vec<_>>());
+            for (page, slot) in wanted.iter().zip(assigned.slots()) {
+                let found = &bytes[(slot - 1) * 16..][..16];
+                assert_eq!(found, &content[page * 16..][..16], "{page} of {pages}");
+            }
+        }
+        let scan = PageScan::new((100, 16, 10), SecretPacking::T64, 5).unwrap();
+        assert!(scan.table([4; 32], &[0; 1599]).is_err());
     }
 }

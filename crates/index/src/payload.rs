@@ -6,8 +6,7 @@
 //! retrieval; pages that it needs not are asked for as well. A record that is longer than the pages of a search comes
 //! shortened, and the client says so.
 //!
-//! Retrieval needs a hint, which is downloaded once, or keys, which go up with every message: a client
-//! that comes once has nothing to download then. Small payloads are downloaded once, and nothing is asked.
+//! Retrieval needs a hint, downloaded once, or keys, which go up. Small payloads are downloaded, and nothing is asked.
 //!
 //! Pages hold the records' exact vectors too where searches have a [second look](crate::look): then a client asks for the
 //! pages of all candidates, and ranks them.
@@ -163,6 +162,8 @@ pub enum Fetch {
     Scan {
         /// The packing of the product of hint and secret.
         packing: SecretPacking,
+        /// Copies of every page, which are dealt into slots; 0 where all pages are one table.
+        copies: u8,
         /// The seed of the public polynomials of queries.
         seed: [u8; 32],
         /// The seed of the public polynomials of encrypted secrets.
@@ -301,8 +302,7 @@ impl Payloads {
             Fetch::Pir { hint, .. } | Fetch::Scan { hint, .. } => Some(hint),
             Fetch::Download | Fetch::Hintless { .. } => None,
         };
-        let all = [Some(&self.content), Some(&self.places.digest), hint];
-        all.contains(&Some(part))
+        [Some(&self.content), Some(&self.places.digest), hint].contains(&Some(part))
     }
 
     /// The layout of retrieval without a hint, of all pages of a search at once, if they are fetched so.
@@ -314,11 +314,8 @@ impl Payloads {
             return Ok(None);
         };
         let (pages, len) = (self.pages as usize, self.form.sealed_len());
-        Ok(Some(hintless::Params::new(
-            pages,
-            len,
-            self.fetched as usize,
-        )?))
+        let fetched = self.fetched as usize;
+        Ok(Some(hintless::Params::new(pages, len, fetched)?))
     }
 
     /// The sizes of the table that pages are scanned in, if they are fetched so.
@@ -326,12 +323,15 @@ impl Payloads {
     /// # Errors
     /// If no table has pages of this number or length.
     pub fn scan(&self) -> Result<Option<PageScan>, Error> {
-        let Fetch::Scan { packing, .. } = self.fetch else {
+        let Fetch::Scan {
+            packing, copies, ..
+        } = self.fetch
+        else {
             return Ok(None);
         };
         let (pages, len) = (self.pages as usize, self.form.sealed_len());
         let sizes = (pages, len, self.fetched as usize);
-        Ok(Some(PageScan::new(sizes, packing)?))
+        Ok(Some(PageScan::new(sizes, packing, copies)?))
     }
 
     /// The PIR parameters, if pages are fetched with a hint.

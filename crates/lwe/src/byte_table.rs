@@ -1,4 +1,4 @@
-//! The server of bytes: one matrix of them, of which a query fetches several columns.
+//! The server of bytes: one matrix of them, of which a query fetches several columns, or one for each group of queries.
 
 mod hint;
 #[cfg(test)]
@@ -6,6 +6,7 @@ mod tests;
 
 use sordino_lattice::matrix::{Backend, Digits, LANES, scan, stride};
 use sordino_lattice::store::Store;
+use sordino_lattice::threads;
 
 use crate::bytes::CENTRE;
 use crate::public::epoch;
@@ -13,7 +14,7 @@ use crate::query::Query;
 use crate::{Error, Params, Seed, Shape};
 
 /// `D`: columns of bytes, as centred digits. A query asks for `G` of them: all its groups meet the same `D`, each under
-/// public polynomials of its own.
+/// public polynomials of its own. Where [each group has a matrix](Self::from_groups), group `g` meets its own `D_g`.
 ///
 /// A shard is a table of some rows of every column. It has fewer rows and is otherwise of the same shape, so it takes the
 /// same queries.
@@ -22,6 +23,8 @@ pub struct ByteTable {
     shape: Shape,
     seed: Seed,
     backend: Backend,
+    /// Matrices: one that all groups meet, or one for each group.
+    matrices: usize,
     digits: Store,
 }
 
@@ -49,47 +52,66 @@ impl ByteTable {
     where
         I: IntoIterator<Item: AsRef<[u8]>>,
     {
+        Self::filled(params, shape, seed, (1, columns.into_iter()))
+    }
+
+    /// A table in which each group has a matrix of its own: `columns` has those of the first group, then those of the next.
+    ///
+    /// # Errors
+    /// Those of [`from_columns`](Self::from_columns).
+    pub fn from_groups<I>(
+        params: &Params,
+        shape: Shape,
+        seed: &Seed,
+        columns: I,
+    ) -> Result<Self, Error>
+    where
+        I: IntoIterator<Item: AsRef<[u8]>>,
+    {
+        Self::filled(params, shape, seed, (shape.groups(), columns.into_iter()))
+    }
+
+    fn filled(
+        params: &Params,
+        shape: Shape,
+        seed: &Seed,
+        (matrices, mut columns): (usize, impl Iterator<Item: AsRef<[u8]>>),
+    ) -> Result<Self, Error> {
         params.check_same(&Params::module_1536_bytes())?;
         let (rows, m) = (shape.rows(), shape.columns());
         params.shape(shape.groups(), rows, m)?;
-        let length = |what, found, expected| Error::Length {
-            what,
-            found,
-            expected,
-        };
-        let mut digits = Store::zeroed(rows * stride(m));
-        let bytes = digits.bytes_mut();
-        let mut columns = columns.into_iter();
-        // 64 columns at a time, then transposed line by line: a column's bytes are a whole row apart in the table. An odd
-        // number of cache lines from one column to the next: at a power of two all would meet in few places of a cache.
-        let apart = rows.next_multiple_of(LANES) | LANES;
-        let mut block = vec![0; LANES * apart];
-        for first in (0..m).step_by(LANES) {
-            let places = block.chunks_exact_mut(apart);
-            for (column, place) in (first..m).zip(places) {
-                let next = columns.next();
-                let next = next.ok_or_else(|| length("columns", column, m))?;
-                let next = next.as_ref();
-                if next.len() != rows {
-                    return Err(length("column", next.len(), rows));
-                }
-                place[..rows].copy_from_slice(next);
-            }
-            for row in 0..rows {
-                let at = Digits::place(rows, m, row, first);
-                for (c, digit) in bytes[at..at + LANES].iter_mut().enumerate() {
-                    *digit = block[c * apart + row] ^ CENTRE;
-                }
-            }
+        let mut digits = Store::zeroed(matrices * rows * stride(m));
+        for (at, matrix) in digits
+            .bytes_mut()
+            .chunks_exact_mut(rows * stride(m))
+            .enumerate()
+        {
+            fill(matrix, (rows, m), &mut columns).map_err(|fault| match fault {
+                Fault::Columns(found) => Error::Length {
+                    what: "columns",
+                    found: at * m + found,
+                    expected: matrices * m,
+                },
+                Fault::Rows(found) => Error::Length {
+                    what: "column",
+                    found,
+                    expected: rows,
+                },
+            })?;
         }
         if columns.next().is_some() {
-            return Err(length("columns", m + 1, m));
+            return Err(Error::Length {
+                what: "columns",
+                found: matrices * m + 1,
+                expected: matrices * m,
+            });
         }
         Ok(Self {
             params: *params,
             shape,
             seed: *seed,
             backend: Backend::detect_with_tiles(),
+            matrices,
             digits,
         })
     }
@@ -130,11 +152,21 @@ impl ByteTable {
     /// The bytes that one scan reads: rows are rounded up to whole cache lines.
     #[must_use]
     pub const fn scanned_len(&self) -> usize {
+        self.matrices * self.matrix_len()
+    }
+
+    const fn matrix_len(&self) -> usize {
         self.shape.rows() * stride(self.shape.columns())
     }
 
-    fn digits(&self) -> Digits<'_> {
-        Digits::new(self.digits.bytes(), self.shape.rows(), self.shape.columns())
+    /// The matrix that group `g` meets.
+    fn digits(&self, g: usize) -> Digits<'_> {
+        let first = match self.matrices {
+            1 => 0,
+            _ => g * self.matrix_len(),
+        };
+        let digits = &self.digits.bytes()[first..][..self.matrix_len()];
+        Digits::new(digits, self.shape.rows(), self.shape.columns())
     }
 
     /// Refuses a query that was not made for this table.
@@ -145,7 +177,7 @@ impl ByteTable {
         query.check(&self.params, self.shape, epoch(&self.seed))
     }
 
-    /// `y_g = D b_g mod 2^32` for all groups `g`, one after the other: `G r` words.
+    /// `y_g = D b_g mod 2^32`, or `D_g b_g`, for all groups `g`, one after the other: `G r` words.
     ///
     /// # Errors
     /// Those of [`check`](Self::check).
@@ -161,12 +193,63 @@ impl ByteTable {
     pub fn answer_batch(&self, queries: &[Query]) -> Result<Vec<Vec<u32>>, Error> {
         queries.iter().try_for_each(|query| self.check(query))?;
         let groups = self.shape.groups();
-        let words: Vec<_> = queries
-            .iter()
-            .flat_map(|query| (0..groups).map(move |g| query.group(g)))
-            .collect();
-        let product = scan::product(self.backend, self.digits(), &words);
-        let columns = scan::columns(&product, words.len());
-        Ok(columns.chunks_exact(groups).map(<[_]>::concat).collect())
+        if self.matrices == 1 {
+            let words: Vec<_> = queries
+                .iter()
+                .flat_map(|query| (0..groups).map(move |g| query.group(g)))
+                .collect();
+            let product = scan::product(self.backend, self.digits(0), &words);
+            let columns = scan::columns(&product, words.len());
+            return Ok(columns.chunks_exact(groups).map(<[_]>::concat).collect());
+        }
+        let of_groups = threads::map(
+            (0..groups).collect(),
+            || (),
+            |(), _, g| {
+                let words: Vec<_> = queries.iter().map(|query| query.group(g)).collect();
+                let product = scan::product(self.backend, self.digits(g), &words);
+                scan::columns(&product, words.len())
+            },
+        );
+        let of_query = |i: usize| of_groups.iter().flat_map(move |of| of[i].iter().copied());
+        Ok((0..queries.len()).map(|i| of_query(i).collect()).collect())
     }
+}
+
+/// The reason why columns are not those of a matrix.
+enum Fault {
+    /// There are only these.
+    Columns(usize),
+    /// One has this number of bytes.
+    Rows(usize),
+}
+
+/// Fills a matrix of `rows` rows and `m` columns with the digits of the next columns.
+fn fill(
+    matrix: &mut [u8],
+    (rows, m): (usize, usize),
+    columns: &mut impl Iterator<Item: AsRef<[u8]>>,
+) -> Result<(), Fault> {
+    // 64 columns at a time, then transposed line by line: a column's bytes are a whole row apart in the table. An odd
+    // number of cache lines from one column to the next: at a power of two all would meet in few places of a cache.
+    let apart = rows.next_multiple_of(LANES) | LANES;
+    let mut block = vec![0; LANES * apart];
+    for first in (0..m).step_by(LANES) {
+        let places = block.chunks_exact_mut(apart);
+        for (column, place) in (first..m).zip(places) {
+            let next = columns.next().ok_or(Fault::Columns(column))?;
+            let next = next.as_ref();
+            if next.len() != rows {
+                return Err(Fault::Rows(next.len()));
+            }
+            place[..rows].copy_from_slice(next);
+        }
+        for row in 0..rows {
+            let at = Digits::place(rows, m, row, first);
+            for (c, digit) in matrix[at..at + LANES].iter_mut().enumerate() {
+                *digit = block[c * apart + row] ^ CENTRE;
+            }
+        }
+    }
+    Ok(())
 }

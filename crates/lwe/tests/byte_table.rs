@@ -176,6 +176,51 @@ fn shards_answer_with_their_rows() {
     }
 }
 
+/// A group with a matrix of its own is answered as if all groups met that one.
+#[test]
+fn every_group_meets_its_own_matrix() {
+    for (groups, rows, columns) in [(1, 3, 5), (3, 7, 70), (4, 40, 513)] {
+        let shape = shape(groups, rows, columns);
+        let matrices: Vec<Vec<u8>> = (0..4).take(groups).map(|g| random(shape, g)).collect();
+        let all = matrices.iter().flat_map(|it| it.chunks_exact(rows));
+        let own = ByteTable::from_groups(&params(), shape, &SEED, all).unwrap();
+        let sent: Vec<Query> = (0..3)
+            .map(|at| query(shape, &vec![at % columns; groups]))
+            .collect();
+        let (answers, hint) = (
+            own.answer_batch(&sent).unwrap(),
+            own.hint(0..groups, 0..rows),
+        );
+        let n = params().n();
+        let mut scanned = 0;
+        for (g, bytes) in matrices.iter().enumerate() {
+            let alike = table(shape, bytes);
+            scanned += alike.scanned_len();
+            for (sent, answer) in sent.iter().zip(&answers) {
+                let expected = alike.answer(sent).unwrap();
+                let of_group = g * rows..(g + 1) * rows;
+                assert_eq!(answer[of_group.clone()], expected[of_group]);
+                assert_eq!(own.answer(sent).unwrap(), *answer);
+            }
+            let of_group = alike.hint(g..g + 1, 0..rows);
+            assert_eq!(hint[g * rows * n..][..rows * n], of_group);
+            assert_eq!(own.hint(g..g + 1, rows / 2..rows), of_group[rows / 2 * n..]);
+        }
+        assert_eq!(own.scanned_len(), scanned);
+    }
+    let own = shape(2, 3, 70);
+    let made = |count| ByteTable::from_groups(&params(), own, &SEED, vec![[0u8; 3]; count]);
+    assert!(made(140).is_ok());
+    for found in [0, 70, 139, 141] {
+        let error = Error::Length {
+            what: "columns",
+            found,
+            expected: 140,
+        };
+        assert_eq!(made(found).map(|_| ()).unwrap_err(), error);
+    }
+}
+
 #[test]
 fn columns_that_do_not_fit_are_refused() {
     let own = shape(2, 3, 70);

@@ -5,11 +5,9 @@ use rayon::prelude::*;
 use sordino_index::Error;
 use sordino_index::digest::{self, Coded};
 use sordino_index::look::SecondLook;
-use sordino_index::page_scan::PageScan;
 use sordino_index::payload::{
     Fetch, LENGTH_LEN, MOST_PAGE_BYTES, MOST_PAYLOAD, PAGE_STEP, PageForm, PageGroup, Payloads,
 };
-use sordino_lwe::ByteTable;
 use sordino_pir::{Database, Seed, simple};
 use sordino_vault::contents::joined;
 use sordino_vault::page_list::PageList;
@@ -232,11 +230,10 @@ fn offered<R: CryptoRng + ?Sized>(
         }
         Some(Way::Scan(scan)) => {
             let (seed, hint_seed) = (Seed::random(rng).0, Seed::random(rng).0);
-            let (params, shape) = (PageScan::params(), scan.shape());
-            let table = ByteTable::from_slice(&params, shape, &Seed(seed), content)?;
-            let made = scan.downloaded(&table, hint_seed)?;
+            let made = scan.downloaded(&scan.table(seed, content)?, hint_seed)?;
             let fetch = Fetch::Scan {
                 packing: scan.packing(),
+                copies: scan.copies(),
                 seed,
                 hint_seed,
                 hint: digest::of(&made),

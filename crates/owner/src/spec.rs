@@ -28,7 +28,7 @@ pub struct Spec {
     /// The terms by which the way to payloads is chosen: that for which a client waits the least in all of its searches.
     pub conditions: Conditions,
     /// Candidates that each search fetches, `k` to 64, and ranks by their exact vectors: a second look, in masked, open and
-    /// routed mode. They lie in the pages of payloads, for a client that comes once.
+    /// routed mode. They lie in the pages of payloads.
     pub second_look: Option<u32>,
     /// The way in which clients check scores: in masked and open mode [`Checking::Exact`] or, as in routed mode, [`Checking::Sums`]; in open mode it
     /// may be [`Checking::None`]. The other modes have no scores, and ignore it. Exact checks are not for an index with readers of its own.

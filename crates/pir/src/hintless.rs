@@ -31,7 +31,7 @@
 
 mod client;
 mod database;
-mod deal;
+pub mod deal;
 mod digits;
 mod expand;
 mod fold;

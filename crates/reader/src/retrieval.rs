@@ -9,8 +9,8 @@ use sordino_index::page_scan::PageScan;
 use sordino_index::payload::{Fetch, Payloads};
 use sordino_index::wire::{Message, fetch};
 use sordino_lwe as lwe;
+use sordino_pir::hintless::deal::Deal;
 use sordino_pir::{Seed, hintless, simple};
-
 use zeroize::Zeroizing;
 
 use crate::download::Download;
@@ -32,6 +32,8 @@ pub(crate) enum Retrieval {
 /// A client of pages that are scanned.
 pub(crate) struct PageReader {
     scan: PageScan,
+    /// The slots that have pages, if these are dealt.
+    deal: Option<Deal>,
     words: lwe::Client,
     hint: column::Client,
 }
@@ -48,6 +50,7 @@ impl PageReader {
     ) -> Result<Self, Error> {
         Ok(Self {
             scan,
+            deal: scan.deal(seed),
             words: lwe::Client::new(&PageScan::params(), scan.shape(), &Seed(seed)),
             hint: scan.client(hint_seed, hint)?,
         })
@@ -59,7 +62,25 @@ impl PageReader {
         request: Message,
         pages: &[usize],
     ) -> Result<Verdict<Vec<Vec<u8>>>, Error> {
-        let message = self.words.select(pages)?;
+        let Some(deal) = &self.deal else {
+            return self.ask(round, request, pages);
+        };
+        let assigned = deal.assign(pages);
+        let places = assigned.places().iter().map(|place| place.column);
+        let columns = Zeroizing::new(places.collect::<Vec<usize>>());
+        let slots = self.ask(round, request, &columns)?;
+        // A page that found no slot, in a request of 2^40, is as good as a wrong one.
+        Ok(slots.and_then(|slots| assigned.pick(&slots).ok_or(Wrong)))
+    }
+
+    /// Asks for one column of each group of the table.
+    fn ask<R: CryptoRng + ?Sized>(
+        &self,
+        round: &mut Round<'_, R, impl Transport>,
+        request: Message,
+        columns: &[usize],
+    ) -> Result<Verdict<Vec<Vec<u8>>>, Error> {
+        let message = self.words.select(columns)?;
         let (secret, words) = self.words.query(round.rng, &message)?;
         let negated = secret.into_negated();
         let (secret, encrypted) = self.hint.encrypt_modular(round.rng, &negated)?;

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use sordino_search::manifest::Packing;
-use sordino_search::payload::FetchKind;
+use sordino_search::manifest::{Manifest, Packing};
+use sordino_search::payload::{Fetch, FetchKind};
 use sordino_search::plan::Conditions;
 use sordino_search::recall::{self, Truth};
 use sordino_search::{
@@ -58,6 +58,23 @@ pub const ASKED: [FetchKind; 3] = [FetchKind::Pir, FetchKind::Hintless, FetchKin
 #[must_use]
 pub fn by(way: FetchKind, spec: Spec) -> Spec {
     spec.conditions(Conditions::default().prefer(way))
+}
+
+/// The same, with pages that are scanned and dealt into slots, if a search fetches twelve of them or more: the line is so slow that bytes alone
+/// count, for very many searches.
+#[must_use]
+pub fn dealt(spec: Spec) -> Spec {
+    let conditions = Conditions::default().prefer(FetchKind::Scan);
+    spec.conditions(conditions.line(1e5).searches(1_000_000))
+}
+
+/// The copies of pages of an index that are scanned; 0 if they are not dealt.
+#[must_use]
+pub fn copies(manifest: &Manifest) -> u8 {
+    match manifest.payloads.as_ref().map(|it| &it.fetch) {
+        Some(Fetch::Scan { copies, .. }) => *copies,
+        _ => 0,
+    }
 }
 
 /// Vectors, queries near to some of them, and the nearest of each query.

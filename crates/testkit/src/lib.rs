@@ -10,7 +10,9 @@ mod index; // what is built, opened and connected to
 pub use hostile::{
     FETCH, FETCH_PAYLOADS, GET_HISTORY, GET_MANIFEST, GET_PARTS, Hostile, SCORE, kind,
 };
-pub use index::{ASKED, ROUTED, Set, WAYS, by, connect, create, forms, index, sealed, serve};
+pub use index::{
+    ASKED, ROUTED, Set, WAYS, by, connect, copies, create, dealt, forms, index, sealed, serve,
+};
 
 use rand::SeedableRng;
 use rand::rngs::StdRng;

@@ -9,8 +9,9 @@ use crate::owned_index::OwnedArgs;
 use crate::{Error, Output, keys, random};
 use clap::Args as ClapArgs;
 use serde::Serialize;
+use sordino_search::vectors;
 use sordino_search::{Edit, Error as Search};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Arguments of `sordino index update`.
 #[derive(ClapArgs, Debug)]
@@ -57,6 +58,23 @@ struct Report {
     segments: usize,
 }
 
+fn no_records(file: &Path) -> Error {
+    let file = file.display();
+    let why = "no records: expected a row of an id and what is new of it, or more of them";
+    Error::Arguments(format!("{file}: {why}"))
+}
+
+/// A table without rows has no records, rather than no vectors, which it need not have.
+fn without_records(error: Error) -> Error {
+    match error {
+        Error::Vectors {
+            path,
+            source: vectors::Error::NoVectors,
+        } => no_records(&path),
+        other => other,
+    }
+}
+
 pub(super) fn run(args: &Args, output: Output) -> Result<(), Error> {
     if !args.columns.has_values() {
         let why = "nothing to update: name columns with --payload-column or --attribute";
@@ -71,21 +89,18 @@ pub(super) fn run(args: &Args, output: Output) -> Result<(), Error> {
         args.on_error.clone(),
     );
     let named = input.named(&args.index);
-    let layout = input.layout(Some(store.manifest().ids))?;
+    let layout = (input.layout(Some(store.manifest().ids))).map_err(without_records)?;
     if !layout.has_id_column() {
         let why = "name the column of record ids with --id-column: there is no column id";
         return Err(Error::Arguments(why.to_owned()));
     }
-    let records = input.records(layout, None)?;
+    let records = input.records(layout, None).map_err(without_records)?;
     let unseen = records.unseen();
     let left_out = records.left_out();
-    let edit = Edit::of(records).map_err(&named)?;
+    let edit = Edit::of(records).map_err(|error| without_records(named(error)))?;
     let left_out = left_out.say(&args.file, output)?;
     if edit.is_empty() {
-        return Err(Error::Arguments(format!(
-            "{}: no records",
-            args.file.display()
-        )));
+        return Err(no_records(&args.file));
     }
     unseen.say(&args.file, output);
     let (updated, before) = (edit.len(), store.recall());

@@ -143,10 +143,5 @@ pub(super) fn table(ways: &[PlannedWay], wish: &Wish) -> String {
             }
         };
     }
-    text += if wish.second_look.is_some() {
-        "\n  >: without --fetch, by the wait of a client that comes once, and downloads next to nothing"
-    } else {
-        "\n  >: without --fetch, by the wait of all searches, where what comes once counts five times and takes at most 3 s"
-    };
-    text
+    text + "\n  >: without --fetch, by the wait of all searches, where what comes once counts five times and takes at most 3 s"
 }

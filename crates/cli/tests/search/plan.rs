@@ -127,6 +127,16 @@ fn the_plan_shows_all_ways_to_payloads() {
         "{text}"
     );
     assert!(text.lines().count() <= 26, "{text}");
+    // A build by the line that is printed takes the way that was planned.
+    let given = "--k 5 --queries 7 --line 20Mbit/s --max-memory 1MB";
+    let text = done(&place.line(&format!("{sizes} {given}")));
+    let used = text.lines().find(|line| line.starts_with("use: "));
+    assert!(used.unwrap().ends_with(given), "{text}");
+    let usual = done(&place.line(sizes));
+    assert!(
+        !usual.contains("--queries") && !usual.contains("--line"),
+        "{usual}"
+    );
     let look = json(&place.line(&format!("{sizes} --second-look")));
     let chosen = ways(&look)
         .into_iter()

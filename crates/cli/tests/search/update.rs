@@ -69,6 +69,9 @@ fn updates_that_say_nothing_or_of_records_that_are_not_there_are_refused() {
     let place = Place::new();
     index(&place);
     fs::write(place.path("texts.csv"), "id,text\na,x\nd,y\n").unwrap();
+    fs::write(place.path("head.csv"), "id,text\n").unwrap();
+    fs::write(place.path("empty.csv"), "").unwrap();
+    fs::write(place.path("empty.jsonl"), "").unwrap();
     fs::write(place.path("twice.csv"), "id,text\na,x\na,y\n").unwrap();
     fs::write(
         place.path("some.jsonl"),
@@ -90,6 +93,18 @@ fn updates_that_say_nothing_or_of_records_that_are_not_there_are_refused() {
             "d is not in",
         ),
         ("@twice.csv --id-column id --payload-column text", "twice"),
+        (
+            "@head.csv --id-column id --payload-column text",
+            "head.csv: no records",
+        ),
+        (
+            "@empty.csv --id-column id --payload-column text",
+            "empty.csv: no records",
+        ),
+        (
+            "@empty.jsonl --id-column id --payload-column text",
+            "empty.jsonl: no records",
+        ),
         ("@texts.csv --id-column id --payload-column body", "body"),
     ] {
         let error = failed(

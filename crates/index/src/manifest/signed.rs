@@ -658,6 +658,7 @@ mod tests {
         let payloads = manifest.payloads.as_mut().expect("payloads");
         payloads.fetch = Fetch::Scan {
             packing: SecretPacking::T64,
+            copies: 0,
             seed: [1; 32],
             hint_seed: [2; 32],
             hint: [3; 32],

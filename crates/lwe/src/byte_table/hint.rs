@@ -1,6 +1,6 @@
-//! The hint of a table of bytes: that of every group is `D` times the group's own public matrix.
+//! The hint of a table of bytes: that of every group is `D`, or its `D_g`, times the group's own public matrix.
 //!
-//! The transforms of a row serve all groups. A row's sums are taken eight values at a time, over all polynomials, so that
+//! The transforms of a row of `D` serve all groups. A row's sums are taken eight values at a time, over all polynomials, so that
 //! the public polynomials' part that meets them stays in the cache for a block of rows:
 //!
 //! | | order |
@@ -39,11 +39,24 @@ impl ByteTable {
             groups.end <= self.shape.groups() && rows.end <= self.shape.rows(),
             "groups and rows of the hint"
         );
-        let (polys, n) = (self.shape.polys(), RANK * N);
-        let mut hint = vec![0; groups.len() * rows.len() * n];
+        let mut hint = vec![0; groups.len() * rows.len() * RANK * N];
         if hint.is_empty() {
             return hint;
         }
+        if self.matrices == 1 {
+            self.write_hint(groups, rows, &mut hint);
+            return hint;
+        }
+        let each = hint.chunks_exact_mut(rows.len() * RANK * N);
+        for (g, hint) in groups.zip(each) {
+            self.write_hint(g..g + 1, rows.clone(), hint);
+        }
+        hint
+    }
+
+    /// The hint of groups that meet the same matrix.
+    fn write_hint(&self, groups: Range<usize>, rows: Range<usize>, hint: &mut [i32]) {
+        let (polys, n) = (self.shape.polys(), RANK * N);
         let a = self.tiles(groups.clone());
         let count = u32::try_from(groups.len() * RANK * polys).expect("limits of a shape");
         let terms: Vec<u32> = (0..count).collect();
@@ -67,11 +80,10 @@ impl ByteTable {
         threads::for_each(blocks, room, |room, i, places| {
             let first = rows.start + i * block;
             let rows = first..rows.end.min(first + block);
-            self.transform(rows, room);
+            self.transform(groups.start, rows, room);
             sum(&a, &terms, polys, block, room);
             room.write(places);
         });
-        hint
     }
 
     /// The public polynomials of some groups, reflected, in runs of eight values.
@@ -96,9 +108,9 @@ impl ByteTable {
         tiles
     }
 
-    /// Transforms rows. In place of those that a last block lacks are older ones.
-    fn transform(&self, rows: Range<usize>, room: &mut Room) {
-        let (modulus, polys, digits) = (plan().modulus(), self.shape.polys(), self.digits());
+    /// Transforms rows of group `g`'s matrix. In place of those that a last block lacks are older ones.
+    fn transform(&self, g: usize, rows: Range<usize>, room: &mut Room) {
+        let (modulus, polys, digits) = (plan().modulus(), self.shape.polys(), self.digits(g));
         let columns = self.shape.columns();
         let run = room.rows.len() / RUNS;
         for (r, row) in rows.enumerate() {

@@ -1,7 +1,7 @@
 //! The terms by which the way to payloads is chosen: the time for which a client waits.
 
 use sordino_index::manifest::SecretPacking;
-use sordino_index::page_scan::PageScan;
+use sordino_index::page_scan::{COPIES, PageScan};
 use sordino_index::payload::FetchKind;
 use sordino_pir::plan::Candidate;
 
@@ -111,9 +111,10 @@ impl Conditions {
             plan.costs().iter().find_map(|cost| simple(cost.candidate))
         });
         let hintless = without_hint(pages, len, fetched, self.memory).map(Way::Hintless);
-        let scans = SecretPacking::ALL.into_iter().filter_map(|packing| {
-            let scan = PageScan::new((pages, len, fetched), packing).ok()?;
-            Some(Way::Scan(scan))
+        let scans = SecretPacking::ALL.into_iter().flat_map(|packing| {
+            let sizes = (pages, len, fetched);
+            let scan = move |copies| PageScan::new(sizes, packing, copies).ok();
+            COPIES.into_iter().filter_map(scan).map(Way::Scan)
         });
         let ways = [Some(Way::Download), simple, hintless];
         let ways = ways.into_iter().flatten().chain(scans);
@@ -122,11 +123,10 @@ impl Conditions {
             .collect()
     }
 
-    /// The way for which a client waits the least. For a second look a client is taken to come once, and nothing is
-    /// downloaded: a client with all exact vectors needs no server to score them.
+    /// The way for which a client waits the least. A second look's pages are not downloaded: a client with all exact vectors
+    /// needs no server to score them.
     pub(crate) fn quickest(&self, sizes: (usize, usize, usize), look: bool) -> Option<(Way, Rank)> {
-        let own = if look { self.searches(1) } else { *self };
-        let ranked = own.ways(sizes).into_iter().map(|(way, wait)| {
+        let ranked = self.ways(sizes).into_iter().map(|(way, wait)| {
             let once = self.seconds(way.cost_of(sizes).once);
             let useless = look && way == Way::Download && once > LITTLE;
             let rank = Rank {

@@ -100,6 +100,15 @@ impl Retrieval {
         self.pages as u64 * self.form.sealed_len() as u64
     }
 
+    /// Bytes of memory for all of this while it is written: the records, the pages, and the tables that a hint is made of.
+    pub(super) fn build_bytes(&self) -> u64 {
+        let tables = match &self.way {
+            Way::Scan(scan) => u64::from(scan.copies()).max(1),
+            Way::Download | Way::Simple(_) | Way::Hintless(_) => 1,
+        };
+        (2 + tables) * self.whole()
+    }
+
     /// The time for which a client waits for the pages of one search: their bytes on the line, and the computing of the
     /// server's cores and of one thread of the client.
     #[must_use]

@@ -7,12 +7,10 @@ use rand_core::CryptoRng;
 use sordino_lattice::sample::hedge::Hedge;
 use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
-use self::encrypt::Target;
-use super::deal::{Deal, MOST_GROUPS, Place};
+use super::deal::{Assigned, Deal};
 use super::keys::Digest;
 use super::message::{Query, epoch};
 use super::params::Params;
-use super::place::{Assignment, mask, select, slot};
 use super::session::Session;
 use crate::{Error, Seed};
 
@@ -70,7 +68,7 @@ impl Client {
         Self {
             params: *params,
             seed: *seed,
-            deal: Deal::new(params, seed),
+            deal: params.deal(seed),
         }
     }
 
@@ -106,15 +104,15 @@ impl Client {
             });
         }
         indices.iter().try_for_each(|index| self.check(*index))?;
-        let (wanted, targets) = self.assign(indices);
+        let (wanted, assigned) = self.assign(indices);
         let epoch = epoch(&self.seed);
         let fields = self.params.fields().map(u64::to_le_bytes);
         let seeds = Hedge::new(rng, "sordino-pir hintless query")
             .field(session.tag())
             .field(fields.as_flattened())
             .field(&self.seed.0)
-            .words(&targets, |target| {
-                (((target.row as u64) << 32) | target.column as u64).to_le_bytes()
+            .words(assigned.places(), |place| {
+                (((place.row as u64) << 32) | place.column as u64).to_le_bytes()
             })
             .seeds::<2>();
         let query = Query {
@@ -122,7 +120,7 @@ impl Client {
             epoch,
             session: *session.digest(),
             seed: seeds[0],
-            b: self.encrypt(session, &targets, &seeds),
+            b: self.encrypt(session, assigned.places(), &seeds),
         };
         let asked = Asked {
             wanted,
@@ -142,52 +140,24 @@ impl Client {
     }
 
     /// The wanted records, and what each slot asks for.
-    fn assign(&self, indices: &[usize]) -> (Vec<Wanted>, Zeroizing<Vec<Target>>) {
-        let (slots, per_unit) = (self.params.slots(), self.params.per_unit());
+    fn assign(&self, indices: &[usize]) -> (Vec<Wanted>, Assigned) {
+        let per_unit = self.params.per_unit();
         // Exact: the reciprocal is too large by less than 1, and indices are below 2^32.
         let reciprocal = (1u128 << 64).div_ceil(per_unit as u128);
         let mut wanted = Vec::with_capacity(indices.len());
-        let mut places = Zeroizing::new(Vec::with_capacity(indices.len()));
-        let mut sets = Zeroizing::new(Vec::with_capacity(indices.len()));
+        let mut units = Zeroizing::new(Vec::with_capacity(indices.len()));
         for &index in indices {
             #[expect(clippy::cast_possible_truncation, reason = "a quotient of the index")]
             let unit = ((index as u128 * reciprocal) >> 64) as usize;
             let within = index - unit * per_unit;
-            // The first of those that want a unit has the slot.
-            let repeated = wanted.iter().fold(0, |repeated, other: &Wanted| {
-                repeated | mask(other.unit, unit)
-            });
-            let mut of = [Place::default(); MOST_GROUPS];
-            for (h, place) in of.iter_mut().take(self.deal.groups()).enumerate() {
-                *place = self.deal.place(h, unit);
-            }
-            let of_unit = of.iter().take(self.deal.groups());
-            let set = of_unit.fold(0, |set, place| set | slot(place.slot, slots));
-            sets.push(set & !u128::from(repeated as u64 & 1).wrapping_neg());
-            places.push(of);
             let slot = 0;
             wanted.push(Wanted { unit, within, slot });
+            units.push(unit);
         }
-        let nothing = Target {
-            column: self.params.columns(),
-            row: 0,
-        };
-        let mut targets = Zeroizing::new(vec![nothing; slots]);
-        let assignment = Assignment::new(&sets);
-        for (i, places) in places.iter().enumerate() {
-            let slot = assignment.slot_of(i);
-            let unit = wanted[i].unit;
-            for other in &mut wanted {
-                other.slot |= slot & mask(other.unit, unit);
-            }
-            for place in places.iter().take(self.deal.groups()) {
-                for (number, target) in targets.iter_mut().enumerate() {
-                    let here = mask(number + 1, slot) & mask(number, place.slot);
-                    target.column = select(here, place.column, target.column);
-                    target.row = select(here, place.row, target.row);
-                }
-            }
+        let assigned = self.deal.assign(&units);
+        for (wanted, slot) in wanted.iter_mut().zip(assigned.slots()) {
+            wanted.slot = *slot;
         }
-        (wanted, targets)
+        (wanted, assigned)
     }
 }

@@ -6,7 +6,7 @@ use sordino_lattice::products::LANES;
 use sordino_lattice::sample::stream::{CHUNK, Stream};
 use sordino_lattice::threads;
 
-use super::deal::{Deal, Place};
+use super::deal::Place;
 use super::params::Params;
 use super::ring::{N, modulus, plan};
 use crate::bits::pack;
@@ -336,7 +336,7 @@ fn put(index: usize, place: &mut [u8], record: &[u8]) -> Result<(), Error> {
 
 /// The rows of the slots: the inverse of the places of units.
 fn slots(params: &Params, seed: &Seed) -> Vec<Vec<u32>> {
-    let deal = Deal::new(params, seed);
+    let deal = params.deal(seed);
     let mut slots = vec![vec![0; params.rows() * params.columns()]; params.slots()];
     for h in 0..deal.groups() {
         for (row_of_unit, unit) in (1..).zip(0..params.units()) {

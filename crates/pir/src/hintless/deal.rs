@@ -4,6 +4,8 @@
 //! group, in an order of its own: unit `j` of a run has the slot that is the rank of its number among the `g` numbers that
 //! the public seed gives to the run and the group. So neighbours never share a slot, units of different runs do so by
 //! chance alone, and places that follow each other hold units that do, whatever the group.
+//!
+//! A client assigns to each unit that it wants a slot of its own, and asks every slot for one place, or for none.
 
 #![expect(
     clippy::cast_possible_truncation,
@@ -11,19 +13,35 @@
 )]
 
 use sordino_lattice::sample::stream::Stream;
-use zeroize::Zeroize;
+use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
-use super::params::Params;
+use super::place::{Assignment, MOST_SLOTS, mask, select, slot};
 use crate::Seed;
 
+/// The most units of one request.
+pub(crate) const MOST_BATCH: usize = 64;
+
+/// The most units of a request for which groups of 1, 2, 3, ... slots find a place for all but one request of `2^40`:
+/// of five groups, of six, of seven and of eight. Derived in the module's documentation.
+pub(crate) const LARGEST: [&[usize]; 4] = [
+    &[5, 5, 5, 10, 15, 20, 24, 29, 34, 38, 43, 47, 52, 57, 61, 64],
+    &[6, 6, 12, 17, 23, 29, 34, 40, 46, 51, 57, 63, 64],
+    &[7, 9, 16, 23, 29, 36, 43, 50, 57, 63, 64],
+    &[8, 13, 20, 28, 36, 43, 51, 59, 64],
+];
+
 /// Groups of slots at most, and places of a unit.
-pub(crate) const MOST_GROUPS: usize = 8;
+const MOST_GROUPS: usize = 8;
+
+/// Groups of slots at least, of more units than there are groups.
+const LEAST_GROUPS: usize = 5;
 
 /// The number of the stream of a database's seed that the orders are drawn from; units have the others.
 const STREAM: u64 = u64::MAX;
 
 /// The places of units. Finding one takes the same time for all of them.
-pub(crate) struct Deal {
+#[derive(Debug)]
+pub struct Deal {
     group: Divisor,
     columns: Divisor,
     /// Keys of the orders, two for each group.
@@ -32,19 +50,88 @@ pub(crate) struct Deal {
 
 /// A slot, and a row and a column of it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Zeroize)]
-pub(crate) struct Place {
-    pub(crate) slot: usize,
-    pub(crate) row: usize,
-    pub(crate) column: usize,
+pub struct Place {
+    /// The number of the slot.
+    pub slot: usize,
+    /// The row in it.
+    pub row: usize,
+    /// The column in it.
+    pub column: usize,
+}
+
+/// The slots that ask for wanted units, and the places that slots ask for. Zeroised on drop.
+#[derive(Zeroize, ZeroizeOnDrop)]
+pub struct Assigned {
+    /// For each wanted unit 1 and the slot that asks for it, or 0.
+    slots: Vec<usize>,
+    /// What each slot asks for.
+    places: Vec<Place>,
+}
+
+impl std::fmt::Debug for Assigned {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Assigned").finish_non_exhaustive()
+    }
+}
+
+impl Assigned {
+    /// For each wanted unit 1 and the slot that asks for it, or 0 if none does.
+    #[must_use]
+    pub fn slots(&self) -> &[usize] {
+        &self.slots
+    }
+
+    /// For each slot the place that it asks for. One that asks for nothing has a column behind the last.
+    #[must_use]
+    pub fn places(&self) -> &[Place] {
+        &self.places
+    }
+
+    /// The wanted units, of what each slot has answered, all of one length; `None` if a unit has no slot.
+    ///
+    /// # Security
+    /// All answers are read for every unit.
+    #[must_use]
+    pub fn pick(&self, answers: &[Vec<u8>]) -> Option<Vec<Vec<u8>>> {
+        let len = answers.first().map_or(0, Vec::len);
+        let mut without = 0;
+        let pick = |slot: &usize| {
+            without |= mask(*slot, 0);
+            let mut own = vec![0; len];
+            for (number, answer) in answers.iter().enumerate() {
+                let [here, ..] = mask(number + 1, *slot).to_le_bytes();
+                for (own, byte) in own.iter_mut().zip(answer) {
+                    *own |= byte & here;
+                }
+            }
+            own
+        };
+        let picked = self.slots.iter().map(pick).collect();
+        (without == 0).then_some(picked)
+    }
 }
 
 impl Deal {
-    pub(crate) fn new(params: &Params, seed: &Seed) -> Self {
-        Self::of(params.groups, params.group, params.columns(), seed)
+    /// The slots of each of `groups` groups in which all but one request of `2^40` for `batch` units find a slot for
+    /// each; `None` where no such number was derived: for fewer than five groups or more than eight, or more than 64 units.
+    #[must_use]
+    pub fn group(groups: usize, batch: usize) -> Option<usize> {
+        let largest = LARGEST.get(groups.checked_sub(LEAST_GROUPS)?)?;
+        let possible = (1..=MOST_BATCH).contains(&batch);
+        possible.then(|| 1 + largest.partition_point(|most| *most < batch))
     }
 
-    /// For so many groups of so many slots, with so many columns each.
-    pub(crate) fn of(groups: usize, group: usize, columns: usize, seed: &Seed) -> Self {
+    /// The deal of `seed` for `groups` groups of `group` slots, with `columns` columns each.
+    ///
+    /// # Panics
+    /// If there are no groups, slots or columns, or more than eight groups or 128 slots.
+    #[must_use]
+    pub fn new(groups: usize, group: usize, columns: usize, seed: &Seed) -> Self {
+        let slots = groups * group;
+        assert!(
+            groups <= MOST_GROUPS && (1..=MOST_SLOTS).contains(&slots) && columns > 0,
+            "groups, slots and columns"
+        );
         let mut stream = Stream::new(&seed.0, STREAM);
         let (words, _) = stream.chunk(8 * 2 * MOST_GROUPS).as_chunks::<8>();
         let word = |i: usize| u64::from_le_bytes(words[i]);
@@ -58,12 +145,71 @@ impl Deal {
     }
 
     /// The groups that there are.
-    pub(crate) fn groups(&self) -> usize {
+    #[must_use]
+    pub fn groups(&self) -> usize {
         self.keys.len()
     }
 
+    /// The slots of all groups.
+    #[must_use]
+    pub fn slots(&self) -> usize {
+        self.keys.len() * self.group.by as usize
+    }
+
+    /// Assigns to each wanted unit a slot of its own, as long as there is one. The first of those that want the same unit has
+    /// the slot, and all of them share it.
+    ///
+    /// # Security
+    /// Time and memory accesses depend on how many units are wanted, and not on which.
+    #[must_use]
+    pub fn assign(&self, units: &[usize]) -> Assigned {
+        let slots = self.slots();
+        let mut all = Zeroizing::new(Vec::with_capacity(units.len()));
+        let mut sets = Zeroizing::new(Vec::with_capacity(units.len()));
+        for (i, &unit) in units.iter().enumerate() {
+            let before = units[..i].iter();
+            let repeated = before.fold(0, |repeated, other| repeated | mask(*other, unit));
+            let mut of = [Place::default(); MOST_GROUPS];
+            for (h, place) in of.iter_mut().take(self.groups()).enumerate() {
+                *place = self.place(h, unit);
+            }
+            let of_unit = of.iter().take(self.groups());
+            let set = of_unit.fold(0, |set, place| set | slot(place.slot, slots));
+            sets.push(set & !u128::from(repeated as u64 & 1).wrapping_neg());
+            all.push(of);
+        }
+        let nothing = |slot| Place {
+            slot,
+            row: 0,
+            column: self.columns.by as usize,
+        };
+        let mut assigned = Assigned {
+            slots: vec![0; units.len()],
+            places: (0..slots).map(nothing).collect(),
+        };
+        let assignment = Assignment::new(&sets);
+        for (i, of) in all.iter().enumerate() {
+            let slot = assignment.slot_of(i);
+            for (own, other) in assigned.slots.iter_mut().zip(units) {
+                *own |= slot & mask(*other, units[i]);
+            }
+            for place in of.iter().take(self.groups()) {
+                for target in &mut assigned.places {
+                    let here = mask(target.slot + 1, slot) & mask(target.slot, place.slot);
+                    target.column = select(here, place.column, target.column);
+                    target.row = select(here, place.row, target.row);
+                }
+            }
+        }
+        assigned
+    }
+
     /// The place of `unit` in group `h`.
-    pub(crate) fn place(&self, h: usize, unit: usize) -> Place {
+    ///
+    /// # Panics
+    /// If there is no such group.
+    #[must_use]
+    pub fn place(&self, h: usize, unit: usize) -> Place {
         let (run, within) = self.group.divide(unit as u64);
         let number = |j: u64| self.number(h, run, j);
         let own = number(within);
@@ -84,6 +230,7 @@ impl Deal {
 }
 
 /// A public number that secret ones are divided by.
+#[derive(Debug)]
 struct Divisor {
     by: u64,
     /// `ceil(2^64 / by)`.
@@ -122,12 +269,70 @@ const fn mixed(x: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::hintless::params::Params;
+
+    #[test]
+    fn wanted_units_have_slots_of_their_own_and_equal_ones_share() {
+        let deal = Deal::new(5, 4, 30, &Seed([9; 32]));
+        for units in [
+            &[0, 1, 2, 3, 4, 5, 6, 7, 8, 9][..],
+            &[7; 10],
+            &[3, 99, 3, 50, 99],
+            &[],
+        ] {
+            let assigned = deal.assign(units);
+            assert_eq!(assigned.places().len(), 20);
+            let mut asked = 0;
+            for (at, place) in assigned.places().iter().enumerate() {
+                assert_eq!(place.slot, at);
+                asked += usize::from(place.column < 30);
+            }
+            for (unit, slot) in units.iter().zip(assigned.slots()) {
+                let place = assigned.places()[slot - 1];
+                assert!((0..5).any(|h| deal.place(h, *unit) == place), "{unit}");
+            }
+            let answers: Vec<Vec<u8>> = (0..20).map(|at| vec![at, 7 * at]).collect();
+            let expected = assigned
+                .slots()
+                .iter()
+                .map(|slot| answers[slot - 1].clone());
+            assert_eq!(
+                assigned.pick(&answers).unwrap(),
+                expected.collect::<Vec<_>>()
+            );
+            let mut different = units.to_vec();
+            different.sort_unstable();
+            different.dedup();
+            assert_eq!(asked, different.len());
+        }
+    }
+
+    #[test]
+    fn what_found_no_slot_is_not_picked() {
+        let deal = Deal::new(5, 1, 30, &Seed([9; 32]));
+        let answers = vec![vec![1, 2]; 5];
+        assert_eq!(
+            deal.assign(&[1, 2, 3, 4, 5]).pick(&answers),
+            Some(answers.clone())
+        );
+        assert_eq!(deal.assign(&[1, 2, 3, 4, 5, 6]).pick(&answers), None);
+    }
+
+    #[test]
+    fn groups_have_the_slots_that_were_derived() {
+        assert_eq!(Deal::group(5, 32), Some(9));
+        assert_eq!(Deal::group(8, 64), Some(9));
+        assert_eq!([Deal::group(5, 5), Deal::group(5, 6)], [Some(1), Some(4)]);
+        for none in [(4, 10), (9, 10), (0, 10), (5, 0), (5, 65)] {
+            assert_eq!(Deal::group(none.0, none.1), None);
+        }
+    }
 
     #[test]
     fn every_unit_has_one_place_in_each_group() {
         for (records, batch) in [(1, 2), (5, 2), (100, 3), (1000, 24), (997, 64), (3000, 1)] {
             let params = Params::new(records, 1500, batch).unwrap();
-            let deal = Deal::new(&params, &Seed([3; 32]));
+            let deal = params.deal(&Seed([3; 32]));
             let held = params.rows() * params.columns();
             for h in 0..deal.groups() {
                 let mut taken = vec![false; params.slots() * held];
@@ -147,7 +352,7 @@ mod tests {
     #[test]
     fn units_share_slots_as_often_as_chance_makes_them_and_neighbours_never() {
         let (groups, group, runs) = (5, 11, 2700);
-        let deal = Deal::of(groups, group, 1, &Seed([4; 32]));
+        let deal = Deal::new(groups, group, 1, &Seed([4; 32]));
         let slot = |h: usize, unit: usize| deal.place(h, unit).slot;
         for h in 0..groups {
             for run in 0..runs {

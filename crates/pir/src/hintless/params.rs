@@ -5,21 +5,10 @@ pub(crate) mod failure;
 
 use sordino_lattice::switch::Switch;
 
+use super::deal::{Deal, MOST_BATCH};
 use super::ring::{DROPPED, LOG_Q, N, OF_C0, OF_C1, modulus};
-use crate::Error;
 use crate::wire::HEADER_LEN;
-
-/// The most records of one request.
-pub(crate) const MOST_BATCH: usize = 64;
-
-/// The most records of a request for which groups of 1, 2, 3, ... slots find a place for all but one request of `2^40`:
-/// of five groups, of six, of seven and of eight. Derived in the module's documentation.
-pub(crate) const LARGEST: [&[usize]; 4] = [
-    &[5, 5, 5, 10, 15, 20, 24, 29, 34, 38, 43, 47, 52, 57, 61, 64],
-    &[6, 6, 12, 17, 23, 29, 34, 40, 46, 51, 57, 63, 64],
-    &[7, 9, 16, 23, 29, 36, 43, 50, 57, 63, 64],
-    &[8, 13, 20, 28, 36, 43, 51, 59, 64],
-];
+use crate::{Error, Seed};
 
 /// Bytes that a query has before its ciphertexts: the name of its keys and a seed.
 pub(crate) const QUERY_HEAD: usize = 64;
@@ -199,6 +188,11 @@ impl Params {
         self.groups * self.group
     }
 
+    /// The places of units, for a database of this seed.
+    pub(crate) fn deal(&self, seed: &Seed) -> Deal {
+        Deal::new(self.groups, self.group, self.columns(), seed)
+    }
+
     /// Units of a slot.
     pub(crate) const fn places(&self) -> usize {
         self.units().div_ceil(self.group)
@@ -304,8 +298,7 @@ mod tests {
         for row in table.lines().skip(1) {
             let fields: Vec<&str> = row.split(',').collect();
             let number = |i: usize| fields[i].parse::<usize>().unwrap();
-            let largest = LARGEST[number(1) - 5];
-            let group = 1 + largest.partition_point(|most| *most < number(0));
+            let group = Deal::group(number(1), number(0)).unwrap();
             assert_eq!(group, number(2), "{row}");
             assert!(fields[3].parse::<f64>().unwrap() <= choice::BOUND, "{row}");
             rows += 1;

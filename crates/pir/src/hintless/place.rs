@@ -112,8 +112,7 @@ impl Assignment {
 mod tests {
     use super::*;
     use crate::Seed;
-    use crate::hintless::deal::Deal;
-    use crate::hintless::params::{LARGEST, MOST_BATCH};
+    use crate::hintless::deal::{Deal, LARGEST, MOST_BATCH};
 
     /// The most units that have slots at once, by augmenting paths that are found depth first.
     fn largest(wanted: &[u128]) -> usize {
@@ -155,7 +154,7 @@ mod tests {
 
     /// The slots of units in a deal of so many groups of so many slots.
     fn dealt(groups: usize, group: usize, seed: &Seed, units: &[usize]) -> Vec<u128> {
-        let deal = Deal::of(groups, group, 1, seed);
+        let deal = Deal::new(groups, group, 1, seed);
         let of = |unit: &usize| (0..groups).map(|h| 1 << deal.place(h, *unit).slot).sum();
         units.iter().map(of).collect()
     }

@@ -63,6 +63,7 @@ mod tests {
         assert_eq!(of_payloads(&payloads, false).unwrap(), 0);
         payloads.fetch = Fetch::Scan {
             packing: SecretPacking::T64,
+            copies: 0,
             seed: [2; 32],
             hint_seed: [3; 32],
             hint: [4; 32],
@@ -71,6 +72,11 @@ mod tests {
         assert_eq!(of_payloads(&payloads, true).unwrap(), table);
         let hint = 7 * 1536 * 11_200;
         assert_eq!(of_payloads(&payloads, false).unwrap(), table + hint);
+        if let Fetch::Scan { copies, .. } = &mut payloads.fetch {
+            *copies = 5;
+        }
+        // 20 slots of 1,202 places each.
+        assert_eq!(of_payloads(&payloads, true).unwrap(), 20 * 1120 * 1216);
         payloads.fetch = Fetch::Hintless { seed: [2; 32] };
         assert!(of_payloads(&payloads, true).unwrap() > 7 * 1120 * 4805);
     }

@@ -8,7 +8,7 @@ use sordino_index::manifest::PartKind;
 use sordino_index::page_scan::PageScan;
 use sordino_index::wire::{Message, fetch};
 use sordino_index::{Bytes, Error};
-use sordino_lwe::{self as lwe, ByteTable, Seed};
+use sordino_lwe::{self as lwe, ByteTable};
 
 use super::encodings::Shelf;
 use super::pass::{check_packing, in_one_pass};
@@ -41,8 +41,7 @@ impl PageTable {
     /// # Errors
     /// If the pages are not those that the manifest names, or have another hint.
     pub(super) fn new(signed: Signed, pages: Bytes, shelf: &mut Shelf<'_>) -> Result<Self, Error> {
-        let (params, shape) = (PageScan::params(), signed.scan.shape());
-        let table = ByteTable::from_slice(&params, shape, &Seed(signed.seed), &pages)?;
+        let table = signed.scan.table(signed.seed, &pages)?;
         drop(pages);
         let names = signed.names(shelf)?;
         let (mut hint, mut given) = signed.encoded(&table, &names, shelf)?;

@@ -5,21 +5,14 @@ use sordino_lattice::ring::add_signed;
 use sordino_lattice::rounding::shift;
 use sordino_lattice::sample::stream::Stream;
 use sordino_lattice::sample::{cbd, residue};
-use zeroize::{Zeroize, Zeroizing};
+use zeroize::Zeroizing;
 
 use super::Client;
+use crate::hintless::deal::Place;
 use crate::hintless::expand::coefficient;
 use crate::hintless::place::mask;
 use crate::hintless::ring::{DROPPED, N, OF_C1, modulus, plan};
 use crate::hintless::session::Session;
-
-/// The row and the column that a slot asks for.
-#[derive(Clone, Copy, Zeroize)]
-pub(super) struct Target {
-    /// `C` for nothing.
-    pub(super) column: usize,
-    pub(super) row: usize,
-}
 
 /// The memory of encryption, and what is drawn from.
 struct Encryption<'a> {
@@ -37,7 +30,7 @@ impl Client {
     pub(super) fn encrypt(
         &self,
         session: &Session,
-        targets: &[Target],
+        targets: &[Place],
         seeds: &[[u8; 32]; 2],
     ) -> Vec<u64> {
         let (q, params) = (modulus(), &self.params);

@@ -1,6 +1,7 @@
 //! The choice among layouts.
 
-use super::{LARGEST, Params, Set};
+use super::{Params, Set};
+use crate::hintless::deal::Deal;
 use crate::hintless::ring::N;
 
 /// The failure bound, as a logarithm.
@@ -118,9 +119,8 @@ impl Params {
 /// hold all units.
 fn deals(batch: usize) -> impl Iterator<Item = (usize, usize)> {
     let few = (batch <= 5).then_some((batch, 1));
-    let many = (5..=batch).zip(LARGEST).filter(move |_| batch > 5);
-    let many = many
-        .map(move |(groups, largest)| (groups, 1 + largest.partition_point(|most| *most < batch)));
+    let many = (5..=batch).filter(move |_| batch > 5);
+    let many = many.filter_map(move |groups| Some((groups, Deal::group(groups, batch)?)));
     few.into_iter().chain(many)
 }
 

@@ -4,7 +4,7 @@ use rand::Rng;
 use sordino_search::manifest::{Checking, Packing};
 use sordino_search::payload::FetchKind;
 use sordino_search::{Batch, Form, Index, Memory, Server, Spec, Store, Vectors, build, synthetic};
-use sordino_testkit::{by, keys, rng};
+use sordino_testkit::{ASKED, by, copies, dealt, keys, rng};
 
 pub(crate) const DIM: usize = 16;
 pub(crate) const K: usize = 5;
@@ -48,16 +48,34 @@ pub(crate) fn without_hint(n: usize, len: impl Fn(usize) -> usize) -> Server {
 
 /// An index of records with payloads of these lengths that do not compress, which are fetched in this way.
 pub(crate) fn fetched_by(way: FetchKind, n: usize, len: impl Fn(usize) -> usize) -> Index {
+    let spec = by(way, Spec::new(Form::Masked(Packing::T4)).k(K));
+    let index = with_payloads(&spec, random(n, len));
+    let payloads = index.manifest().payloads.as_ref().unwrap();
+    assert_eq!(payloads.fetch.kind(), way);
+    index
+}
+
+/// Indexes of such records, one for each way in which a server is asked for pages: also one whose pages are dealt.
+pub(crate) fn of_all_ways(
+    n: usize,
+    len: impl Fn(usize) -> usize + Copy,
+) -> Vec<(&'static str, Index)> {
+    let of_way = |way: FetchKind| (way.name(), fetched_by(way, n, len));
+    let spec = dealt(Spec::new(Form::Masked(Packing::T4)).k(24));
+    let of_deal = with_payloads(&spec, random(n, len));
+    assert!(copies(of_deal.manifest()) > 0);
+    let all = ASKED.into_iter().map(of_way);
+    all.chain([("dealt", of_deal)]).collect()
+}
+
+/// Payloads of these lengths that do not compress.
+fn random(n: usize, len: impl Fn(usize) -> usize) -> Vec<Vec<u8>> {
     let payloads = (0..n).map(|row| {
         let mut payload = vec![0; len(row)];
         rng(row as u64).fill_bytes(&mut payload);
         payload
     });
-    let spec = by(way, Spec::new(Form::Masked(Packing::T4)).k(K));
-    let index = with_payloads(&spec, payloads.collect());
-    let payloads = index.manifest().payloads.as_ref().unwrap();
-    assert_eq!(payloads.fetch.kind(), way);
-    index
+    payloads.collect()
 }
 
 /// The part of the bytes in which two messages are equal: 1 in 256 by chance.

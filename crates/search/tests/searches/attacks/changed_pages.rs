@@ -1,9 +1,7 @@
 //! A server that answers what it is asked for payloads from pages that it has changed.
 
 use sordino_index::digest;
-use sordino_index::page_scan::PageScan;
 use sordino_index::wire::{INDEX, Message, file_head};
-use sordino_lwe::{ByteTable, Seed};
 use sordino_search::manifest::{Manifest, PartKind, SignedManifest};
 use sordino_search::payload::{Fetch, FetchKind};
 use sordino_search::{Index, KEYS_LEN, Server};
@@ -68,8 +66,7 @@ pub(crate) fn changed(index: &Index, change: impl FnOnce(&mut Vec<u8>, usize)) -
     ) = (scan, &mut payloads.fetch)
     {
         // It answers by the hint of its own pages.
-        let (params, shape) = (PageScan::params(), scan.shape());
-        let table = ByteTable::from_slice(&params, shape, &Seed(*seed), &pages).unwrap();
+        let table = scan.table(*seed, &pages).unwrap();
         let made = scan.downloaded(&table, *hint_seed).unwrap();
         *hint = digest::of(&made);
         let of_hint = parts

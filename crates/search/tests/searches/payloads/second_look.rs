@@ -2,6 +2,7 @@
 
 use sordino_search::manifest::{ModeKind, Packing};
 use sordino_search::payload::FetchKind;
+use sordino_search::plan::Way;
 use sordino_search::recall;
 use sordino_search::{Attributes, Column, Filter, Metric, Question};
 use sordino_search::{
@@ -13,10 +14,14 @@ use super::{
     ASKED, DIM, FETCH_PAYLOADS, K, ROUTED, by, connect, keys, payload, rng, row, sealed, serve,
     tampering,
 };
+use sordino_testkit::{copies, dealt};
 
 const N: usize = 2000;
 const LONGEST: usize = 1000;
 const CANDIDATES: u32 = 8;
+
+/// Those of indexes whose pages are dealt.
+const DEALT: u32 = 32;
 
 /// The most that a score by exact vectors in two bytes a coordinate is off.
 const NEARLY: f32 = 2e-5;
@@ -65,17 +70,23 @@ fn cosine(a: &[f32], b: &[f32]) -> f32 {
 fn candidates_are_ranked_exactly_and_an_observer_sees_the_same_for_every_query() {
     let (base, queries) = synthetic::clustered(N, 6, DIM, 3);
     let truth = recall::exact(&base, &queries, K);
-    let ways = ASKED.into_iter();
-    for (form, way) in ways.flat_map(|way| forms().map(|form| (form, way))) {
+    let by_way = |way| forms().map(|form| (form, way, spec_by(way, form)));
+    let by_deal = forms().map(|form| {
+        let spec = Spec::new(form).k(K).second_look(Some(DEALT));
+        (form, FetchKind::Scan, dealt(spec))
+    });
+    for (form, way, spec) in ASKED.into_iter().flat_map(by_way).chain(by_deal) {
         let dir = tempfile::tempdir().unwrap();
-        let store = made(dir.path(), &spec_by(way, form), batch(&base, Some(LONGEST)));
+        let store = made(dir.path(), &spec, batch(&base, Some(LONGEST)));
         let payloads = store.manifest().payloads.clone().unwrap();
+        let candidates = spec.second_look.unwrap();
         let look = SecondLook {
-            candidates: CANDIDATES,
+            candidates,
             width: 16,
         };
         assert_eq!(payloads.form.look, Some(look));
         assert_eq!(payloads.fetch.kind(), way, "{form:?}");
+        assert_eq!(copies(store.manifest()) > 0, candidates == DEALT);
         store.verify().unwrap();
         let server = serve(dir.path());
         let mut transport = InProcess::new(&server);
@@ -114,7 +125,7 @@ fn candidates_are_ranked_exactly_and_an_observer_sees_the_same_for_every_query()
         assert_eq!(transcripts[0].last().unwrap().kind, FETCH_PAYLOADS);
         assert!(transcripts.iter().all(|other| *other == transcripts[0]));
         // Payloads by id come by messages like a search's last.
-        let ids: Vec<Id> = (0..=u64::from(CANDIDATES)).map(Id::Number).collect();
+        let ids: Vec<Id> = (0..=u64::from(candidates)).map(Id::Number).collect();
         let named = client.payloads(&mut rng(3), &mut transport, &ids).unwrap();
         let expected = (0..ids.len()).map(|id| Some(payload(id, LONGEST)));
         assert!(named.into_iter().eq(expected));
@@ -275,9 +286,16 @@ fn a_filter_chooses_before_candidates_are_taken() {
 #[test]
 fn a_wrong_answer_ends_in_one_error_after_the_same_messages() {
     let (base, queries) = synthetic::clustered(N, 1, DIM, 3);
-    for form in [Form::Masked(Packing::T4), ROUTED] {
+    let by_deal = Spec::new(ROUTED).k(K).second_look(Some(DEALT));
+    let specs = [
+        spec(Form::Masked(Packing::T4)),
+        spec(ROUTED),
+        dealt(by_deal),
+    ];
+    for spec in specs {
+        let form = spec.form;
         let dir = tempfile::tempdir().unwrap();
-        drop(store(dir.path(), form, &base, Some(LONGEST)));
+        drop(made(dir.path(), &spec, batch(&base, Some(LONGEST))));
         let server = serve(dir.path());
         let client = connect(&server);
         let search = |kind, at| {
@@ -344,7 +362,14 @@ fn a_plan_counts_a_second_look_where_there_is_one() {
     let wish = wish.second_look(second_look);
     let plan = Plan::new(100_000, 128, wish).unwrap();
     let look = *plan.second_look().unwrap();
-    assert_eq!((look.way.name(), look.fetched), ("no hint", 32));
+    // Fewer copies than candidates are scanned, and of fewer bytes a search than by PIR.
+    let Way::Scan(scan) = look.way else {
+        panic!("{}", look.way.name())
+    };
+    assert!((5..9).contains(&scan.copies()) && look.fetched == 32);
+    assert!(look.cost.up + look.cost.down < 1_200_000, "{:?}", look.cost);
+    let once = Plan::new(100_000, 128, wish.second_look(second_look).queries(1)).unwrap();
+    assert_eq!(once.second_look().unwrap().way.name(), "no hint");
     // A base, a scale, and 16 bits a coordinate of each record in a page.
     assert!(look.form.page_len >= 1 + 4 + 256 && look.form.vector_len() == 1 + 4 + 256);
     let (table, before) = (
