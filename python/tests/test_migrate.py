@@ -330,7 +330,7 @@ def test_adding_refuses_what_does_not_fit_and_replaces_when_it_is_told(run, held
     payloads, attributes = held(["id-1", "id-2", "id-6"])
     assert payloads == [b"text 1", b"other 0", b"other 4"] and attributes == [{"n": 1}, {"n": 0}, {"n": -4}]
     assert run(rows(2, id=lambda at: at), index="numbers")[0] == 0
-    assert "of kind text, and those of the index number" in run(rows(2), "--add", index="numbers")[1]
+    assert "of kind text, and the index has ids of kind number" in run(rows(2), "--add", index="numbers")[1]
     # Numbers go on as texts, and a dimension that differs is refused.
     assert run(rows(2, id=lambda at: at), "--add")[0] == 0
     assert held(["0", "1"])[0] == [b"text 0", b"text 1"]

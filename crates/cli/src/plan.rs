@@ -1,17 +1,16 @@
 //! `sordino plan`: what each mode costs for given numbers, and which to use.
 
 mod line;
+mod size;
 mod ways;
 
 use crate::delivery::{Line, Memory};
-use crate::file_args::{self, FileArgs};
-use crate::usual_columns::UsualColumns;
+use crate::file_args::FileArgs;
 use crate::{Error, Output, checks::Checks, numbers, second_look::Look};
 use clap::Args as ClapArgs;
 use line::Seconds;
 use serde::Serialize;
 use sordino_search::plan::{Bytes, Plan, RecordBytes, Retrieval, Row, Speed, Terms, Wish};
-use sordino_search::vectors::{ColumnNames, Reader};
 use std::{path::PathBuf, time::Duration};
 use ways::PlannedWay;
 
@@ -227,38 +226,6 @@ fn given(args: &Args) -> String {
     let memory = args.max_memory;
     let memory = (memory != Memory::MOST).then(|| format!(" --max-memory {memory}"));
     [k, queries, line, memory].into_iter().flatten().collect()
-}
-
-impl Args {
-    fn size(&self) -> Result<(usize, usize), Error> {
-        let Some(path) = &self.data else {
-            // clap has seen to it that both are there.
-            return Ok((self.n.unwrap_or(0), self.dim.unwrap_or(0)));
-        };
-        let at = Error::vectors(path);
-        let options = self.file_args.options();
-        let usual = match self.vector_column {
-            None => UsualColumns::of(path, &options).map_err(&at)?,
-            Some(_) => None,
-        };
-        let names = ColumnNames {
-            vectors: self.vector_column.clone().or_else(|| usual?.vectors()),
-            ..ColumnNames::default()
-        };
-        let reader = Reader::open_with(file_args::path(path), &names, &options).map_err(&at)?;
-        let dim = reader.dim();
-        let len = match reader.len_hint() {
-            Some(len) => len,
-            None => {
-                let mut len = 0;
-                for chunk in reader {
-                    len += chunk.map_err(&at)?.vectors.len() as u64;
-                }
-                len
-            }
-        };
-        Ok((usize::try_from(len).unwrap_or(usize::MAX), dim))
-    }
 }
 
 /// The mode for readers who are not to hold the whole index, where the recommended one has them download it.

@@ -43,7 +43,7 @@ impl Layout {
         self.plain_len() + TAG_LEN
     }
 
-    /// The associated data that a bucket is sealed with, beside its place.
+    /// The associated data that a bucket is sealed with, next to its place.
     #[must_use]
     pub fn shape(&self) -> [u8; 9] {
         let mut shape = [0; 9];

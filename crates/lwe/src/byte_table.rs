@@ -58,7 +58,7 @@ impl ByteTable {
     /// A table in which each group has a matrix of its own: `columns` has those of the first group, then those of the next.
     ///
     /// # Errors
-    /// Those of [`from_columns`](Self::from_columns).
+    /// The errors of [`from_columns`](Self::from_columns).
     pub fn from_groups<I>(
         params: &Params,
         shape: Shape,
@@ -119,7 +119,7 @@ impl ByteTable {
     /// A table of columns that lie one after the other.
     ///
     /// # Errors
-    /// Those of [`from_columns`](Self::from_columns), also if `bytes` are more or fewer than the shape has.
+    /// The errors of [`from_columns`](Self::from_columns), also if `bytes` are more or fewer than the shape has.
     pub fn from_slice(
         params: &Params,
         shape: Shape,
@@ -180,7 +180,7 @@ impl ByteTable {
     /// `y_g = D b_g mod 2^32`, or `D_g b_g`, for all groups `g`, one after the other: `G r` words.
     ///
     /// # Errors
-    /// Those of [`check`](Self::check).
+    /// The errors of [`check`](Self::check).
     pub fn answer(&self, query: &Query) -> Result<Vec<u32>, Error> {
         let mut answers = self.answer_batch(std::slice::from_ref(query))?;
         Ok(answers.pop().unwrap_or_default())
@@ -189,7 +189,7 @@ impl ByteTable {
     /// The answers to several queries: one pass over the digits for all groups of all of them.
     ///
     /// # Errors
-    /// Those of [`check`](Self::check), for the first query that is refused; then none is answered.
+    /// The errors of [`check`](Self::check), for the first query that is refused; then none is answered.
     pub fn answer_batch(&self, queries: &[Query]) -> Result<Vec<Vec<u32>>, Error> {
         queries.iter().try_for_each(|query| self.check(query))?;
         let groups = self.shape.groups();

@@ -148,7 +148,7 @@ impl Table {
     /// The answers to several queries: entries are read once for every four of them.
     ///
     /// # Errors
-    /// Those of [`answer`](Self::answer).
+    /// The errors of [`answer`](Self::answer).
     pub fn answer_batch(&self, queries: &[Query]) -> Result<Vec<Vec<u32>>, Error> {
         queries.iter().try_for_each(|query| self.check(query))?;
         let mut answers = Vec::with_capacity(queries.len());

@@ -51,7 +51,7 @@ class Chroma(Store):
     def dims(self) -> Mapping[int, int]:
         with reading(self.name):
             first = self._collection.get(limit=1, include=["embeddings"])["embeddings"]
-        # Chroma refuses vectors of another dimension than the first.
+        # Chroma refuses vectors whose dimension differs from the first.
         return {len(row): self.count for row in first}
 
 

@@ -84,7 +84,7 @@ def _shared(store: argparse.ArgumentParser) -> None:
     store.add_argument("--replace", action="store_true", help="with --add: rows replace records that have their ids")
     store.add_argument("--mode", choices=get_args(Mode), help="of a new index; masked if nothing is said")
     store.add_argument("--k", type=int, help="the most results of a search in a new index; 10 if nothing is said")
-    store.add_argument("--metric", choices=get_args(Metric), help="in the place of the store's")
+    store.add_argument("--metric", choices=get_args(Metric), help="instead of the store's")
     store.add_argument(
         "--ids",
         choices=("keep", "hash", "number"),
@@ -162,7 +162,7 @@ def _metric(options: argparse.Namespace, store: Store) -> Metric:
         raise InputError(f"{store.name}: {store.no_metric}: expected --metric, one of {names}")
     found = _METRICS.get(store.metric.lower())
     if found is None:
-        raise InputError(f"{store.name} compares by {store.metric}, which Sordino has not: expected --metric, one of {names}, if another will do")
+        raise InputError(f"{store.name} compares by {store.metric}, which Sordino lacks: expected --metric, one of {names}, if another will do")
     return found
 
 
@@ -174,7 +174,7 @@ def _dim(options: argparse.Namespace, store: Store, index: Index | None) -> int:
     dim = max(found, key=lambda dim: (found[dim], dim))
     if len(found) > 1 and options.on_error == "stop":
         told = ", ".join(f"{dim} in {count} rows" for dim, count in sorted(found.items()))
-        raise InputError(f"{store.name} has vectors of several dimensions, {told}: --on-error skip or report=FILE takes those of {dim}, and leaves out the others")
+        raise InputError(f"{store.name} has vectors of several dimensions, {told}: --on-error skip or report=FILE takes the vectors of {dim}, and leaves out the others")
     if index is not None and dim != index.info()["dim"]:
         raise InputError(f"{store.name} has vectors of {dim} dimensions, and the index of {index.info()['dim']}: expected the same")
     return dim
@@ -254,7 +254,7 @@ def _told(store: Store, found: Survey, plan: Plan, metric: Metric, dim: int) -> 
 def _lines(told: Mapping[str, Any]) -> list[str]:
     """The same for people."""
     rows = told["rows"]
-    other = f", in the place of {told['source_metric']}" if "source_metric" in told else ""
+    other = f", instead of {told['source_metric']}" if "source_metric" in told else ""
     lines = [f"{told['source']}: {rows} rows of {told['dim']} dimensions, {told['metric']}{other}"]
     made = {"keep": "as they are", "hash": "digests; source_id is the store's", "number": "the rows' numbers; source_id is the store's"}[told["ids_made"]]
     if told["ids_made"] == "keep" and set(told["source_ids"]) != {told["ids"]}:

@@ -137,7 +137,7 @@ def _matrix(column: Any) -> list[Any]:
 
 
 def _values(column: Any) -> list[Any]:
-    """The values of a column. Python's own instants have no nanoseconds: those of such a column are texts."""
+    """The values of a column. Python's own instants have no nanoseconds, so instants that have some are texts."""
     import pyarrow as pa
 
     kind = column.type

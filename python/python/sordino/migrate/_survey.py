@@ -202,7 +202,7 @@ def text(value: Any) -> str:
 
 
 def _holes(value: Any) -> int:
-    """Numbers in a value that are none: NaN and infinite ones, which JSON has not."""
+    """Numbers in a value that are none: NaN and infinite ones, which JSON lacks."""
     if isinstance(value, float):
         return not isfinite(value)
     if isinstance(value, Decimal):
@@ -239,7 +239,7 @@ def _id_kind(found: Survey, ids: str, there: str | None) -> str:
         return made
     if there == "text" and ids == "keep":
         return "text"
-    raise IdsError(f"its ids are of kind {made}, and those of the index {there}: expected one kind; a new index takes them as they are")
+    raise IdsError(f"its ids are of kind {made}, and the index has ids of kind {there}: expected one kind; a new index takes them as they are")
 
 
 def _chosen(found: Survey, wanted: str) -> tuple[dict[Path, str], dict[str, str]]:

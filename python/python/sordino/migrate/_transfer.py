@@ -209,7 +209,7 @@ class Known:
         self.first: list[Any] = []
 
     def see(self, ids: list[Any]) -> None:
-        """Counts those of these ids that are there."""
+        """Counts the ids that are there."""
         if not ids:
             return
         for id, found in zip(ids, self._client.attributes(ids)):
