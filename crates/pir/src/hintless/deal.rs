@@ -64,7 +64,7 @@ pub struct Place {
 pub struct Assigned {
     /// For each wanted unit 1 and the slot that asks for it, or 0.
     slots: Vec<usize>,
-    /// What each slot asks for.
+    /// The place that each slot asks for.
     places: Vec<Place>,
 }
 
