@@ -47,7 +47,7 @@ impl UsualColumns {
     /// True for a table that cannot be looked at before it is read.
     pub(crate) fn are_unseen(file: &Path, options: &FileOptions) -> bool {
         let path = path(file);
-        is_pipe(&path) && is_table(&path, options).unwrap_or(false)
+        !path.is_dir() && is_pipe(&path) && is_table(&path, options).unwrap_or(false)
     }
 
     /// The column of vectors, if the reader takes it.
@@ -71,7 +71,7 @@ impl UsualColumns {
         self.only(&TEXTS)
     }
 
-    /// The only column with one of these names; if there is none, the only one that has it in capitals.
+    /// The only name of columns that is one of these; if there is none, the only one that is so in other capitals.
     fn only(&self, usual: &[&str]) -> Option<String> {
         let named = |is: &dyn Fn(&str, &str) -> bool| {
             let found = self.all.iter();
@@ -82,10 +82,12 @@ impl UsualColumns {
         if found.is_empty() {
             found = named(&|name, usual| name.eq_ignore_ascii_case(usual));
         }
-        match found[..] {
-            [name] => Some(name.clone()),
-            _ => None,
-        }
+        // The reader refuses two columns of one name, with their places.
+        let first = found.first()?;
+        found
+            .iter()
+            .all(|name| name == first)
+            .then(|| (*first).clone())
     }
 }
 

@@ -75,7 +75,7 @@ fn usual_columns_need_no_option_and_are_said() {
         1,
     );
     assert!(
-        error.contains("name the columns of ids and payloads"),
+        error.contains("say --id-column and --payload-column"),
         "{error}"
     );
     // Two of them are no usual column.

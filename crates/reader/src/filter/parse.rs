@@ -2,7 +2,6 @@
 
 use sordino_index::{Error, FilterFault};
 
-use super::texts::has_offset;
 use super::{Condition, Relation, Value};
 
 /// Bytes of the longest text.
@@ -127,12 +126,12 @@ impl<'a> Reader<'a> {
             return Ok(negated(not, condition));
         }
         if self.word("between") {
-            let from = self.ordered()?;
+            let from = self.value()?;
             if !self.word("and") {
                 self.space();
                 return Err(self.fault("expected and"));
             }
-            let to = self.ordered()?;
+            let to = self.value()?;
             let from = Condition::Is(name.clone(), Relation::GreaterEqual, from);
             let to = Condition::Is(name, Relation::LessEqual, to);
             return Ok(negated(not, Condition::All(vec![from, to])));
@@ -151,10 +150,7 @@ impl<'a> Reader<'a> {
         }
         match self.relation() {
             Some(_) if not => (),
-            Some(relation @ (Relation::Equal | Relation::Unequal)) => {
-                return Ok(Condition::Is(name, relation, self.value()?));
-            }
-            Some(relation) => return Ok(Condition::Is(name, relation, self.ordered()?)),
+            Some(relation) => return Ok(Condition::Is(name, relation, self.value()?)),
             None => (),
         }
         Err(self.fault(format!(
@@ -176,21 +172,6 @@ impl<'a> Reader<'a> {
         ];
         let found = relations.iter().find(|(sign, _)| self.sign(sign));
         found.map(|(_, relation)| *relation)
-    }
-
-    /// A value that has an order.
-    fn ordered(&mut self) -> Result<Value, Error> {
-        self.space();
-        let before = self.rest;
-        match self.value()? {
-            Value::Text(text) if has_offset(&text) => {
-                self.rest = before;
-                Err(self.fault(
-                    "an instant that is not in UTC: expected one such as 2026-01-31T10:00:00Z, since instants are compared as texts",
-                ))
-            }
-            value => Ok(value),
-        }
     }
 
     /// A hint where what follows a name may belong to it.

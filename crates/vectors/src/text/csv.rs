@@ -2,7 +2,7 @@
 
 use std::io::{BufRead, BufReader, Read};
 
-use csv::{ReaderBuilder, StringRecord};
+use csv::{ReaderBuilder, StringRecord, Trim};
 
 use super::{Found, MARK, MAX_FAULTS_FIRST, Record, Records, fault, parsed};
 use crate::format::{fitting, only_place};
@@ -30,7 +30,10 @@ pub(super) fn records(
     let wrong = move |error| ends.wrong(error);
     let quotes = Quotes::default();
     let bytes = quotes.followed(bytes, delimiter);
-    let mut rows = ReaderBuilder::new().delimiter(delimiter).from_reader(bytes);
+    let mut rows = ReaderBuilder::new()
+        .delimiter(delimiter)
+        .trim(Trim::Headers)
+        .from_reader(bytes);
     let head = rows.headers().map_err(wrong)?.clone();
     quotes.check()?;
     if !head.is_empty() && head.iter().all(|name| name.trim().parse::<f64>().is_ok()) {

@@ -51,11 +51,18 @@ impl Columns {
         // An update changes no more than what is named.
         let guesses_values = !names.vectorless;
         let looks_for_ids = !self.no_guess && self.id.is_none() && !ids_elsewhere;
-        let looks_for_values = !self.no_guess && guesses_values && !self.has_values();
+        let looks_for_values = !self.no_guess && guesses_values && self.payload.is_empty();
         if (looks_for_ids || looks_for_values) && UsualColumns::are_unseen(file, options) {
-            let why = "the columns of a pipe are not known before it is read: name the columns of ids and payloads \
-                (--id-column, --payload-column, --attribute), or say --no-guess to take no others";
-            return Err(Error::Arguments(format!("{}: {why}", file.display())));
+            let missing = match (looks_for_ids, looks_for_values) {
+                (true, true) => "--id-column and --payload-column",
+                (true, false) => "--id-column",
+                _ => "--payload-column",
+            };
+            return Err(Error::Arguments(format!(
+                "{}: the columns of a pipe are not known before it is read: say {missing}, or --no-guess to take no column that \
+                 is not named",
+                file.display()
+            )));
         }
         let usual = match self.no_guess {
             true => None,
@@ -83,7 +90,7 @@ impl Columns {
         let payloads = Payloads::Columns(payload);
         let layout = Layout::new(names, payloads, attributes, Labels::new());
         Ok(match usual {
-            Some(_) => layout.guessed(self.id.is_none(), !self.has_values()),
+            Some(_) => layout.guessed(self.id.is_none(), self.payload.is_empty()),
             None => layout,
         })
     }

@@ -62,8 +62,8 @@ impl Layout {
     /// Leaves out payloads that no option named: of an index whose records have none.
     pub(in crate::index) fn leave_guessed_payloads(&mut self) {
         if self.guessed_payloads {
-            // Payloads are taken by their usual names only where no other value is read.
-            self.names.values.clear();
+            let payloads = self.payloads.columns().len();
+            self.names.values.drain(..payloads);
             self.payloads = Payloads::Columns(Vec::new());
         }
     }

@@ -6,7 +6,7 @@ use serde_json::json;
 use sordino_search::vectors;
 use std::cell::RefCell;
 use std::fs::File;
-use std::io::{BufWriter, ErrorKind, Write};
+use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::str::FromStr;
@@ -56,11 +56,8 @@ impl OnErrorArgs {
         let report = match &self.on_error {
             OnError::Stop | OnError::Skip => None,
             OnError::Report(path) => {
-                // It is made with its first record, so that none is left of a change that fails before.
-                if path.try_exists().map_err(Error::at(path))? {
-                    return Err(Error::at(path)(ErrorKind::AlreadyExists.into()));
-                }
-                Some((path.clone(), None))
+                let file = File::create_new(path).map_err(Error::at(path))?;
+                Some((path.clone(), BufWriter::new(file)))
             }
         };
         Ok(LeftOut(Rc::new(RefCell::new(List {
@@ -78,9 +75,21 @@ pub(in crate::index) struct LeftOut(Rc<RefCell<List>>);
 struct List {
     count: usize,
     first: Vec<String>,
-    report: Option<(PathBuf, Option<BufWriter<File>>)>,
+    report: Option<(PathBuf, BufWriter<File>)>,
     /// The report could not be written.
     failed: Option<std::io::Error>,
+}
+
+impl Drop for List {
+    /// Leaves no empty report of a change that failed.
+    fn drop(&mut self) {
+        if let Some((path, _)) = self.report.take()
+            && self.count == 0
+        {
+            // The change's own error is what counts.
+            let _ = std::fs::remove_file(path);
+        }
+    }
 }
 
 impl LeftOut {
@@ -94,11 +103,10 @@ impl LeftOut {
             vectors::Error::Line { line, why } => json!({"line": line, "why": why}),
             fault => json!({"row": fault.row(), "why": fault.to_string()}),
         };
-        if let Some((path, report)) = &mut list.report {
-            let written = begun(path, report).and_then(|report| writeln!(report, "{line}"));
-            if let Err(error) = written {
-                list.failed.get_or_insert(error);
-            }
+        if let Some((_, report)) = &mut list.report
+            && let Err(error) = writeln!(report, "{line}")
+        {
+            list.failed.get_or_insert(error);
         }
     }
 
@@ -107,7 +115,7 @@ impl LeftOut {
         let mut list = self.0.borrow_mut();
         let (count, mut place) = (list.count, String::new());
         if let Some((path, mut report)) = list.report.take() {
-            let ended = begun(&path, &mut report).and_then(|report| report.flush());
+            let ended = report.flush();
             let failed = list.failed.take().map_or(ended, Err);
             failed.map_err(Error::at(&path))?;
             place = format!(", all in {}", path.display());
@@ -125,15 +133,5 @@ impl LeftOut {
             list.first.join("\n  ")
         ));
         Ok(count)
-    }
-}
-
-fn begun<'a>(
-    path: &Path,
-    report: &'a mut Option<BufWriter<File>>,
-) -> std::io::Result<&'a mut BufWriter<File>> {
-    match report {
-        Some(report) => Ok(report),
-        None => Ok(report.insert(BufWriter::new(File::create_new(path)?))),
     }
 }

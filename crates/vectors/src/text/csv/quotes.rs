@@ -14,6 +14,8 @@ pub(super) struct Quotes {
     /// The line of the field whose quotation mark is open; 0 if none is.
     open: Arc<AtomicU64>,
     at_end: Arc<AtomicBool>,
+    /// The line of the first field that goes on after its closing quotation mark; 0 if none does.
+    goes_on: Arc<AtomicU64>,
 }
 
 impl Quotes {
@@ -28,8 +30,18 @@ impl Quotes {
         }
     }
 
-    /// Refuses a file that ended within quotation marks: its last record may be many.
+    /// Refuses a file that ended within quotation marks, since its last record may be many, and one whose fields do not end with them.
     pub(super) fn check(&self) -> Result<(), Error> {
+        let line = self.goes_on.load(Ordering::Relaxed);
+        if line > 0 {
+            return Err(Error::Table {
+                format: FORMAT,
+                why: format!(
+                    "in line {line} a field goes on after its closing quotation mark: write a quotation mark within a field twice \
+                     (in Spark: option(\"escape\", \"\\\"\"))"
+                ),
+            });
+        }
         let line = self.open.load(Ordering::Relaxed);
         if line == 0 || !self.at_end.load(Ordering::Relaxed) {
             return Ok(());
@@ -81,7 +93,12 @@ impl<R: Read> Read for Followed<R> {
                     Field::Start
                 }
                 (_, byte) if byte == self.delimiter => Field::Start,
-                _ => Field::Plain,
+                (field, _) => {
+                    if field == Field::Closing && self.quotes.goes_on.load(Ordering::Relaxed) == 0 {
+                        self.quotes.goes_on.store(self.line, Ordering::Relaxed);
+                    }
+                    Field::Plain
+                }
             };
             self.line += u64::from(byte == b'\n');
         }
