@@ -60,10 +60,9 @@ impl OnErrorArgs {
                 Some((path.clone(), BufWriter::new(file)))
             }
         };
-        Ok(LeftOut(Rc::new(RefCell::new(List {
-            report,
-            ..List::default()
-        }))))
+        let left_out = LeftOut::default();
+        left_out.0.borrow_mut().report = report;
+        Ok(left_out)
     }
 }
 
