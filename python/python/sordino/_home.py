@@ -233,13 +233,13 @@ def _begun(folder: str | os.PathLike[str], settings: Settings, key: str) -> Home
 
 
 def _put(path: Path, content: bytes) -> None:
-    beside = path.with_name(f"{path.name}.{os.getpid()}")
+    part = path.with_name(f"{path.name}.{os.getpid()}")
     try:
-        beside.write_bytes(content)
-        os.replace(beside, path)
+        part.write_bytes(content)
+        os.replace(part, path)
     except OSError as error:
         with contextlib.suppress(OSError):
-            beside.unlink()
+            part.unlink()
         raise of_file(FileError(f"{path}: {error.strerror}"), path, error.errno or 0) from None
 
 

@@ -1,4 +1,4 @@
-"""What was remembered and is not yet in the index: a file beside the keys, sealed, to which a memory is appended in milliseconds."""
+"""What was remembered and is not yet in the index: a sealed file next to the keys, to which a memory is appended in milliseconds."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Waiting:
 
 
 class Journal:
-    """The file. Whoever appends or clears holds the lock of writers; whoever reads needs none."""
+    """The file. To append or to clear needs the lock of writers; to read needs none."""
 
     def __init__(self, folder: Path) -> None:
         try:
@@ -140,17 +140,17 @@ class _Damaged(Exception):
 def _key(path: Path) -> bytes:
     """The key of this journal, made at the first call and readable by this user alone."""
     with contextlib.suppress(FileExistsError):
-        beside = path.with_name(f"{path.name}.{os.getpid()}.{secrets.token_hex(4)}")
-        with os.fdopen(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+        part = path.with_name(f"{path.name}.{os.getpid()}.{secrets.token_hex(4)}")
+        with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
             file.write(secrets.token_bytes(32))
             file.flush()
             os.fsync(file.fileno())
         try:
             # Of two processes that begin, one is the first.
-            os.link(beside, path)
+            os.link(part, path)
             _settle(path.parent)
         finally:
-            os.unlink(beside)
+            os.unlink(part)
     key = path.read_bytes()
     if len(key) != 32:
         raise FormatError(f"{path} has {len(key)} bytes, expected 32: restore it, or remove it with the journal")

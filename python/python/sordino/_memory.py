@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import queue
 import threading
@@ -16,6 +17,7 @@ from ._errors import (
     BusyError,
     ClosedError,
     Error,
+    FileError,
     FormatError,
     FormatVersionError,
     GapError,
@@ -41,8 +43,9 @@ if TYPE_CHECKING:
 # The most memories of one answer: they are read by a model.
 MOST_RECALLED = 100
 
-# Memories in one version, and seconds between two: each version leaves a signed manifest of some 15 kB in the folder for good.
+# Memories in one version, singly and many at a time, and seconds between two: each version leaves a signed manifest of some 15 kB in the folder for good.
 _BATCH = 256
+_BULK = 1024
 _PACE = 2.0
 
 # Seconds without a change after which there is time to compact, and between looks for what other processes have left.
@@ -52,7 +55,7 @@ _LOOK = 30.0
 # Seconds that an answer waits for the server to have a change.
 _SENT = 1.0
 
-# Numbers that are asked for at a time, and as many without a memory end the list.
+# Numbers in one look. A look that finds no memory ends the list.
 _BLOCK = 4096
 
 
@@ -83,7 +86,7 @@ class _Asked:
         self.done: Future[list[int]] = Future()
 
     def settle(self, work: Callable[[], list[int]]) -> None:
-        """Makes the change, and tells whoever waits for it what it gave or raised."""
+        """Makes the change, and tells the caller that waits for it the result or the error."""
         try:
             self.done.set_result(work())
         except BaseException as error:  # noqa: BLE001
@@ -104,6 +107,9 @@ class Memory:
         self._lock = threading.RLock()
         self._client: Client | None = None
         self._gap: str | None = None
+        self._stopped: str | None = None
+        # The times of memories, by number, and the version that they are of.
+        self._listed: tuple[int, dict[int, int]] = (0, {})
         self._writer: Writer | None = None
         self._pusher: Pusher | None = None
         self._queue: queue.Queue[_Asked | None] = queue.Queue()
@@ -128,8 +134,8 @@ class Memory:
     def remember_all(self, records: Sequence[Record]) -> Iterator[Change]:
         """Writes many memories, a batch at a time."""
         self._writes()
-        for first in range(0, len(records), _BATCH):
-            some = records[first : first + _BATCH]
+        for first in range(0, len(records), _BULK):
+            some = records[first : first + _BULK]
             rows = self._embedded([record.text for record in some])
             yield self._change(_Asked(some, rows))
 
@@ -199,7 +205,7 @@ class Memory:
         number = _number(n)
         where = where or Where()
         client, waiting = self._fresh()
-        times = {id: row["when"] for id, row in _rows(client).items()} | {one.id: one.record.when for one in waiting}
+        times = self._times(client) | {one.id: one.record.when for one in waiting}
         ids = sorted(times, key=lambda id: (times[id], id), reverse=True)
         found: list[Remembered] = []
         for first in range(0, len(ids), _BATCH):
@@ -215,7 +221,7 @@ class Memory:
     def all(self) -> Iterator[Remembered]:
         """All memories that this key can read, in the order of their numbers."""
         client, waiting = self._fresh()
-        ids = sorted({*_rows(client), *(one.id for one in waiting)})
+        ids = sorted({*self._times(client), *(one.id for one in waiting)})
         for first in range(0, len(ids), _BLOCK):
             yield from _read(client, waiting, ids[first : first + _BLOCK])
 
@@ -260,6 +266,11 @@ class Memory:
         """What the last answer should be read with, such as a server that could not be reached."""
         return " ".join(filter(None, [self._gap, self._trouble])) or None
 
+    def wait(self) -> None:
+        """Waits until what was remembered is in the index. Raises why it is not."""
+        if self._writer is not None:
+            self._writer.flush()
+
     def close(self) -> None:
         """Ends the threads, after what was begun, and lets go of the index."""
         if self._writer is not None:
@@ -277,7 +288,7 @@ class Memory:
         """A client of the newest version, and what waits to be in it. One that a server could not be asked for goes on with what it has, and a note says so."""
         with self._lock:
             self._trusted()
-            # Before the index is looked at: what is taken from the journal meanwhile is in both, and not in neither.
+            # The journal comes first: an entry that moves into the index meanwhile is then in both, and not in neither.
             waiting = self._writer.waiting() if self._writer else []
             try:
                 if self._client is None:
@@ -343,10 +354,12 @@ class Memory:
         assert self._client is not None
         pin, path = self._client.pin(), self._home.folder / "pin"
         if not path.exists() or path.read_bytes() != pin:
-            self._home.write("pin", pin)
+            # On a full disk the version before stays there, and memories can be read.
+            with contextlib.suppress(FileError):
+                self._home.write("pin", pin)
 
     def _trusted(self) -> None:
-        stopped = self._home.read("stopped.json")
+        stopped = self._stopped or self._home.read("stopped.json")
         if stopped is not None:
             raise IntegrityError(
                 f"nothing is asked of {self._home.place} any more, since what it gave was not to be trusted: {stopped}. Tell the memory's owner and the "
@@ -357,7 +370,26 @@ class Memory:
         """A server that lied is asked nothing more, by this and the next processes: it would learn from what a client does after a lie."""
         self._let_go()
         if "://" in self._home.place and not isinstance(error, FormatVersionError):
-            self._home.write("stopped.json", json.dumps(str(error)).encode())
+            self._stopped = str(error)
+            with contextlib.suppress(FileError):
+                self._home.write("stopped.json", json.dumps(self._stopped).encode())
+
+    def _times(self, client: Client) -> dict[int, int]:
+        """The times of all memories in the index that this key can read, by number. They are here: the server is asked nothing."""
+        version = client.stats()["version"]
+        if self._listed[0] == version:
+            return self._listed[1]
+        (header,) = client.attributes([FIRST])
+        known = int((header or {}).get("next", 1))
+        times: dict[int, int] = {}
+        start, empty = FIRST + 1, False
+        while start < known or not empty:
+            numbers = range(start, start + _BLOCK)
+            found = {id: int(row.get("when", 0)) for id, row in zip(numbers, client.attributes(list(numbers))) if row is not None}
+            times |= found
+            start, empty = start + _BLOCK, not found
+        self._listed = (version, times)
+        return times
 
     def _let_go(self) -> None:
         if self._client is not None:
@@ -486,20 +518,6 @@ def _number(value: Any) -> int:
     if not 1 <= number <= MOST_RECALLED:
         raise InputError(f"k = {number}: expected 1 to {MOST_RECALLED}")
     return number
-
-
-def _rows(client: Client) -> dict[int, dict[str, Any]]:
-    """The attributes of all memories by number, which a reader's own records have all of. The server is asked nothing."""
-    (header,) = client.attributes([FIRST])
-    known = int((header or {}).get("next", 1))
-    rows: dict[int, dict[str, Any]] = {}
-    start, empty = FIRST + 1, False
-    while start < known or not empty:
-        numbers = range(start, start + _BLOCK)
-        found = {id: row for id, row in zip(numbers, client.attributes(list(numbers))) if row is not None}
-        rows |= found
-        start, empty = start + _BLOCK, not found
-    return rows
 
 
 def _read(client: Client, waiting: Sequence[Waiting], ids: list[int]) -> list[Remembered]:

@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 
 _HOME = "~/.sordino-memory"
 
-_REVOKED = """{name} is off the list, and the memory is written anew under keys that {name} never had.
+_REVOKED = """{name} is off the list, and the memory is written again, under keys that {name} never had.
 This does: {name} reads nothing that is written from now on, and nothing of the new version, wherever it is served.
 This does not: take back what {name} has read or copied. Versions from before that {name} has, or that somebody keeps, stay readable for {name}.
-Take {name}'s client key off the server's list too. Whoever had owner.key has everything: for that, make a new memory."""
+Take {name}'s client key off the server's list too. A holder of owner.key has everything: if that key is lost to somebody, make a new memory."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -72,11 +72,11 @@ def _parser() -> argparse.ArgumentParser:
     made = command("grant", _grant, "Let an agent or a person read the memory")
     made.add_argument("reader", help="a name of your choosing, which neither the server nor other readers learn")
     made.add_argument("--public", help="the reader's file reader.public, if it is new; compare its digest with the reader")
-    made.add_argument("--label", action="append", default=[], help="a label that it may read, beside what has none")
-    made = command("revoke", _revoke, "Take a reader off the list, and write the memory anew under other keys")
+    made.add_argument("--label", action="append", default=[], help="a label that it may read, and what has no label")
+    made = command("revoke", _revoke, "Take a reader off the list, and write the memory again under other keys")
     made.add_argument("reader")
     command("who", _who, "Say who can read what")
-    command("compact", _compact, "Write the memory anew without what was forgotten")
+    command("compact", _compact, "Write the memory again without what was forgotten")
     command("push", _push, "Bring the server's copy up to date, and say whether it is")
     command("stats", _stats, "Say what is in the memory")
     made = command("export", _export, "Write all memories that this key can read, as lines of JSON")
@@ -91,7 +91,7 @@ def _init(given: argparse.Namespace) -> None:
     embedding = Embedding(given.embedding)
     settings = Settings(given.name, given.embedding, given.server, None, given.label, _path(given.roots), None, given.command)
     home = Home.init(given.home, settings, embedding)
-    print(f"A memory in {home.folder}. Keep a copy of owner.key offline: whoever has it can read and write everything.")
+    print(f"A memory in {home.folder}. Keep a copy of owner.key offline: it reads and writes everything.")
     print(embedding.shows)
     if given.server:
         name = given.server.rstrip("/").rpartition("/")[2]

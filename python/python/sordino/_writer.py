@@ -110,7 +110,7 @@ class Writer:
             _patiently(lambda: index.update([FIRST], attributes={"next": [state.next]}))
             _patiently(index.compact)
             # Opening the index with the owner's key removes the files of the version before.
-            len(index)
+            index.access()
             state.base, state.forgotten, state.since = int(index.info()["segments"]), 0, 0.0
             return True
 

@@ -83,6 +83,7 @@ class Written(BaseModel):
     id: int
     when: str
     server: str | None = Field(None, description="Whether the server has it, if the memory has one.")
+    note: str | None = None
 
 
 class Forgotten(BaseModel):
@@ -91,6 +92,7 @@ class Forgotten(BaseModel):
     ids: list[int] = Field(description="The memories that were there.")
     leaves: str = Field(description="When they leave the results, and the folder.")
     server: str | None = None
+    note: str | None = None
 
 
 class Stats(BaseModel):
@@ -156,7 +158,7 @@ def _writing(made: MCPServer[Any], memory: Memory) -> None:
 
         def work() -> Written:
             change, record = memory.remember(text, tags, when)
-            return Written(id=change.ids[0], when=iso(record.when), server=change.server)
+            return Written(id=change.ids[0], when=iso(record.when), server=change.server, note=memory.note())
 
         return await _done(work)
 
@@ -166,7 +168,7 @@ def _writing(made: MCPServer[Any], memory: Memory) -> None:
 
         def work() -> Written:
             change, record = memory.update(id, text, tags, when)
-            return Written(id=id, when=iso(record.when), server=change.server)
+            return Written(id=id, when=iso(record.when), server=change.server, note=memory.note())
 
         return await _done(work)
 
@@ -177,7 +179,7 @@ def _writing(made: MCPServer[Any], memory: Memory) -> None:
         def work() -> Forgotten:
             ids = [] if id is None else id if isinstance(id, list) else [id]
             change = memory.forget(ids, _where(where))
-            return Forgotten(ids=change.ids, leaves=memory.leaves(), server=change.server)
+            return Forgotten(ids=change.ids, leaves=memory.leaves(), server=change.server, note=memory.note())
 
         return await _done(work)
 
