@@ -204,7 +204,7 @@ def test_what_was_acknowledged_outlives_a_kill_at_any_moment(home, embedding):
     assert sum(map(bool, known.values())) > 20 and "" in known.values()
     with contextlib.closing(Memory(home, embedding)) as memory:
         found = {one.id: one.record.text for one in memory.all()}
-        # Of a forgetting that was not answered nobody knows.
+        # Nobody knows of a forgetting that was not answered.
         for id, text in known.items():
             assert text == "?" or found.get(id, "") == text
         # At most the one call of each round that was not answered.
@@ -293,7 +293,7 @@ def test_a_full_disk_loses_nothing_that_was_acknowledged(tmp_path, embedding):
         home = Home.init(disk / "home", Settings("tests"), embedding)
         kept = []
         with contextlib.closing(Memory(home, embedding)) as memory:
-            # What does not shrink, until there is no room.
+            # Texts that do not shrink, until there is no room.
             with pytest.raises(sordino.FileError, match="No space left|cannot be written|full"):
                 for n in range(2000):
                     text = f"{n} " + os.urandom(8000).hex()

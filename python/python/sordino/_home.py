@@ -91,7 +91,7 @@ class Home:
             k=MOST,
             own_readers=True,
         )
-        # What writers know of it: version 1, the number of the first memory, and one segment.
+        # Writers know of it version 1, the number of the first memory, and one segment.
         home.write("state.json", json.dumps({"version": 1, "next": FIRST + 1, "base": 1}).encode())
         return home
 

@@ -92,7 +92,7 @@ class Journal:
         new = not self._path.exists()
         try:
             with open(self._path, "ab") as file:
-                # What a process that was killed has written of an entry.
+                # A process that was killed may have left a part of an entry.
                 file.truncate(self._whole)
                 try:
                     file.write(sealed)
@@ -146,7 +146,7 @@ def _key(path: Path) -> bytes:
             file.flush()
             os.fsync(file.fileno())
         try:
-            # Of two processes that begin, one is the first.
+            # The first of two processes that begin makes it.
             os.link(part, path)
             _settle(path.parent)
         finally:

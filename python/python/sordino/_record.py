@@ -15,7 +15,7 @@ from ._errors import FormatError, InputError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-# Of one memory, at most: a note and not a document. A model reads what is recalled, and an embedding is of one thought.
+# Bounds of one memory, which is a note and no document: a model reads what is recalled, and an embedding is of one thought.
 MOST_TEXT = 16_384
 MOST_TAGS = 32
 MOST_TAG = 64

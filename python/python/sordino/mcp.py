@@ -245,7 +245,7 @@ def serve(folder: str | os.PathLike[str], port: int | None = None) -> None:
     Over HTTP every request shows the token of the folder's file `http-token` (`Authorization: Bearer ...`).
     """
     home = Home(folder)
-    # What the protocol's library logs of a call that failed may have words of a memory, and logs are kept by others.
+    # The protocol's library logs calls that failed, with words that may be a memory's; others keep those logs.
     logging.getLogger("mcp").setLevel(logging.WARNING)
     memory = opened(home)
     try:
