@@ -267,8 +267,13 @@ def test_the_journal_keeps_what_is_whole_and_refuses_what_is_damaged(tmp_path):
     path.write_bytes(changed)
     with pytest.raises(sordino.IntegrityError, match="damaged at byte 0"):
         Journal(tmp_path).read()
-    journal.clear()
-    assert journal.read() == [] and oct((tmp_path / "journal.key").stat().st_mode)[-3:] == "600"
+    path.unlink()
+    journal.append(entries)
+    journal.drop(2)
+    assert [one.id for one in Journal(tmp_path).read()] == [3]
+    journal.drop(1)
+    assert journal.read() == [] and not path.exists()
+    assert oct((tmp_path / "journal.key").stat().st_mode)[-3:] == "600"
 
 
 def test_numbers_that_another_program_took_are_not_written_over(home, embedding):

@@ -153,7 +153,11 @@ class Home:
     def alone(self, name: str, patience: float = _PATIENCE) -> Iterator[None]:
         """Keeps other processes with this folder out. Raises `LockedError` after `patience` seconds; a process that is killed keeps nobody out."""
         start = time.monotonic()
-        with open(self.folder / name, "a") as file:
+        try:
+            opened = open(self.folder / name, "a")  # noqa: SIM115
+        except OSError as error:
+            raise of_file(FileError(f"{self.folder / name}: {error.strerror}"), self.folder / name, error.errno or 0) from None
+        with opened as file:
             while True:
                 try:
                     fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -37,7 +37,7 @@ class Waiting:
 
 
 class Journal:
-    """The file. To append or to clear needs the lock of writers; to read needs none."""
+    """The file. To append or to drop needs its lock, `journal.lock`; to read needs none."""
 
     def __init__(self, folder: Path) -> None:
         try:
@@ -46,22 +46,25 @@ class Journal:
             raise InputError(f"{error}: pip install 'sordino[mcp]'") from None
         self._path = folder / "journal"
         self._cipher = AESGCM(_key(folder / "journal.key"))
-        self._seen: tuple[int, int, int] | None = None
-        self._known: list[Waiting] = []
-        self._whole = 0
+        # The file that was last read, its entries, and the bytes that these take.
+        self._known: tuple[tuple[int, int, int] | None, list[Waiting], int] = (None, [], 0)
 
     def read(self) -> list[Waiting]:
         """What waits, in the order of its coming. Raises `IntegrityError` for a damaged file; an entry that is there in part was never acknowledged."""
+        return self._read()[0]
+
+    def _read(self) -> tuple[list[Waiting], int]:
+        """What waits, and the bytes that it takes in the file."""
+        stamp, known, whole = self._known
         try:
             with open(self._path, "rb") as file:
                 facts = os.fstat(file.fileno())
-                stamp = (facts.st_ino, facts.st_size, facts.st_mtime_ns)
-                if stamp == self._seen:
-                    return self._known
+                now = (facts.st_ino, facts.st_size, facts.st_mtime_ns)
+                if now == stamp:
+                    return known, whole
                 content = file.read()
         except FileNotFoundError:
-            self._seen, self._known, self._whole = None, [], 0
-            return []
+            return [], 0
         except OSError as error:
             raise of_file(FileError(f"{self._path}: {error.strerror}"), self._path, error.errno or 0) from None
         found, at = [], 0
@@ -79,39 +82,54 @@ class Journal:
                     f"{self._path} is damaged at byte {at}: move it away, and restore what it had from a backup; memories before it are in the index"
                 ) from None
             at = end
-        self._seen = stamp if len(content) == facts.st_size else None
-        self._known, self._whole = found, at
-        return found
+        if len(content) == facts.st_size:
+            self._known = (now, found, at)
+        return found, at
 
     def append(self, entries: Sequence[Waiting]) -> None:
         """Adds entries, all or none, and returns once they are on the disk. Raises `FileError`."""
-        self.read()
+        _, whole = self._read()
         sealed = b"".join(map(self._sealed, entries))
-        if self._whole + len(sealed) > _MOST_BYTES:
-            raise FileError(f"{self._path} has {self._whole} bytes, since the index cannot be written: see what sordino-memory compact says")
+        if whole + len(sealed) > _MOST_BYTES:
+            raise FileError(f"{self._path} has {whole} bytes, since the index cannot be written: see what sordino-memory compact says")
         new = not self._path.exists()
         try:
             with open(self._path, "ab") as file:
                 # A process that was killed may have left a part of an entry.
-                file.truncate(self._whole)
+                file.truncate(whole)
                 try:
                     file.write(sealed)
                     file.flush()
                     os.fsync(file.fileno())
                 except OSError:
                     with contextlib.suppress(OSError):
-                        os.ftruncate(file.fileno(), self._whole)
+                        os.ftruncate(file.fileno(), whole)
                     raise
             if new:
                 _settle(self._path.parent)
         except OSError as error:
             raise of_file(FileError(f"nothing was remembered: {self._path}: {error.strerror}"), self._path, error.errno or 0) from None
 
-    def clear(self) -> None:
-        """Removes what is in the index now, for good: else it would come back after a loss of power, and with it what was forgotten since."""
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(self._path)
+    def drop(self, number: int) -> None:
+        """Removes the first entries, which are in the index now, for good: else they would come back after a loss of power, and with them what was
+        forgotten since."""
+        entries = self.read()
+        rest = b"".join(map(self._sealed, entries[number:]))
+        part = self._path.with_name(f"{self._path.name}.{os.getpid()}")
+        try:
+            if rest:
+                with open(part, "wb") as file:
+                    file.write(rest)
+                    file.flush()
+                    os.fsync(file.fileno())
+                os.replace(part, self._path)
+            elif entries:
+                os.unlink(self._path)
             _settle(self._path.parent)
+        except OSError as error:
+            with contextlib.suppress(OSError):
+                part.unlink()
+            raise of_file(FileError(f"{self._path}: {error.strerror}"), self._path, error.errno or 0) from None
 
     def _sealed(self, entry: Waiting) -> bytes:
         payload = entry.record.payload()

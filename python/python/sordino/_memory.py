@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import json
-import queue
 import threading
 import time
-from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -76,23 +74,6 @@ class Change:
     server: str | None
 
 
-class _Asked:
-    """A change that waits for its turn: memories for the journal, or something else."""
-
-    def __init__(self, records: Sequence[Record], vectors: Any, work: Callable[[], list[int]] | None = None) -> None:
-        self.records = records
-        self.vectors = vectors
-        self.work = work
-        self.done: Future[list[int]] = Future()
-
-    def settle(self, work: Callable[[], list[int]]) -> None:
-        """Makes the change, and tells the caller that waits for it the result or the error."""
-        try:
-            self.done.set_result(work())
-        except BaseException as error:  # noqa: BLE001
-            self.done.set_exception(error)
-
-
 class Memory:
     """A memory by its folder. Threads may share it; processes of one machine may use the same folder.
 
@@ -112,11 +93,11 @@ class Memory:
         self._listed: tuple[int, dict[int, int]] = (0, {})
         self._writer: Writer | None = None
         self._pusher: Pusher | None = None
-        self._queue: queue.Queue[_Asked | None] = queue.Queue()
         # Changes of this process, those of them that are in the index, and the version that they are in.
         self._turn = threading.Condition()
         self._changes = self._flushed = self._version = 0
         self._trouble: str | None = None
+        self._ended = False
         if home.owns:
             self._writer = Writer(home)
             if home.settings.server is not None:
@@ -137,7 +118,7 @@ class Memory:
         for first in range(0, len(records), _BULK):
             some = records[first : first + _BULK]
             rows = self._embedded([record.text for record in some])
-            yield self._change(_Asked(some, rows))
+            yield self._changed(lambda writer: writer.remember(some, rows))
 
     def update(self, id: Any, text: Any = None, tags: Any = None, when: Any = None) -> tuple[Change, Record]:
         """Puts another text, tags or time in the place of a memory's. Its number stays."""
@@ -156,14 +137,12 @@ class Memory:
             self._home.settings.name,
         )
         row = self._embedded([record.text])[0]
-        writer = self._writer
-        assert writer is not None
 
-        def work() -> list[int]:
+        def work(writer: Writer) -> list[int]:
             writer.replace(number, record, row)
             return [number]
 
-        return self._change(_Asked([], None, work)), record
+        return self._changed(work), record
 
     def forget(self, ids: Sequence[Any] = (), where: Where | None = None) -> Change:
         """Takes memories out of all results: those with these numbers, or all that are chosen. Returns the numbers of those that were there."""
@@ -173,9 +152,7 @@ class Memory:
         numbers = [whole_number(id, "id") for id in ids]
         if where:
             numbers = [one.id for one in self.all() if where.passes(one.record)]
-        writer = self._writer
-        assert writer is not None
-        return self._change(_Asked([], None, lambda: writer.delete(numbers))) if numbers else Change([], None)
+        return self._changed(lambda writer: writer.delete(numbers)) if numbers else Change([], None)
 
     def recall(self, question: Any, k: Any = 8, where: Where | None = None) -> list[Remembered]:
         """The memories that are nearest to a question in meaning, best first."""
@@ -221,7 +198,12 @@ class Memory:
     def all(self) -> Iterator[Remembered]:
         """All memories that this key can read, in the order of their numbers."""
         client, waiting = self._fresh()
-        ids = sorted({*self._times(client), *(one.id for one in waiting)})
+        if self._writer is not None:
+            # The owner reads the folder in one pass, where a client looks each number up.
+            found = {one.id: one.record for one in waiting} | self._writer.records()
+            yield from (Remembered(id, found[id]) for id in sorted(found))
+            return
+        ids = list(self._times(client))
         for first in range(0, len(ids), _BLOCK):
             yield from _read(client, waiting, ids[first : first + _BLOCK])
 
@@ -274,7 +256,9 @@ class Memory:
     def close(self) -> None:
         """Ends the threads, after what was begun, and lets go of the index."""
         if self._writer is not None:
-            self._queue.put(None)
+            with self._turn:
+                self._ended = True
+                self._turn.notify_all()
             self._thread.join()
             self._writer.close()
         if self._pusher is not None:
@@ -359,8 +343,8 @@ class Memory:
                 self._home.write("pin", pin)
 
     def _trusted(self) -> None:
-        stopped = self._stopped or self._home.read("stopped.json")
-        if stopped is not None:
+        if self._stopped is not None or (self._home.folder / "stopped.json").exists():
+            stopped = self._stopped or self._home.read("stopped.json")
             raise IntegrityError(
                 f"nothing is asked of {self._home.place} any more, since what it gave was not to be trusted: {stopped}. Tell the memory's owner and the "
                 f"person you work for. Once they know why, they remove {self._home.folder / 'stopped.json'}"
@@ -406,99 +390,68 @@ class Memory:
             self._home.owner_key()
             raise KeyKindError("this memory is closed")
 
-    def _change(self, asked: _Asked) -> Change:
-        if self._writer is None or not self._thread.is_alive():
+    def _changed(self, work: Callable[[Writer], list[int]]) -> Change:
+        """Makes a change, and says what becomes of it at the server, after a moment."""
+        if self._writer is None or self._ended:
             raise ClosedError("this memory is closed")
-        self._queue.put(asked)
-        return Change(asked.done.result(), self._sent())
-
-    def _sent(self) -> str | None:
-        """What becomes of the newest change at the server, after a moment."""
-        if self._pusher is None:
-            return None
-        with self._turn:
-            mine = self._changes
-            self._turn.wait_for(lambda: self._flushed >= mine or self._trouble is not None, _SENT)
-            if self._flushed < mine:
-                return f"kept here, and sent to the server with the next version. {self._trouble or ''}".strip()
-            version = self._version
-        return self._pusher.said(version, _SENT)
-
-    def _write(self) -> None:
-        """Makes changes in the order in which they came. What is remembered goes into the journal at once, and from there into the index at a pace."""
-        assert self._writer is not None
-        last, rest = 0.0, 0.0
-        while True:
-            try:
-                one = self._queue.get(timeout=rest)
-            except queue.Empty:
-                if self._flush():
-                    last, rest = time.monotonic(), _REST
-                else:
-                    rest = _REST if self._tend(idle=True) else _LOOK
-                continue
-            if one is None:
-                self._flush()
-                return
-            self._take(one)
-            pause = last + _PACE - time.monotonic()
-            if one.work is not None or pause <= 0 or len(self._writer.waiting()) >= _BATCH:
-                self._flush(version=one.work is not None)
-                last, rest = time.monotonic(), _REST
-                self._tend(idle=False)
-            else:
-                rest = pause
-
-    def _take(self, one: _Asked) -> None:
-        """Makes a change, and with it those memories that wait behind it: one write to the disk is enough for them."""
-        writer = self._writer
-        assert writer is not None
-        if one.work is not None:
-            one.settle(one.work)
-            with self._turn:
-                self._changes += 1
-            return
-        import numpy as np
-
-        several, count = [one], len(one.records)
-        while count < _BATCH and not self._queue.empty():
-            following = self._queue.queue[0]
-            if following is None or following.work is not None:
-                break
-            several.append(following)
-            count += len(following.records)
-            self._queue.get()
-        records = [record for asked in several for record in asked.records]
-        try:
-            numbers = iter(writer.remember(records, np.concatenate([asked.vectors for asked in several])))
-        except BaseException as error:  # noqa: BLE001
-            for asked in several:
-                asked.done.set_exception(error)
-            return
+        ids = work(self._writer)
         with self._turn:
             self._changes += 1
-        for asked in several:
-            asked.done.set_result([next(numbers) for _ in asked.records])
+            mine = self._changes
+            self._turn.notify_all()
+            if self._pusher is None:
+                return Change(ids, None)
+            self._turn.wait_for(lambda: self._flushed >= mine or self._trouble is not None, _SENT)
+            if self._flushed < mine:
+                return Change(ids, f"kept here, and sent to the server with the next version. {self._trouble or ''}".strip())
+            version = self._version
+        return Change(ids, self._pusher.said(version, _SENT))
 
-    def _flush(self, version: bool = False) -> bool:
-        """Writes the journal into the index, and has the new version sent. False if nothing waited. What fails is tried again, and told in notes."""
-        writer = self._writer
-        assert writer is not None
-        trouble, newest = None, 0
+    def _write(self) -> None:
+        """Writes the journal into the index at a pace, and compacts when nobody writes for a while."""
+        assert self._writer is not None
+        last, idle = 0.0, 0.0
+        while True:
+            with self._turn:
+                if self._changes == self._flushed and not self._ended:
+                    self._turn.wait(idle)
+                pause = last + _PACE - time.monotonic()
+                if self._changes > self._flushed and not self._ended and pause > 0 and self._left() < _BATCH:
+                    self._turn.wait(pause)
+                    continue
+                changes, ended = self._changes, self._ended
+            if ended or changes > self._flushed or self._left():
+                self._flush(changes)
+                if ended:
+                    return
+                last, idle = time.monotonic(), _REST
+                self._tend(idle=False)
+            else:
+                idle = _REST if self._tend(idle=True) else _LOOK
+
+    def _left(self) -> int:
+        """How many memories wait in the journal, of all processes. One that cannot be read is for the flush to tell of."""
+        assert self._writer is not None
         try:
-            if not writer.waiting() and not version:
-                return False
-            newest = writer.flush()
-        except Error as error:
+            return len(self._writer.waiting())
+        except Error:
+            return _BATCH
+
+    def _flush(self, changes: int) -> None:
+        """Writes the journal into the index, and has the new version sent. What fails is tried again, and told in notes."""
+        assert self._writer is not None
+        trouble, version = None, 0
+        try:
+            version = self._writer.flush()
+        except (Error, OSError) as error:
             trouble = f"What was remembered is safe in the journal, but cannot be written into the index: {error}"
         with self._turn:
             self._trouble = trouble
             if trouble is None:
-                self._flushed, self._version = self._changes, newest
+                self._flushed, self._version = changes, version
             self._turn.notify_all()
         if self._pusher is not None and trouble is None:
-            self._pusher.want(newest)
-        return trouble is None
+            self._pusher.want(version)
 
     def _tend(self, idle: bool) -> bool:
         """Compacts if it is time. What fails is tried again later: nothing that was remembered depends on it."""
@@ -506,7 +459,7 @@ class Memory:
         try:
             if not self._writer.due(idle) or not self._writer.compact():
                 return False
-        except Error:
+        except (Error, OSError):
             return False
         if self._pusher is not None:
             self._pusher.want(self._writer.version())

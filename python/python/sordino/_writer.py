@@ -18,6 +18,7 @@ from ._errors import Error, LockedError, UnknownIdError, UnsureError
 from ._home import FIRST
 from ._index import open as open_index
 from ._journal import Journal, Waiting
+from ._record import Record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
 
     from ._home import Home
     from ._index import Index
-    from ._record import Record
     from ._sordino import ReaderPublicKey
 
 T = TypeVar("T")
@@ -64,21 +64,25 @@ class Writer:
         self._client: Client | None = None
 
     def remember(self, records: Sequence[Record], vectors: np.ndarray) -> list[int]:
-        """Puts memories into the journal, on disk, and returns their numbers."""
-        with self._home.alone("writing.lock"):
+        """Puts memories into the journal, on disk, and returns their numbers. Nothing that is done to the index meanwhile keeps it waiting."""
+        with self._home.alone("journal.lock"):
             state = self._known()
             if state is not None:
-                following = max([state.next, *(one.id + 1 for one in self._journal.read())])
+                following = self._following(state)
                 numbers = list(range(following, following + len(records)))
                 self._journal.append([Waiting(*one) for one in zip(numbers, records, vectors)])
                 return numbers
-        with self._changing():
-            pass
+        self.flush()
         return self.remember(records, vectors)
 
     def waiting(self) -> list[Waiting]:
         """Memories of the journal, which are not in the index."""
         return self._journal.read()
+
+    def records(self) -> dict[int, Record]:
+        """All memories of the index."""
+        payloads = open_index(self._home.index, key=self._key).payloads() or {}
+        return {int(id): Record.read(payload) for id, payload in payloads.items() if int(id) != FIRST}
 
     def flush(self) -> int:
         """Writes what waits into the index, as one version. Returns the newest version."""
@@ -171,27 +175,46 @@ class Writer:
             finally:
                 # Also after an error: what was made is known to be.
                 _look(index, state)
-                self._home.write("state.json", json.dumps(vars(state)).encode())
+                self._keep(state)
 
     def _flush(self, index: Index, state: State, told: bool) -> None:
         """Writes the journal into the index. After another program's changes, or where a process was killed, some of it may be there, or its numbers taken."""
-        waiting = self._journal.read()
-        if not waiting:
-            return
-        state.next = max([state.next, *(one.id + 1 for one in waiting)])
-        if not told:
-            there = self._payloads([one.id for one in waiting])
-            waiting = [one for one, found in zip(waiting, there) if found != one.record.payload()]
-            taken = {one.id for one, found in zip(waiting, there) if found is not None}
-            for at, one in enumerate(waiting):
-                if one.id in taken:
-                    waiting[at] = Waiting(state.next, one.record, one.vector)
-                    state.next += 1
+        with self._home.alone("journal.lock"):
+            waiting = self._journal.read()
+            if not waiting:
+                return
+            number = len(waiting)
+            state.next = self._following(state)
+            if not told:
+                waiting = self._renumbered(waiting, state)
+            # What is remembered from here on has numbers after these.
+            self._keep(state)
         if waiting:
             self._add(index, waiting)
             _look(index, state)
+        with self._home.alone("journal.lock"):
+            self._keep(state)
+            self._journal.drop(number)
+
+    def _renumbered(self, waiting: list[Waiting], state: State) -> list[Waiting]:
+        """What is not in the index, under numbers that are free there."""
+        there = dict(zip((one.id for one in waiting), self._payloads([one.id for one in waiting])))
+        found = []
+        for one in waiting:
+            payload = there[one.id]
+            if payload is None:
+                found.append(one)
+            elif payload != one.record.payload():
+                found.append(Waiting(state.next, one.record, one.vector))
+                state.next += 1
+        return found
+
+    def _following(self, state: State) -> int:
+        """The next number, after those of the index and the journal."""
+        return max([state.next, *(one.id + 1 for one in self._journal.read())])
+
+    def _keep(self, state: State) -> None:
         self._home.write("state.json", json.dumps(vars(state)).encode())
-        self._journal.clear()
 
     def _known(self) -> State | None:
         found = self._home.read("state.json")
