@@ -187,7 +187,7 @@ class Writer:
             state.next = self._following(state)
             if not told:
                 waiting = self._renumbered(waiting, state)
-            # What is remembered from here on has numbers after these.
+            # Memories that come from here on have numbers after these.
             self._keep(state)
         if waiting:
             self._add(index, waiting)
