@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-# A compaction is due at so many segments more than after the last, or a 150th of the memories if that is more: it writes all of them.
+# A compaction is due at this number of segments above those that the last one left, or a 150th of the memories if that is more: it writes all of them.
 _SEGMENTS = 64
 _SHARE = 150
 _MOST_SEGMENTS = 256
@@ -81,7 +81,7 @@ class Writer:
 
     def records(self) -> dict[int, Record]:
         """All memories of the index."""
-        payloads = open_index(self._home.index, key=self._key).payloads() or {}
+        payloads = _patiently(open_index(self._home.index, key=self._key).payloads) or {}
         return {int(id): Record.read(payload) for id, payload in payloads.items() if int(id) != FIRST}
 
     def flush(self) -> int:
@@ -114,7 +114,7 @@ class Writer:
             _patiently(lambda: index.update([FIRST], attributes={"next": [state.next]}))
             _patiently(index.compact)
             # Opening the index with the owner's key removes the files of the version before.
-            index.access()
+            _patiently(index.access)
             state.base, state.forgotten, state.since = int(index.info()["segments"]), 0, 0.0
             return True
 
@@ -139,7 +139,7 @@ class Writer:
 
     def access(self) -> dict[str, Any]:
         """Who can read what."""
-        return open_index(self._home.index, key=self._key).access() or {"readers": []}
+        return _patiently(open_index(self._home.index, key=self._key).access) or {"readers": []}
 
     def grant(self, name: str, public: ReaderPublicKey | None, labels: Sequence[str]) -> int:
         """Lets a reader read. Returns the version."""
@@ -226,7 +226,7 @@ class Writer:
     def _found(self, index: Index, version: int, state: State | None) -> State:
         """What the index itself says, after another program has changed it or a process was killed: no number is given twice, and what was
         to be erased still is."""
-        following = max(map(int, index.payloads() or {FIRST: b""})) + 1
+        following = max(map(int, _patiently(index.payloads) or {FIRST: b""})) + 1
         if state is None:
             state = State(version, following, 1)
         state.next = max(state.next, following)
@@ -354,7 +354,7 @@ def _forget(state: State, number: int) -> None:
 
 
 def _patiently(work: Callable[[], T]) -> T:
-    """Does what changes the index, and tries again while another program changes it."""
+    """Does what needs the index's own lock, and tries again while another program or thread has it."""
     start = time.monotonic()
     while True:
         try:
