@@ -226,7 +226,8 @@ class Writer:
     def _found(self, index: Index, version: int, state: State | None) -> State:
         """What the index itself says, after another program has changed it or a process was killed: no number is given twice, and what was
         to be erased still is."""
-        following = max(map(int, _patiently(index.payloads) or {FIRST: b""})) + 1
+        payloads = _patiently(index.payloads)
+        following = max(map(int, payloads or {FIRST: b""})) + 1
         if state is None:
             state = State(version, following, 1)
         state.next = max(state.next, following)
