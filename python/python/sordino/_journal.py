@@ -1,0 +1,184 @@
+"""What was remembered and is not yet in the index: a sealed file next to the keys, to which a memory is appended in milliseconds."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import struct
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ._errors import FileError, FormatError, InputError, IntegrityError, of_file
+from ._record import Record
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    import numpy as np
+
+# An entry: the bytes that follow, a nonce, and what is sealed under it. Within: the number, the bytes of the payload, it, and coordinates.
+_LENGTH = struct.Struct("<I")
+_HEAD = struct.Struct("<QI")
+_NONCE = 12
+
+# A journal grows beyond this only where the index cannot be written: then nothing more is taken.
+_MOST_BYTES = 64 << 20
+
+
+@dataclass(frozen=True)
+class Waiting:
+    """A memory that waits to be written into the index."""
+
+    id: int
+    record: Record
+    vector: np.ndarray
+
+
+class Journal:
+    """The file. To append or to drop needs its lock, `journal.lock`; to read needs none."""
+
+    def __init__(self, folder: Path) -> None:
+        try:
+            from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+        except ImportError as error:
+            raise InputError(f"{error}: pip install 'sordino[mcp]'") from None
+        self._path = folder / "journal"
+        self._cipher = AESGCM(_key(folder / "journal.key"))
+        # The file that was last read, its entries, and the bytes that these take.
+        self._known: tuple[tuple[int, int, int] | None, list[Waiting], int] = (None, [], 0)
+
+    def read(self) -> list[Waiting]:
+        """What waits, in the order of its coming. Raises `IntegrityError` for a damaged file; an entry that is there in part was never acknowledged."""
+        return self._read()[0]
+
+    def _read(self) -> tuple[list[Waiting], int]:
+        """What waits, and the bytes that it takes in the file."""
+        stamp, known, whole = self._known
+        try:
+            with open(self._path, "rb") as file:
+                facts = os.fstat(file.fileno())
+                now = (facts.st_ino, facts.st_size, facts.st_mtime_ns)
+                if now == stamp:
+                    return known, whole
+                content = file.read()
+        except FileNotFoundError:
+            return [], 0
+        except OSError as error:
+            raise of_file(FileError(f"{self._path}: {error.strerror}"), self._path, error.errno or 0) from None
+        found, at = [], 0
+        while at + _LENGTH.size <= len(content):
+            (length,) = _LENGTH.unpack_from(content, at)
+            end = at + _LENGTH.size + length
+            if end > len(content):
+                break
+            try:
+                found.append(self._opened(content[at + _LENGTH.size : end]))
+            except _Damaged:
+                if end == len(content):
+                    break
+                raise IntegrityError(
+                    f"{self._path} is damaged at byte {at}: move it away, and restore what it had from a backup; memories before it are in the index"
+                ) from None
+            at = end
+        if len(content) == facts.st_size:
+            self._known = (now, found, at)
+        return found, at
+
+    def append(self, entries: Sequence[Waiting]) -> None:
+        """Adds entries, all or none, and returns once they are on the disk. Raises `FileError`."""
+        _, whole = self._read()
+        sealed = b"".join(map(self._sealed, entries))
+        if whole + len(sealed) > _MOST_BYTES:
+            raise FileError(f"{self._path} has {whole} bytes, since the index cannot be written: see what sordino-memory compact says")
+        new = not self._path.exists()
+        try:
+            with open(self._path, "ab") as file:
+                # A process that was killed may have left a part of an entry.
+                file.truncate(whole)
+                try:
+                    file.write(sealed)
+                    file.flush()
+                    os.fsync(file.fileno())
+                except OSError:
+                    with contextlib.suppress(OSError):
+                        os.ftruncate(file.fileno(), whole)
+                    raise
+            if new:
+                _settle(self._path.parent)
+        except OSError as error:
+            raise of_file(FileError(f"nothing was remembered: {self._path}: {error.strerror}"), self._path, error.errno or 0) from None
+
+    def drop(self, number: int) -> None:
+        """Removes the first entries, which are in the index now, for good: else they would come back after a loss of power, and with them what was
+        forgotten since."""
+        entries = self.read()
+        rest = b"".join(map(self._sealed, entries[number:]))
+        part = self._path.with_name(f"{self._path.name}.{os.getpid()}")
+        try:
+            if rest:
+                with open(part, "wb") as file:
+                    file.write(rest)
+                    file.flush()
+                    os.fsync(file.fileno())
+                os.replace(part, self._path)
+            elif entries:
+                os.unlink(self._path)
+            _settle(self._path.parent)
+        except OSError as error:
+            with contextlib.suppress(OSError):
+                part.unlink()
+            raise of_file(FileError(f"{self._path}: {error.strerror}"), self._path, error.errno or 0) from None
+
+    def _sealed(self, entry: Waiting) -> bytes:
+        payload = entry.record.payload()
+        plain = _HEAD.pack(entry.id, len(payload)) + payload + entry.vector.astype("<f4").tobytes()
+        nonce = secrets.token_bytes(_NONCE)
+        sealed = nonce + self._cipher.encrypt(nonce, plain, None)
+        return _LENGTH.pack(len(sealed)) + sealed
+
+    def _opened(self, sealed: bytes) -> Waiting:
+        import numpy as np
+        from cryptography.exceptions import InvalidTag
+
+        try:
+            plain = self._cipher.decrypt(sealed[:_NONCE], sealed[_NONCE:], None)
+        except (InvalidTag, ValueError):
+            raise _Damaged from None
+        id, length = _HEAD.unpack_from(plain)
+        at = _HEAD.size + length
+        return Waiting(id, Record.read(plain[_HEAD.size : at]), np.frombuffer(plain, "<f4", offset=at))
+
+
+class _Damaged(Exception):
+    """An entry that was not sealed with this key, or is not whole."""
+
+
+def _key(path: Path) -> bytes:
+    """The key of this journal, made at the first call and readable by this user alone."""
+    with contextlib.suppress(FileExistsError):
+        part = path.with_name(f"{path.name}.{os.getpid()}.{secrets.token_hex(4)}")
+        with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+            file.write(secrets.token_bytes(32))
+            file.flush()
+            os.fsync(file.fileno())
+        try:
+            # The first of two processes that begin makes it.
+            os.link(part, path)
+            _settle(path.parent)
+        finally:
+            os.unlink(part)
+    key = path.read_bytes()
+    if len(key) != 32:
+        raise FormatError(f"{path} has {len(key)} bytes, expected 32: restore it, or remove it with the journal")
+    return key
+
+
+def _settle(folder: Path) -> None:
+    """Waits until the folder's names are on the disk."""
+    opened = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(opened)
+    finally:
+        os.close(opened)

@@ -1,0 +1,260 @@
+"""The command `sordino-memory`: makes a memory for agents, lets others read it, and serves it to an agent."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import socket
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ._embedding import DEFAULT, Embedding
+from ._errors import Error, InputError
+from ._home import Home, Settings, owner_file
+from ._record import Record, iso
+from ._sordino import ReaderPublicKey
+from ._writer import Pusher, Writer
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_HOME = "~/.sordino-memory"
+
+_REVOKED = """{name} is off the list, and the memory is written again, under keys that {name} never had.
+This does: {name} reads nothing that is written from now on, and nothing of the new version, wherever it is served.
+This does not: take back what {name} has read or copied. Versions from before that {name} has, or that somebody keeps, stay readable for {name}.
+Take {name}'s client key off the server's list too. A holder of owner.key has everything: if that key is lost to somebody, make a new memory."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs the command. Returns 0 if it is done, 1 if it could not be, with a line on standard error."""
+    given = _parser().parse_args(arguments)
+    try:
+        return int(given.run(given) or 0)
+    except (Error, ImportError) as error:
+        print(f"sordino-memory: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        return 130
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="sordino-memory", description=__doc__)
+    parser.add_argument("--home", default=os.environ.get("SORDINO_MEMORY", _HOME), help=f"the memory's folder on this machine ({_HOME})")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+
+    def command(name: str, run: Any, text: str) -> argparse.ArgumentParser:
+        made = commands.add_parser(name, help=text, description=text)
+        made.set_defaults(run=run)
+        return made
+
+    for name, run, text in [
+        ("init", _init, "Make a memory, and print the lines for the configuration files of agents"),
+        ("join", _join, "Make a reader's keys for somebody else's memory"),
+    ]:
+        made = command(name, run, text)
+        made.add_argument("--name", default=socket.gethostname(), help="the author of what is remembered here")
+        made.add_argument("--embedding", default=DEFAULT, help=f"{DEFAULT}, module:function, or https://host/v1/embeddings#model, which is shown all texts")
+        made.add_argument("--server", help="the address of the index at its server, https://host:port/NAME")
+        made.add_argument("--roots", help="the certificates of which one must have signed the server's, in PEM")
+        if name == "join":
+            made.add_argument("--owner", required=True, help="the owner's public key, owner.pub of the memory's folder")
+            made.add_argument("--index", help="the folder of the index, where it is on this machine")
+            made.add_argument("--token", help="a token for the server, of sordino token issue")
+        else:
+            made.add_argument("--label", help="the label of what is remembered here")
+            made.add_argument("--command", default="sordino", help="the command that pushes to the server")
+    made = command("serve", _serve, "Serve the memory to an agent, over standard input and output")
+    made.add_argument("--http", type=int, metavar="PORT", help="over HTTP on 127.0.0.1, with the token in the file http-token")
+    made = command("grant", _grant, "Let an agent or a person read the memory")
+    made.add_argument("reader", help="a name of your choosing, which neither the server nor other readers learn")
+    made.add_argument("--public", help="the reader's file reader.public, if it is new; compare its digest with the reader")
+    made.add_argument("--label", action="append", default=[], help="a label that it may read, and what has no label")
+    made = command("revoke", _revoke, "Take a reader off the list, and write the memory again under other keys")
+    made.add_argument("reader")
+    command("who", _who, "Say who can read what")
+    command("compact", _compact, "Write the memory again without what was forgotten")
+    command("push", _push, "Bring the server's copy up to date, and say whether it is")
+    command("stats", _stats, "Say what is in the memory")
+    made = command("export", _export, "Write all memories that this key can read, as lines of JSON")
+    made.add_argument("file", nargs="?", help="a new file; standard output without it")
+    made = command("import", _import, "Remember what export wrote, under new numbers")
+    made.add_argument("file")
+    command("lines", _lines, "Print the lines for the configuration files of agents")
+    return parser
+
+
+def _init(given: argparse.Namespace) -> None:
+    embedding = Embedding(given.embedding)
+    settings = Settings(given.name, given.embedding, given.server, None, given.label, _path(given.roots), None, given.command)
+    home = Home.init(given.home, settings, embedding)
+    print(f"A memory in {home.folder}. Keep a copy of owner.key offline: it reads and writes everything.")
+    print(embedding.shows)
+    if given.server:
+        name = given.server.rstrip("/").rpartition("/")[2]
+        print(
+            f"Once, copy {home.index} to the server as ROOT/{name}, and {home.folder / 'owner.pub'} as ROOT/{name}.pub; there:\n"
+            "  sordino serve --root ROOT --accept-changes --cert chain.pem --cert-key key.pem --client client.pub\n"
+            f"Then: sordino-memory --home {home.folder} push"
+        )
+    _print_lines(home)
+
+
+def _join(given: argparse.Namespace) -> None:
+    settings = Settings(
+        given.name, given.embedding, given.server, _path(given.index), None, _path(given.roots), _path(given.token)
+    )
+    Embedding(given.embedding)
+    home = Home.join(given.home, settings, owner_file(given.owner))
+    digest = ReaderPublicKey.load(home.folder / "reader.public").digest()
+    print(f"Keys in {home.folder}. Give the memory's owner reader.public, and the server's keeper client.pub.")
+    print(f"The owner: sordino-memory grant {given.name} --public reader.public, once this digest is compared: {digest}")
+    _print_lines(home)
+
+
+def _serve(given: argparse.Namespace) -> None:
+    from .mcp import serve
+
+    serve(given.home, given.http)
+
+
+def _grant(given: argparse.Namespace) -> int:
+    home = Home(given.home)
+    public = None if given.public is None else ReaderPublicKey.load(given.public)
+    Writer(home).grant(given.reader, public, given.label)
+    print(f"{given.reader} can read the memory" + (f", and the labels {', '.join(given.label)}" if given.label else ", but for what has a label"))
+    if public is not None:
+        print(f"The key's digest, to be compared with {given.reader}: {public.digest()}")
+    return _pushed(home)
+
+
+def _revoke(given: argparse.Namespace) -> int:
+    home = Home(given.home)
+    Writer(home).revoke(given.reader)
+    print(_REVOKED.format(name=given.reader))
+    return _pushed(home)
+
+
+def _who(given: argparse.Namespace) -> None:
+    report = Writer(Home(given.home)).access()
+    print("owner: everything, and writes")
+    for reader in report["readers"]:
+        labels = ", ".join(reader["labels"]) or "none"
+        lost = reader["until_compacted"]
+        key = "revoked" if reader["key"] is None else f"key {reader['key']}"
+        more = f"; still {lost} that were written before, until sordino-memory compact" if lost else ""
+        print(f"{reader['name']}: {reader['records']} records, labels {labels}, {key}{more}")
+
+
+def _compact(given: argparse.Namespace) -> int:
+    home = Home(given.home)
+    print("compacted: nothing that was forgotten is in the folder" if Writer(home).compact() else "nothing to compact")
+    return _pushed(home)
+
+
+def _push(given: argparse.Namespace) -> int:
+    home = Home(given.home)
+    if home.settings.server is None:
+        raise InputError("this memory has no server: it is the folder")
+    return _pushed(home)
+
+
+def _stats(given: argparse.Namespace) -> None:
+    memory = _memory(given)
+    try:
+        print(json.dumps(memory.stats(), indent=2, ensure_ascii=False))
+    finally:
+        memory.close()
+
+
+def _export(given: argparse.Namespace) -> None:
+    memory = _memory(given)
+    try:
+        # A new file, which nobody else may read: these are the texts in the clear.
+        file = os.fdopen(os.open(given.file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") if given.file else sys.stdout
+        number = 0
+        for number, one in enumerate(memory.all(), 1):
+            record = one.record
+            line = {"id": one.id, "text": record.text, "tags": list(record.tags), "when": iso(record.when), "by": record.by}
+            file.write(json.dumps(line, ensure_ascii=False) + "\n")
+        if given.file:
+            file.close()
+        print(f"{number} memories", file=sys.stderr)
+    except OSError as error:
+        raise InputError(f"{given.file}: {error.strerror}; export writes a new file") from None
+    finally:
+        memory.close()
+
+
+def _import(given: argparse.Namespace) -> None:
+    records = []
+    try:
+        with open(given.file, encoding="utf-8") as file:
+            for number, line in enumerate(file, 1):
+                try:
+                    one = json.loads(line)
+                    by = one.get("by", "") if isinstance(one, dict) else None
+                    if not isinstance(by, str):
+                        raise InputError("expected an object with text, tags, when and by")
+                    records.append(Record.made(one.get("text"), one.get("tags"), one.get("when"), by))
+                except (ValueError, Error) as error:
+                    raise InputError(f"{given.file}, line {number}: {error}. Nothing was remembered") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{given.file}: {error}") from None
+    memory = _memory(given)
+    try:
+        for change in memory.remember_all(records):
+            print(f"{len(change.ids)} memories, to {change.ids[-1]}", file=sys.stderr)
+    finally:
+        memory.close()
+
+
+def _lines(given: argparse.Namespace) -> None:
+    _print_lines(Home(given.home))
+
+
+def _memory(given: argparse.Namespace) -> Any:
+    from ._memory import Memory
+
+    home = Home(given.home)
+    return Memory(home, Embedding(home.settings.embedding))
+
+
+def _pushed(home: Home) -> int:
+    """Sends the newest version, if there is a server, and says whether it has it."""
+    if home.settings.server is None:
+        return 0
+    writer, pusher = Writer(home), Pusher(home)
+    pusher.want(writer.version())
+    said = pusher.said(writer.version(), 600)
+    print(said)
+    return 0 if said == "the server has it" else 1
+
+
+def _print_lines(home: Home) -> None:
+    command = shutil.which("sordino-memory") or os.path.abspath(sys.argv[0])
+    arguments = ["--home", os.fspath(home.folder), "serve"]
+    entry = {"command": command, "args": arguments}
+    quoted = json.dumps(arguments)
+    print(f"""
+Claude Code:      claude mcp add sordino-memory -- {command} {" ".join(arguments)}
+Claude Desktop, Cursor, Windsurf, Gemini CLI (mcpServers of claude_desktop_config.json, .cursor/mcp.json, mcp_config.json, settings.json):
+  {json.dumps({"mcpServers": {"sordino-memory": entry}})}
+VS Code (.vscode/mcp.json):
+  {json.dumps({"servers": {"sordino-memory": {"type": "stdio"} | entry}})}
+Codex (config.toml):
+  [mcp_servers.sordino-memory]
+  command = {json.dumps(command)}
+  args = {quoted}""")
+
+
+def _path(given: str | None) -> str | None:
+    """A path that means the same wherever an agent starts the command."""
+    return None if given is None else os.fspath(Path(given).expanduser().absolute())
+
+
+if __name__ == "__main__":
+    sys.exit(main())

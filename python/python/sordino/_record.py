@@ -1,0 +1,160 @@
+"""A memory as an index holds it: a text with tags, a time and an author, and the conditions by which memories are chosen."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from typing import TYPE_CHECKING, Any
+
+from ._arrays import is_unicode
+from ._client import quoted
+from ._errors import FormatError, InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+# Bounds of one memory, which is a note and no document: a model reads what is recalled, and an embedding is of one thought.
+MOST_TEXT = 16_384
+MOST_TAGS = 32
+MOST_TAG = 64
+
+# Columns of truth values that a tag is hashed to: a filter by tags is decided by them before memories are ranked, and by the tags themselves after.
+_COLUMNS = 32
+
+
+@dataclass(frozen=True)
+class Record:
+    """A memory without its number."""
+
+    text: str
+    tags: tuple[str, ...]
+    when: int
+    by: str
+
+    @staticmethod
+    def made(text: Any, tags: Any, when: Any, by: str) -> Record:
+        """A memory of what an agent gave. Raises `InputError`, which says what to do."""
+        if not isinstance(text, str) or not is_unicode(text):
+            raise InputError("text: expected Unicode text")
+        if not text.strip():
+            raise InputError("text: empty; say what is to be remembered")
+        length = len(text.encode())
+        if length > MOST_TEXT:
+            raise InputError(f"text: {length} bytes, at most {MOST_TEXT}; remember its parts or a summary, each with the same tag")
+        return Record(text, tagged(tags), instant(when, "when"), by)
+
+    def payload(self) -> bytes:
+        """The bytes that are sealed."""
+        value = {"text": self.text, "tags": list(self.tags), "when": self.when, "by": self.by}
+        return json.dumps(value, separators=(",", ":"), ensure_ascii=False).encode()
+
+    def attributes(self) -> dict[str, Any]:
+        """What filters are decided by, sealed as well."""
+        return {"when": self.when, "by": self.by} | dict.fromkeys(map(_column, self.tags), True)
+
+    @staticmethod
+    def read(payload: bytes) -> Record:
+        """A memory from its bytes. Raises `FormatError` for those of another program."""
+        try:
+            value = json.loads(payload)
+            text, tags, when, by = value["text"], value["tags"], value["when"], value["by"]
+            if isinstance(text, str) and isinstance(when, int) and isinstance(by, str) and all(isinstance(tag, str) for tag in tags):
+                return Record(text, tuple(tags), when, by)
+        except (ValueError, KeyError, TypeError):
+            pass
+        raise FormatError("a record of this index is no memory: another program wrote it")
+
+
+@dataclass(frozen=True)
+class Where:
+    """A choice of memories: those that have all these tags, from `since` on, before `until`, by this author."""
+
+    tags: tuple[str, ...] = ()
+    since: int | None = None
+    until: int | None = None
+    by: str | None = None
+
+    @staticmethod
+    def made(tags: Any = None, since: Any = None, until: Any = None, by: Any = None) -> Where:
+        """A choice of what an agent gave. Raises `InputError`."""
+        if not (by is None or (isinstance(by, str) and is_unicode(by))):
+            raise InputError(f"by = {by!r}: expected the name of an author")
+        first = None if since is None else instant(since, "since")
+        return Where(tagged(tags), first, None if until is None else instant(until, "until"), by)
+
+    def __bool__(self) -> bool:
+        return self != Where()
+
+    def condition(self) -> str | None:
+        """A condition on attributes that all chosen memories meet, and few others."""
+        tests = [f"{name} = true" for name in sorted(set(map(_column, self.tags)))]
+        if self.since is not None:
+            tests.append(f"when >= {self.since}")
+        if self.until is not None:
+            tests.append(f"when < {self.until}")
+        if self.by is not None:
+            tests.append(f"by = {quoted(self.by)}")
+        return " and ".join(tests) or None
+
+    def passes(self, record: Record) -> bool:
+        """Whether it is chosen."""
+        return (
+            set(self.tags) <= set(record.tags)
+            and (self.since is None or record.when >= self.since)
+            and (self.until is None or record.when < self.until)
+            and (self.by is None or record.by == self.by)
+        )
+
+
+def columns(records: Sequence[Record]) -> dict[str, list[Any]]:
+    """The attributes of several memories, by column."""
+    rows = [record.attributes() for record in records]
+    names = dict.fromkeys(name for row in rows for name in row)
+    return {name: [row.get(name) for row in rows] for name in names}
+
+
+def first_attributes() -> dict[str, list[Any]]:
+    """Attributes of record 0, which has a value of each column, so that filters know them all."""
+    tags: dict[str, list[Any]] = {f"t{number}": [True] for number in range(_COLUMNS)}
+    return tags | {"when": [0], "by": [""], "next": [1]}
+
+
+def instant(value: Any, what: str) -> int:
+    """Seconds since 1970 of an instant by ISO 8601, in UTC where it names no zone; now, for None. Raises `InputError`."""
+    if value is None:
+        return int(datetime.now(timezone.utc).timestamp())
+    expected = f"{what} = {str(value)[:40]!r}: expected a date or an instant by ISO 8601, 2026-11-28 or 2026-11-28T14:30:00Z"
+    if not isinstance(value, str):
+        raise InputError(expected)
+    try:
+        found = datetime.fromisoformat(value.strip().replace("Z", "+00:00"))
+        seconds = int((found if found.tzinfo else found.replace(tzinfo=timezone.utc)).timestamp())
+        iso(seconds)
+        return seconds
+    except (ValueError, OverflowError):
+        raise InputError(expected) from None
+
+
+def iso(when: int) -> str:
+    """An instant as text."""
+    return datetime.fromtimestamp(when, timezone.utc).isoformat().replace("+00:00", "Z")
+
+
+def tagged(tags: Iterable[Any] | None) -> tuple[str, ...]:
+    """Tags in small letters, each once. Raises `InputError`."""
+    if isinstance(tags, str) or not (tags is None or isinstance(tags, (list, tuple))):
+        raise InputError("tags: expected a list of texts")
+    found: dict[str, None] = {}
+    for tag in tags or ():
+        if not isinstance(tag, str) or not is_unicode(tag) or not tag.strip() or len(tag) > MOST_TAG:
+            raise InputError(f"tags: {str(tag)[:40]!r}, expected a text of 1 to {MOST_TAG} letters")
+        found[tag.strip().casefold()] = None
+    if len(found) > MOST_TAGS:
+        raise InputError(f"tags: {len(found)}, at most {MOST_TAGS}; keep those by which it is to be found")
+    return tuple(found)
+
+
+def _column(tag: str) -> str:
+    return f"t{hashlib.blake2b(tag.encode(), digest_size=8).digest()[0] % _COLUMNS}"

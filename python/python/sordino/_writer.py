@@ -1,0 +1,366 @@
+"""Changes of a memory: what is remembered goes into a journal and from there in batches into the index, which is compacted when there is time and pushed to a server."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import random
+import subprocess
+import threading
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from . import _record
+from ._client import Client
+from ._errors import Error, LockedError, UnknownIdError, UnsureError
+from ._home import FIRST
+from ._index import open as open_index
+from ._journal import Journal, Waiting
+from ._record import Record
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    import numpy as np
+
+    from ._home import Home
+    from ._index import Index
+    from ._sordino import ReaderPublicKey
+
+T = TypeVar("T")
+
+# A compaction is due at this number of segments above those that the last one left, or a 150th of the memories if that is more: it writes all of them.
+_SEGMENTS = 64
+_SHARE = 150
+_MOST_SEGMENTS = 256
+
+# Seconds to wait between tries while another program changes the index, and in all.
+_PATIENCE = 60.0
+
+
+@dataclass
+class State:
+    """What writers of one folder tell each other: the version that it is of, the next number, segments after the last compaction and now, stored
+    records, and what is to be erased with when that was first so. Of another version than the index has, it is made again from the index."""
+
+    version: int
+    next: int
+    base: int
+    segments: int = 1
+    stored: int = 1
+    forgotten: int = 0
+    since: float = 0.0
+
+
+class Writer:
+    """Changes, one at a time in all processes of this machine. Needs the owner's key."""
+
+    def __init__(self, home: Home) -> None:
+        self._home = home
+        self._key = home.owner_key()
+        self._journal = Journal(home.folder)
+        self._client: Client | None = None
+
+    def remember(self, records: Sequence[Record], vectors: np.ndarray) -> list[int]:
+        """Puts memories into the journal, on disk, and returns their numbers. Nothing that is done to the index meanwhile keeps it waiting."""
+        with self._home.alone("journal.lock"):
+            state = self._known()
+            if state is not None:
+                following = self._following(state)
+                numbers = list(range(following, following + len(records)))
+                self._journal.append([Waiting(*one) for one in zip(numbers, records, vectors)])
+                return numbers
+        self.flush()
+        return self.remember(records, vectors)
+
+    def waiting(self) -> list[Waiting]:
+        """Memories of the journal, which are not in the index."""
+        return self._journal.read()
+
+    def records(self) -> dict[int, Record]:
+        """All memories of the index."""
+        payloads = _patiently(open_index(self._home.index, key=self._key).payloads) or {}
+        return {int(id): Record.read(payload) for id, payload in payloads.items() if int(id) != FIRST}
+
+    def flush(self) -> int:
+        """Writes what waits into the index, as one version. Returns the newest version."""
+        with self._changing() as (_, state):
+            return state.version
+
+    def replace(self, number: int, record: Record, vector: np.ndarray) -> None:
+        """Puts another memory in the place of one. Raises `UnknownIdError` if that is not there."""
+        with self._changing() as (index, state):
+            if number == FIRST or self._rows([number]) == [None]:
+                raise UnknownIdError(f"no memory {number}: it was forgotten, or never was; recall gives the numbers that there are")
+            self._add(index, [Waiting(number, record, vector)])
+            _forget(state, 1)
+
+    def delete(self, numbers: Sequence[int]) -> list[int]:
+        """Takes memories out of all results. Returns the numbers of those that were there."""
+        with self._changing() as (index, state):
+            there = [number for number, found in zip(numbers, self._rows(numbers)) if found is not None and number != FIRST]
+            if there:
+                _patiently(lambda: index.delete(there))
+                _forget(state, len(there))
+            return there
+
+    def compact(self) -> bool:
+        """Writes the index in few segments without what was forgotten, and removes the files before. False if there was nothing to do."""
+        with self._changing() as (index, state):
+            if not state.forgotten and state.segments == state.base:
+                return False
+            _patiently(lambda: index.update([FIRST], attributes={"next": [state.next]}))
+            _patiently(index.compact)
+            # Opening the index with the owner's key removes the files of the version before.
+            _patiently(index.access)
+            state.base, state.forgotten, state.since = int(index.info()["segments"]), 0, 0.0
+            return True
+
+    def due(self, idle: bool) -> bool:
+        """Whether it is time to compact: early where nobody waits."""
+        state = self._known()
+        if state is None:
+            return idle
+        if state.forgotten and time.time() - state.since >= self._home.settings.erase_within:
+            return True
+        most = min(max(_SEGMENTS, state.stored // _SHARE), _MOST_SEGMENTS)
+        return state.segments - state.base >= (most if idle else 2 * most)
+
+    def forgotten(self) -> int:
+        """Memories that are in no result, and in the folder until the next compaction."""
+        state = self._known()
+        return 0 if state is None else state.forgotten
+
+    def version(self) -> int:
+        """The newest version of the index."""
+        return int(open_index(self._home.index, key=self._key).info()["version"])
+
+    def access(self) -> dict[str, Any]:
+        """Who can read what."""
+        return _patiently(open_index(self._home.index, key=self._key).access) or {"readers": []}
+
+    def grant(self, name: str, public: ReaderPublicKey | None, labels: Sequence[str]) -> int:
+        """Lets a reader read. Returns the version."""
+        with self._changing() as (index, _):
+            return _patiently(lambda: index.grant(name, public, labels=labels))
+
+    def revoke(self, name: str) -> None:
+        """Takes a reader off the list, and writes everything under keys that it does not have."""
+        with self._changing() as (index, state):
+            _patiently(lambda: index.revoke(name))
+            state.forgotten += 1
+        self.compact()
+
+    def close(self) -> None:
+        """Lets go of the index."""
+        if self._client is not None:
+            self._client.close()
+            self._client = None
+
+    @contextlib.contextmanager
+    def _changing(self) -> Iterator[tuple[Index, State]]:
+        """The index and what writers know of it, while no other writer changes it."""
+        with self._home.alone("writing.lock"):
+            index = open_index(self._home.index, key=self._key)
+            before = int(index.info()["version"])
+            state = self._known()
+            told = state is not None and state.version == before
+            if state is None or not told:
+                state = self._found(index, before, state)
+            try:
+                self._flush(index, state, told)
+                yield index, state
+            finally:
+                # Also after an error: what was made is known to be.
+                _look(index, state)
+                self._keep(state)
+
+    def _flush(self, index: Index, state: State, told: bool) -> None:
+        """Writes the journal into the index. After another program's changes, or where a process was killed, some of it may be there, or its numbers taken."""
+        with self._home.alone("journal.lock"):
+            waiting = self._journal.read()
+            if not waiting:
+                return
+            number = len(waiting)
+            state.next = self._following(state)
+            if not told:
+                waiting = self._renumbered(waiting, state)
+            # Memories that come from here on have numbers after these.
+            self._keep(state)
+        if waiting:
+            self._add(index, waiting)
+            _look(index, state)
+        with self._home.alone("journal.lock"):
+            self._keep(state)
+            self._journal.drop(number)
+
+    def _renumbered(self, waiting: list[Waiting], state: State) -> list[Waiting]:
+        """What is not in the index, under numbers that are free there."""
+        there = dict(zip((one.id for one in waiting), self._payloads([one.id for one in waiting])))
+        found = []
+        for one in waiting:
+            payload = there[one.id]
+            if payload is None:
+                found.append(one)
+            elif payload != one.record.payload():
+                found.append(Waiting(state.next, one.record, one.vector))
+                state.next += 1
+        return found
+
+    def _following(self, state: State) -> int:
+        """The next number, after those of the index and the journal."""
+        return max([state.next, *(one.id + 1 for one in self._journal.read())])
+
+    def _keep(self, state: State) -> None:
+        self._home.write("state.json", json.dumps(vars(state)).encode())
+
+    def _known(self) -> State | None:
+        found = self._home.read("state.json")
+        try:
+            return State(**found)
+        except TypeError:
+            return None
+
+    def _found(self, index: Index, version: int, state: State | None) -> State:
+        """What the index itself says, after another program has changed it or a process was killed: no number is given twice, and what was
+        to be erased still is."""
+        payloads = _patiently(index.payloads)
+        following = max(map(int, payloads or {FIRST: b""})) + 1
+        if state is None:
+            state = State(version, following, 1)
+        state.next = max(state.next, following)
+        _look(index, state)
+        state.base = min(state.base, state.segments)
+        _forget(state, 1)
+        return state
+
+    def _add(self, index: Index, entries: Sequence[Waiting]) -> None:
+        """Adds records once, also where it is not sure whether the first try did."""
+        import numpy as np
+
+        numbers, records = [one.id for one in entries], [one.record for one in entries]
+        payloads = [record.payload() for record in records]
+        rows, attributes = np.stack([one.vector for one in entries]), _record.columns(records)
+        try:
+            _patiently(lambda: index.add(rows, numbers, payloads, attributes=attributes, label=self._home.settings.label))
+        except UnsureError:
+            if self._payloads(numbers) != payloads:
+                raise
+
+    def _rows(self, numbers: Sequence[int]) -> list[Any]:
+        """The attributes of records in the newest version."""
+        return self._newest().attributes(list(numbers)) if numbers else []
+
+    def _payloads(self, numbers: Sequence[int]) -> list[bytes | None]:
+        return self._newest().payloads(list(numbers))
+
+    def _newest(self) -> Client:
+        if self._client is None:
+            self._client = Client(self._home.index, key=self._key)
+        else:
+            self._client.refresh()
+        return self._client
+
+
+class Pusher:
+    """Brings a server's copy of the index up to date by the command, in a thread of its own, and goes on trying where that fails."""
+
+    def __init__(self, home: Home, again: float = 15.0) -> None:
+        self._home = home
+        self._again = again
+        self._changed = threading.Condition()
+        self._wanted = 0
+        self._pushed = 0
+        #: Why the last try failed, or None.
+        self.trouble: str | None = None
+        #: True once the server's answers are not to be trusted: nothing is sent to it by this process any more.
+        self.stopped = False
+        self._ended = False
+        self._thread = threading.Thread(target=self._run, name="sordino-memory push", daemon=True)
+        self._thread.start()
+
+    def want(self, version: int) -> None:
+        """There is this version to push."""
+        with self._changed:
+            self._wanted = max(self._wanted, version)
+            self._changed.notify_all()
+
+    def said(self, version: int, seconds: float) -> str:
+        """Whether the server has this version, after waiting so long."""
+        end = time.monotonic() + seconds
+        with self._changed:
+            while self._pushed < version and self.trouble is None and not self.stopped and (left := end - time.monotonic()) > 0:
+                self._changed.wait(left)
+            if self._pushed >= version:
+                return "the server has it"
+            if self.stopped:
+                return f"kept here and not sent, since the server is not to be trusted: {self.trouble}. Tell the memory's owner"
+            return f"kept here, and sent to the server as soon as it can be: {self.trouble or 'it takes its time'}"
+
+    def end(self, seconds: float) -> None:
+        """Ends the thread, after one more try for what is not sent."""
+        with self._changed:
+            self._ended = True
+            self._changed.notify_all()
+        self._thread.join(seconds)
+
+    def _run(self) -> None:
+        while True:
+            with self._changed:
+                while self._wanted <= self._pushed and not self._ended:
+                    self._changed.wait()
+                if self._ended and self._wanted <= self._pushed:
+                    return
+                version, ended = self._wanted, self._ended
+            code, trouble = self._push()
+            with self._changed:
+                self.trouble = trouble
+                if code == 0:
+                    self._pushed = version
+                self.stopped = code == 3
+                self._changed.notify_all()
+                if self.stopped or (ended and code):
+                    return
+                if code:
+                    self._changed.wait(self._again)
+
+    def _push(self) -> tuple[int, str | None]:
+        """The command's exit code, and what it said."""
+        settings = self._home.settings
+        words = [settings.command, "index", "push", os.fspath(self._home.index), settings.server or ""]
+        words += ["--key", os.fspath(self._home.folder / "owner.key"), "--wait", "0"]
+        if settings.roots:
+            words += ["--roots", settings.roots]
+        try:
+            with self._home.alone("pushing.lock"):
+                done = subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace", timeout=600, check=False)
+        except FileNotFoundError:
+            return 1, f"there is no command {settings.command}: install it, or say its path in memory.json"
+        except (OSError, subprocess.TimeoutExpired, Error) as error:
+            return 1, str(error)
+        lines = done.stderr.strip().splitlines()
+        return done.returncode, None if done.returncode == 0 else (lines[-1] if lines else f"exit code {done.returncode}")
+
+
+def _look(index: Index, state: State) -> None:
+    facts = index.info()
+    state.version, state.segments, state.stored = facts["version"], facts["segments"], facts["stored"]
+
+
+def _forget(state: State, number: int) -> None:
+    state.since = state.since if state.forgotten else time.time()
+    state.forgotten += number
+
+
+def _patiently(work: Callable[[], T]) -> T:
+    """Does what needs the index's own lock, and tries again while another program or thread has it."""
+    start = time.monotonic()
+    while True:
+        try:
+            return work()
+        except LockedError:
+            if time.monotonic() - start > _PATIENCE:
+                raise
+        time.sleep(random.uniform(0.01, 0.05))

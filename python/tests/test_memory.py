@@ -1,0 +1,598 @@
+"""Memory for agents: over the protocol's own client, by several processes, with a server, and where things go wrong."""
+
+import asyncio
+import contextlib
+import http.server
+import json
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import sordino
+
+pytest.importorskip("mcp", reason="the extra [mcp] is not installed")
+pytest.importorskip("wordllama", reason="the extra [mcp] is not installed")
+
+from mcp import Client
+from mcp.client.stdio import StdioServerParameters, stdio_client
+
+from sordino._embedding import Embedding
+from sordino._home import Home, Settings
+from sordino._journal import Journal, Waiting
+from sordino._memory import Memory
+from sordino._record import Record, Where
+
+SERVER = os.environ.get("SORDINO_CLI")
+COMMAND = [sys.executable, "-m", "sordino._memory_command"]
+ENVIRONMENT = {name: value for name, value in os.environ.items() if name.startswith("PYTHON")}
+
+
+@pytest.fixture(scope="session")
+def embedding():
+    return Embedding("wordllama")
+
+
+@pytest.fixture
+def home(tmp_path, embedding):
+    return Home.init(tmp_path / "home", Settings("tests"), embedding)
+
+
+@pytest.fixture
+def memory(home, embedding):
+    with contextlib.closing(Memory(home, embedding)) as memory:
+        yield memory
+
+
+def run(folder, *words, code=0):
+    done = subprocess.run([*COMMAND, "--home", str(folder), *map(str, words)], capture_output=True, text=True, timeout=120)
+    assert done.returncode == code, done.stderr
+    return done.stdout + done.stderr
+
+
+def agent(folder):
+    """The protocol's client with a server of this folder, over standard input and output."""
+    words = [*COMMAND[1:], "--home", str(folder), "serve"]
+    return Client(stdio_client(StdioServerParameters(command=COMMAND[0], args=words, env=ENVIRONMENT)))
+
+
+async def call(client, tool, **arguments):
+    result = await client.call_tool(tool, arguments)
+    assert not result.is_error, result.content[0].text
+    return result.structured_content
+
+
+async def refused(client, tool, **arguments):
+    result = await client.call_tool(tool, arguments)
+    assert result.is_error, result.structured_content
+    return result.content[0].text
+
+
+def texts(answer):
+    return [one["text"] for one in answer["memories"]]
+
+
+async def test_an_agent_remembers_recalls_updates_and_forgets(home):
+    async with agent(home.folder) as client:
+        tools = {tool.name: tool for tool in (await client.list_tools()).tools}
+        assert set(tools) == {"remember", "recall", "update", "forget", "recent", "stats"}
+        for name, reads, destroys in [("recall", True, None), ("recent", True, None), ("stats", True, None), ("remember", False, False), ("forget", False, True), ("update", False, True)]:
+            hints = tools[name].annotations
+            assert (hints.read_only_hint, hints.destructive_hint, hints.open_world_hint) == (reads, destroys, False)
+            assert tools[name].output_schema["properties"] and tools[name].description
+        anna = await call(client, "remember", text="Anna is allergic to penicillin", tags=["Health", "anna"])
+        box = await call(client, "remember", text="Passports are in the blue box", when="2025-03-01")
+        found = await call(client, "recall", question="which medicine must Anna avoid?", k=1)
+        assert texts(found) == ["Anna is allergic to penicillin"] and found["memories"][0]["id"] == anna["id"]
+        assert found["memories"][0]["tags"] == ["health", "anna"] and found["memories"][0]["by"] == "tests"
+        assert texts(await call(client, "recall", question="Anna", where={"until": "2025-12-31T00:00:00Z"})) == ["Passports are in the blue box"]
+        assert texts(await call(client, "recall", question="where are the passports?", where={"tags": ["HEALTH"]})) == ["Anna is allergic to penicillin"]
+        await call(client, "update", id=box["id"], text="Passports are in the desk", tags=["home"])
+        moved = (await call(client, "recall", question="where are the passports?", k=1))["memories"][0]
+        assert (moved["id"], moved["text"], moved["tags"], moved["when"]) == (box["id"], "Passports are in the desk", ["home"], "2025-03-01T00:00:00Z")
+        assert texts(await call(client, "recent")) == ["Anna is allergic to penicillin", "Passports are in the desk"]
+        assert json.loads((await client.read_resource("memory://recent")).contents[0].text)["memories"][0]["id"] == anna["id"]
+        assert "penicillin" in (await client.read_resource(f"memory://memories/{anna['id']}")).contents[0].text
+        assert {prompt.name for prompt in (await client.list_prompts()).prompts} == {"about", "keep"}
+        gone = await call(client, "forget", where={"tags": ["health"]})
+        assert gone["ids"] == [anna["id"]] and "within 10 minutes" in gone["leaves"]
+        assert texts(await call(client, "recall", question="Anna and penicillin")) == ["Passports are in the desk"]
+        facts = await call(client, "stats")
+        assert (facts["memories"], facts["tags"], facts["forgotten_in_folder"], facts["writes"]) == (1, {"home": 1}, 2, True)
+
+
+async def test_what_is_refused_says_what_to_do(home):
+    async with agent(home.folder) as client:
+        for tool, arguments, words in [
+            ("remember", {"text": "x" * 1_000_000}, "1000000 bytes, at most 16384; remember its parts"),
+            ("remember", {"text": " \n"}, "empty; say what"),
+            ("remember", {"text": 7}, "text"),
+            ("remember", {"text": "a fact", "tags": [f"tag {n}" for n in range(1000)]}, "1000, at most 32"),
+            ("remember", {"text": "a fact", "tags": ["x" * 65]}, "1 to 64 letters"),
+            ("remember", {"text": "a fact", "when": "yesterday"}, "ISO 8601"),
+            ("remember", {"text": "a fact", "when": "0001-01-01T00:00:00+14:00"}, "ISO 8601"),
+            ("recall", {"question": ""}, "empty"),
+            ("recall", {"question": "a fact", "k": 0}, "greater than or equal to 1"),
+            ("recall", {"question": "a fact", "where": {"tag": "x"}}, "not permitted"),
+            ("recall", {"question": "a fact", "where": {"since": "'; or 1 = 1"}}, "ISO 8601"),
+            ("forget", {}, "one of the two"),
+            ("forget", {"where": {}}, "one of the two"),
+            ("forget", {"id": 1, "where": {"tags": ["x"]}}, "one of the two"),
+            ("update", {"id": 4}, "nothing to change"),
+            ("update", {"id": 4, "text": "other"}, "no memory 4"),
+            ("update", {"id": 0, "text": "other"}, "no memory 0"),
+            ("update", {"id": -1, "text": "other"}, "expected 0 to"),
+        ]:
+            assert words in await refused(client, tool, **arguments), (tool, arguments)
+        assert (await call(client, "forget", id=[0, 5]))["ids"] == []
+        assert (await call(client, "stats"))["memories"] == 0
+
+
+def test_texts_of_all_languages_and_lengths_come_back(memory):
+    given = ["Die Pässe liegen in der blauen Schachtel", "護照在藍色盒子裡", "الجوازات في الصندوق الأزرق", "👩‍🔬", "a\0b\tc\"'\\", "x " * 8192, "'; drop table"]
+    ids = [memory.remember(text, [text[:8]])[0].ids[0] for text in given]
+    assert [one.record.text for one in memory.get(ids)] == given
+    assert memory.recall("wo sind die Pässe?", 1)[0].id == ids[0]
+    for id, text in zip(ids, given):
+        assert [one.id for one in memory.recall("anything", 5, Where.made([text[:8]]))] == [id]
+    assert [one.id for one in memory.recall("anything", 9, Where.made(by="tests' or by != 'tests"))] == []
+
+
+async def test_two_agents_write_at_once_and_read_each_other(home):
+    async with agent(home.folder) as one, agent(home.folder) as other:
+
+        async def write(client, name):
+            return [(await call(client, "remember", text=f"{name} found item {n}"))["id"] for n in range(25)]
+
+        ids = await asyncio.gather(write(one, "the first"), write(other, "the second"))
+        assert len({*ids[0], *ids[1]}) == 50
+        for client in (one, other):
+            assert (await call(client, "stats"))["memories"] == 50
+        times = []
+        for n in range(10):
+            start = time.monotonic()
+            id = (await call(one, "remember", text=f"a remark on the weather of day {n}"))["id"]
+            assert id in [memory["id"] for memory in (await call(other, "recall", question=f"a remark on the weather of day {n}"))["memories"]]
+            times.append(time.monotonic() - start)
+        # 11 ms on a busy machine: the bound is for one that does much else.
+        assert sorted(times)[5] < 2
+
+
+WRITER = """
+import sys
+from sordino._home import Home
+from sordino._embedding import Embedding
+from sordino._memory import Memory
+import sordino._memory
+sordino._memory._PACE = 0.05
+home = Home(sys.argv[1])
+memory = Memory(home, Embedding(home.settings.embedding))
+for n in range(10_000):
+    text = f"{sys.argv[2]} noted {n}"
+    change, _ = memory.remember(text)
+    print(change.ids[0], text, sep=":", flush=True)
+    if n % 7 == 6:
+        print(change.ids[0], "?", sep=":", flush=True)
+        memory.forget(change.ids)
+        print(change.ids[0], "", sep=":", flush=True)
+"""
+
+
+def test_what_was_acknowledged_outlives_a_kill_at_any_moment(home, embedding):
+    known = {}
+    for round in range(4):
+        process = subprocess.Popen([sys.executable, "-c", WRITER, str(home.folder), f"round {round}"], stdout=subprocess.PIPE, text=True)
+        timer = threading.Timer(0.3 + 0.37 * round, process.send_signal, [signal.SIGKILL])
+        for line in process.stdout:
+            if timer.ident is None:
+                timer.start()
+            if line.endswith("\n"):
+                id, _, text = line.rstrip("\n").partition(":")
+                assert text in ("", "?") or int(id) not in known, "a number was given twice"
+                known[int(id)] = text
+        process.wait()
+        assert process.returncode == -signal.SIGKILL
+    assert sum(map(bool, known.values())) > 20 and "" in known.values()
+    with contextlib.closing(Memory(home, embedding)) as memory:
+        found = {one.id: one.record.text for one in memory.all()}
+        # Nobody knows of a forgetting that was not answered.
+        for id, text in known.items():
+            assert text == "?" or found.get(id, "") == text
+        # At most the one call of each round that was not answered.
+        assert len(set(found) - set(known)) <= 4
+    assert sordino.open(home.index, key=home.owner_key()).verify()["full"]
+
+
+def test_many_single_writes_are_few_versions(memory, home):
+    for n in range(300):
+        memory.remember(f"remark {n} on many things")
+    memory.wait()
+    facts = sordino.open(home.index, key=home.owner_key()).info()
+    assert facts["stored"] == 301 and facts["version"] < 100
+    assert memory._writer.waiting() == []
+
+
+def parts(home):
+    return set(os.listdir(home.index / "parts"))
+
+
+def test_what_was_forgotten_leaves_the_folder(home, embedding):
+    home.settings.erase_within = 0
+    with contextlib.closing(Memory(home, embedding)) as memory:
+        empty = parts(home)
+        ids = [memory.remember(f"secret {n}")[0].ids[0] for n in range(3)]
+        memory.wait()
+        written = parts(home) - empty
+        assert memory.forget(ids[:2]).ids == ids[:2]
+        until(lambda: memory.stats()["forgotten_in_folder"] == 0)
+        assert memory.leaves().startswith("nothing")
+        # All files that the secrets came into, of texts, vectors and attributes, are gone: what stays was written under other keys.
+        assert len(written) > 2 and not written & parts(home)
+        assert [one.id for one in memory.all()] == ids[2:]
+        # Numbers are not given twice.
+        assert memory.remember("later")[0].ids[0] > ids[2]
+
+
+def until(done, seconds=30):
+    end = time.monotonic() + seconds
+    while not done():
+        assert time.monotonic() < end, "it took too long"
+        time.sleep(0.1)
+
+
+def test_the_journal_keeps_what_is_whole_and_refuses_what_is_damaged(tmp_path):
+    journal = Journal(tmp_path)
+    entries = [Waiting(n, Record(f"text {n}", (), n, "me"), np.full(4, n, np.float32)) for n in (1, 2, 3)]
+    for entry in entries:
+        journal.append([entry])
+    path = tmp_path / "journal"
+    whole = path.read_bytes()
+    assert b"text" not in whole
+    for cut in (len(whole) - 1, len(whole) - 40):
+        path.write_bytes(whole[:cut])
+        assert [one.id for one in Journal(tmp_path).read()] == [1, 2]
+    journal.append(entries[2:])
+    assert [(one.id, one.record, one.vector.tolist()) for one in Journal(tmp_path).read()] == [(one.id, one.record, one.vector.tolist()) for one in entries]
+    changed = bytearray(path.read_bytes())
+    changed[30] ^= 1
+    path.write_bytes(changed)
+    with pytest.raises(sordino.IntegrityError, match="damaged at byte 0"):
+        Journal(tmp_path).read()
+    path.unlink()
+    journal.append(entries)
+    journal.drop(2)
+    assert [one.id for one in Journal(tmp_path).read()] == [3]
+    journal.drop(1)
+    assert journal.read() == [] and not path.exists()
+    assert oct((tmp_path / "journal.key").stat().st_mode)[-3:] == "600"
+
+
+def test_numbers_that_another_program_took_are_not_written_over(home, embedding):
+    with contextlib.closing(Memory(home, embedding)) as memory:
+        memory.remember("the first")
+        memory.wait()
+    writer = memory._writer
+    (number,) = writer.remember([Record.made("mine", None, None, "me")], embedding(["mine"]))
+    foreign = Record.made("another program's", None, None, "it")
+    sordino.open(home.index, key=home.owner_key()).add(embedding(["x"]), [number], [foreign.payload()], attributes={"when": [1], "by": ["it"]})
+    with contextlib.closing(Memory(home, embedding)) as memory:
+        memory.wait()
+        assert sorted(one.record.text for one in memory.all()) == ["another program's", "mine", "the first"]
+
+
+def test_a_full_disk_loses_nothing_that_was_acknowledged(tmp_path, embedding):
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", str(disk)], capture_output=True).returncode:
+        pytest.skip("no small disk can be mounted here")
+    try:
+        home = Home.init(disk / "home", Settings("tests"), embedding)
+        kept = []
+        with contextlib.closing(Memory(home, embedding)) as memory:
+            # Texts that do not shrink, until there is no room.
+            with pytest.raises(sordino.FileError, match="No space left|cannot be written|full"):
+                for n in range(2000):
+                    text = f"{n} " + os.urandom(8000).hex()
+                    kept += memory.remember(text)[0].ids
+            assert len(kept) > 20
+            assert set(kept) <= {one.id for one in memory.all()}
+            subprocess.run(["mount", "-o", "remount,size=64m", str(disk)], check=True)
+            kept += memory.remember("there is room again")[0].ids
+        with contextlib.closing(Memory(Home(disk / "home"), embedding)) as memory:
+            assert set(kept) <= {one.id for one in memory.all()}
+    finally:
+        subprocess.run(["umount", str(disk)], check=True)
+
+
+def test_export_gives_everything_back_and_import_takes_it(home, tmp_path, embedding):
+    with contextlib.closing(Memory(home, embedding)) as memory:
+        for n in range(5):
+            memory.remember(f"fact {n} \u2028 of many", ["few", f"n{n}"], f"2026-01-0{n + 1}")
+    run(home.folder, "export", tmp_path / "out.jsonl")
+    lines = (tmp_path / "out.jsonl").read_bytes().decode().strip("\n").split("\n")
+    assert len(lines) == 5 and json.loads(lines[2])["when"] == "2026-01-03T00:00:00Z"
+    assert "export writes a new file" in run(home.folder, "export", tmp_path / "out.jsonl", code=1)
+    other = tmp_path / "other"
+    run(other, "init", "--name", "other")
+    run(other, "import", tmp_path / "out.jsonl")
+    again = [json.loads(line) for line in run(other, "export").split("\n") if line.startswith("{")]
+    assert [{**one, "id": 0} for one in again] == [{**json.loads(line), "id": 0} for line in lines]
+    (tmp_path / "bad.jsonl").write_text(lines[0] + '\n{"text": ""}\n')
+    assert "line 2: text: empty" in run(other, "import", tmp_path / "bad.jsonl", code=1)
+    assert "has a memory already" in run(other, "init", code=1)
+
+
+# Models
+
+
+def letters(given):
+    """A model for tests: letters by their number."""
+    return np.array([[text.lower().count(chr(97 + n)) + 0.01 for n in range(26)] for text in given])
+
+
+def test_a_function_is_a_model_and_another_model_is_refused(tmp_path):
+    embedding = Embedding("test_memory:letters")
+    home = Home.init(tmp_path / "home", Settings("tests", "test_memory:letters"), embedding)
+    with contextlib.closing(Memory(home, embedding)) as memory:
+        memory.remember("zzz")
+        memory.remember("aaa")
+        assert memory.recall("za zz", 1)[0].record.text == "zzz"
+    with contextlib.closing(Memory(home, Embedding("wordllama"))) as memory:
+        with pytest.raises(sordino.InputError, match="vectors by test_memory:letters"):
+            memory.recall("zzz")
+    for wrong, words in [("none", "expected wordllama"), ("test_memory:none", "none"), ("no_such_module:x", "no_such_module"), ("http://example.com/v1#m", "in the clear"), ("https://example.com/v1", "model behind the address")]:
+        with pytest.raises(sordino.InputError, match=words):
+            Embedding(wrong)
+
+
+class Service(http.server.BaseHTTPRequestHandler):
+    """An embedding service in OpenAI's form, which answers in another order than it was asked."""
+
+    seen = []
+
+    def do_POST(self):
+        asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        self.seen.append((self.headers.get("Authorization"), asked))
+        rows = [{"index": n, "embedding": row.tolist()} for n, row in enumerate(letters(asked["input"]))]
+        body = b"[]" if asked["model"] == "broken" else json.dumps({"data": rows[::-1]}).encode()
+        self.send_response(401 if asked["model"] == "secret" else 200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_):
+        pass
+
+
+def test_a_service_is_a_model_and_says_to_whom_texts_are_shown(monkeypatch):
+    monkeypatch.setenv("SORDINO_EMBEDDING_KEY", "a key")
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Service) as service:
+        threading.Thread(target=service.serve_forever, daemon=True).start()
+        address = f"http://127.0.0.1:{service.server_port}/v1/embeddings"
+        model = Embedding(address + "#letters")
+        assert "in the clear to 127.0.0.1" in model.shows
+        assert np.allclose(model(["abc", "xyz"]), letters(["abc", "xyz"]))
+        assert Service.seen[-1] == ("Bearer a key", {"model": "letters", "input": ["abc", "xyz"]})
+        for name, words in [("broken", "another answer"), ("secret", "answered 401")]:
+            with pytest.raises(sordino.NetworkError, match=words):
+                Embedding(f"{address}#{name}")(["abc"])
+        service.shutdown()
+    with pytest.raises(sordino.NetworkError, match="cannot be reached"):
+        model(["abc"])
+
+
+# HTTP
+
+
+async def test_over_http_only_a_token_opens_it(home):
+    import httpx2
+    from mcp.client.streamable_http import streamable_http_client
+
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    process = subprocess.Popen([*COMMAND, "--home", str(home.folder), "serve", "--http", str(port)])
+    try:
+        url = f"http://127.0.0.1:{port}/mcp"
+        token = home.folder / "http-token"
+        for _ in range(300):
+            with contextlib.suppress(OSError):
+                socket.create_connection(("127.0.0.1", port)).close()
+                break
+            await asyncio.sleep(0.1)
+        assert oct(token.stat().st_mode)[-3:] == "600"
+        shown = {"Authorization": f"Bearer {token.read_text().strip()}"}
+        async with httpx2.AsyncClient() as stranger:
+            for headers in [{}, {"Authorization": "Bearer x"}, {"Authorization": shown["Authorization"] + "x"}]:
+                assert (await stranger.post(url, json={}, headers=headers)).status_code == 401
+        async with httpx2.AsyncClient(headers=shown) as friend, Client(streamable_http_client(url, http_client=friend)) as client:
+            await call(client, "remember", text="over a port")
+            assert texts(await call(client, "recall", question="a port")) == ["over a port"]
+    finally:
+        process.terminate()
+        process.wait()
+
+
+# A team and its server
+
+
+class Team:
+    """An owner, a server that takes changes, and readers."""
+
+    def __init__(self, folder):
+        self.folder, self.root = folder, folder / "root"
+        self.root.mkdir()
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            self.port = free.getsockname()[1]
+        self.url = f"http://127.0.0.1:{self.port}/team"
+        self.owner = folder / "owner"
+        printed = run(self.owner, "init", "--name", "olga", "--server", self.url, "--command", SERVER)
+        assert "ROOT/team.pub" in printed and "mcpServers" in printed
+        shutil.copytree(self.owner / "index", self.root / "team")
+        shutil.copy(self.owner / "owner.pub", self.root / "team.pub")
+        self.process = None
+        self.start()
+
+    def start(self):
+        words = [SERVER, "serve", "--root", self.root, "--accept-changes", "--listen", f"127.0.0.1:{self.port}", "--plaintext", "--anyone"]
+        self.process = subprocess.Popen([str(word) for word in words], stdout=subprocess.PIPE, text=True)
+        assert re.search(r"127\.0\.0\.1:\d+", self.process.stdout.readline())
+
+    def stop(self):
+        self.process.terminate()
+        self.process.wait()
+
+    def reader(self, name, *labels):
+        folder = self.folder / name
+        run(folder, "join", "--name", name, "--owner", self.owner / "owner.pub", "--server", self.url)
+        words = [word for label in labels for word in ("--label", label)]
+        assert "the server has it" in run(self.owner, "grant", name, "--public", folder / "reader.public", *words)
+        return folder
+
+
+@pytest.fixture
+def team(tmp_path):
+    if SERVER is None:
+        pytest.skip("SORDINO_CLI names no command")
+    team = Team(tmp_path)
+    yield team
+    team.stop()
+
+
+async def recalls(client, question, text, seconds=30):
+    """Waits until a question finds a text, and says how long that took."""
+    start = time.monotonic()
+    while text not in texts(await call(client, "recall", question=question)):
+        assert time.monotonic() - start < seconds, f"{text} was not recalled"
+        await asyncio.sleep(0.02)
+    return time.monotonic() - start
+
+
+async def test_two_agents_and_a_server_of_which_one_is_revoked_in_the_middle(team):
+    alice, bob = team.reader("alice"), team.reader("bob")
+    async with agent(team.owner) as owner, agent(alice) as first, agent(bob) as second:
+        sent = await call(owner, "remember", text="We deploy on Tuesdays", tags=["work"])
+        assert sent["server"] == "the server has it" or "sent to the server" in sent["server"]
+        for client in (first, second):
+            await recalls(client, "which day do we deploy?", "We deploy on Tuesdays")
+            assert "reader's key, which changes nothing" in await refused(client, "remember", text="mine")
+            assert texts(await call(client, "recent", where={"by": "olga"})) == ["We deploy on Tuesdays"]
+        # A folder that only writers may change is changed by another process meanwhile.
+        printed = run(team.owner, "revoke", "bob")
+        assert "This does not: take back" in printed and "the server has it" in printed
+        await call(owner, "remember", text="The new password is in the safe")
+        await recalls(first, "password", "The new password is in the safe")
+        assert "revoked" in await refused(second, "recall", question="password")
+        who = run(team.owner, "who")
+        assert "alice" in who and "bob" not in who
+    async with agent(bob) as second:
+        assert "revoked" in await refused(second, "recall", question="which day do we deploy?")
+
+
+async def test_labels_are_for_those_who_were_granted_them(team):
+    settings = json.loads((team.owner / "memory.json").read_text())
+    (team.owner / "memory.json").write_text(json.dumps(settings | {"label": "finance"}))
+    alice, bob = team.reader("alice", "finance"), team.reader("bob")
+    async with agent(team.owner) as owner, agent(alice) as first, agent(bob) as second:
+        await call(owner, "remember", text="The budget is cut", tags=["money"])
+        await recalls(first, "budget", "The budget is cut")
+        assert texts(await call(second, "recall", question="budget")) == []
+        assert (await call(second, "stats"))["memories"] == 0
+    assert "labels finance" in run(team.owner, "who")
+
+
+async def test_a_server_that_is_gone_gets_what_was_written_later(team):
+    alice = team.reader("alice")
+    async with agent(team.owner) as owner, agent(alice) as reader:
+        await call(owner, "remember", text="before the storm")
+        await recalls(reader, "storm", "before the storm")
+        team.stop()
+        sent = await call(owner, "remember", text="during the storm")
+        assert sent["server"].startswith("kept here, and sent to the server")
+        found = await call(reader, "recall", question="storm")
+        assert texts(found) == ["before the storm"] and "cannot be reached" in found["note"]
+        assert texts(await call(owner, "recall", question="storm", k=1)) == ["during the storm"]
+    async with agent(alice) as reader:
+        assert "UnreachableError" in await refused(reader, "recall", question="storm")
+    assert "kept here" in run(team.owner, "push", code=1)
+    team.start()
+    assert "the server has it" in run(team.owner, "push")
+    async with agent(alice) as reader:
+        await recalls(reader, "storm", "during the storm")
+
+
+async def test_a_server_that_goes_back_is_asked_nothing_more(team):
+    alice = team.reader("alice")
+    shutil.copytree(team.root / "team", team.folder / "before")
+    async with agent(team.owner) as owner, agent(alice) as reader:
+        await call(owner, "remember", text="what is true now")
+        await recalls(reader, "what is true?", "what is true now")
+    team.stop()
+    shutil.rmtree(team.root / "team")
+    shutil.copytree(team.folder / "before", team.root / "team")
+    team.start()
+    async with agent(alice) as reader:
+        assert "RollbackError" in await refused(reader, "recall", question="what is true?")
+    team.stop()
+    # Also by the next process, which would find no server: it is not asked.
+    async with agent(alice) as reader:
+        answer = await refused(reader, "recall", question="what is true?")
+        assert "nothing is asked of" in answer and "Tell the memory's owner" in answer and "stopped.json" in answer
+
+
+PAGE = Path(__file__).parents[2] / "docs" / "memory.md"
+
+
+def test_the_page_runs(tmp_path):
+    if SERVER is None or not PAGE.exists():
+        pytest.skip("SORDINO_CLI names no command, or there is no page")
+    team = Team(tmp_path)
+    commands = [line for block in re.findall(r"^```sh\n(.*?)^```$", PAGE.read_text(), re.MULTILINE | re.DOTALL) for line in block.splitlines()]
+    commands = [line.partition(" # ")[0].strip() for line in commands if line.startswith("sordino-memory")]
+    assert len(commands) == 10
+    shutil.rmtree(team.owner)
+    team.stop()
+    environment = {**os.environ, "HOME": str(tmp_path)}
+    try:
+        for command in commands:
+            words = command.replace("https://memory.example:7700/team", team.url).split()[1:]
+            words += ["--command", SERVER] if "init" in words and "--server" in words else []
+            done = subprocess.run([*COMMAND, *words], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=120)
+            assert done.returncode == 0, (command, done.stderr)
+            if "--server" in words and "init" in words:
+                # The server's keeper does what the page says next.
+                shutil.rmtree(team.root)
+                shutil.copytree(tmp_path / "team" / "index", team.root / "team")
+                shutil.copy(tmp_path / "team" / "owner.pub", team.root / "team.pub")
+                team.start()
+    finally:
+        team.stop()
+
+
+def test_a_key_of_another_owner_and_a_folder_without_a_memory_are_refused(tmp_path, home, embedding, vectors):
+    with pytest.raises(sordino.NoIndexError, match="sordino-memory --home"):
+        Home(tmp_path / "none")
+    key = sordino.keygen()
+    key.public().save(tmp_path / "other.pub")
+    stranger = Home.join(tmp_path / "stranger", Settings("eve", index=str(home.index)), tmp_path / "other.pub")
+    with contextlib.closing(Memory(stranger, embedding)) as memory, pytest.raises(sordino.SignatureError):
+        memory.recall("anything")
+    index = sordino.build(tmp_path / "plain", vectors[:100], key=key, payloads=["x"] * 100, mode="local")
+    other = Home.join(tmp_path / "plain-home", Settings("eve", index=index.path), tmp_path / "other.pub")
+    shutil.copy(home.folder / "owner.key", tmp_path / "copy.key")
+    key.reader().save(tmp_path / "reader")
+    os.replace(tmp_path / "reader", other.folder / "reader.pair")
+    with contextlib.closing(Memory(other, embedding)) as memory, pytest.raises(sordino.FormatError, match="holds no memory"):
+        memory.recall("anything")
+    for wrong in ['{"name": 7}', '{"name": "x", "colour": "red"}', "[]", "{", '{"name": "x", "server": 7}']:
+        (home.folder / "memory.json").write_text(wrong)
+        with pytest.raises((sordino.FormatError, sordino.InputError)):
+            Home(home.folder)
