@@ -133,7 +133,7 @@ def _service(setting: str) -> tuple[Callable[[list[str]], Any], str]:
         except OSError as error:
             raise NetworkError(f"the embedding service at {host} cannot be reached: {error}") from None
         except (ValueError, KeyError, TypeError):
-            raise NetworkError(f"the embedding service at {host} gave another answer than OpenAI's form") from None
+            raise NetworkError(f"the embedding service at {host} gave an answer that is not in OpenAI's form") from None
 
     def embed(texts: list[str]) -> list[Any]:
         return [row for first in range(0, len(texts), _MOST_TEXTS) for row in some(texts[first : first + _MOST_TEXTS])]

@@ -30,7 +30,7 @@ MOST = 256
 # The number of the record that says which model the vectors are of. An index cannot be empty.
 FIRST = 0
 
-# Seconds that a change waits for those of other processes: a compaction of 100,000 memories takes some of them.
+# Seconds that a change waits for changes of other processes: a compaction of 100,000 memories takes some of them.
 _PATIENCE = 60.0
 
 
@@ -176,7 +176,7 @@ class Home:
             return None
 
     def write(self, name: str, content: bytes) -> None:
-        """Puts a whole file in the place of the one before."""
+        """Replaces a file as a whole."""
         _put(self.folder / name, content)
 
     def http_token(self) -> str:

@@ -93,7 +93,7 @@ class Memory:
         self._listed: tuple[int, dict[int, int]] = (0, {})
         self._writer: Writer | None = None
         self._pusher: Pusher | None = None
-        # Changes of this process, those of them that are in the index, and the version that they are in.
+        # Changes of this process, how many of them are in the index, and the version that they are in.
         self._turn = threading.Condition()
         self._changes = self._flushed = self._version = 0
         self._trouble: str | None = None
@@ -121,7 +121,7 @@ class Memory:
             yield self._changed(lambda writer: writer.remember(some, rows))
 
     def update(self, id: Any, text: Any = None, tags: Any = None, when: Any = None) -> tuple[Change, Record]:
-        """Puts another text, tags or time in the place of a memory's. Its number stays."""
+        """Replaces the text, the tags or the time of a memory. Its number stays."""
         self._writes()
         if text is None and tags is None and when is None:
             raise InputError("nothing to change: say a text, tags or when")
@@ -285,7 +285,7 @@ class Memory:
                 self._over_gap()
             except AccessError as error:
                 self._let_go()
-                raise AccessError(f"{error}. The memory's owner has not granted this key, or has revoked it: ask for sordino-memory grant") from None
+                raise AccessError(f"{error}. The memory's owner did not grant this key, or revoked it: ask for sordino-memory grant") from None
             except IntegrityError as error:
                 self._distrust(error)
                 raise

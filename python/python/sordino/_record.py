@@ -56,7 +56,7 @@ class Record:
 
     @staticmethod
     def read(payload: bytes) -> Record:
-        """A memory from its bytes. Raises `FormatError` for those of another program."""
+        """A memory from its bytes. Raises `FormatError` for bytes of another program."""
         try:
             value = json.loads(payload)
             text, tags, when, by = value["text"], value["tags"], value["when"], value["by"]

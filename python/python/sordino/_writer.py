@@ -43,7 +43,7 @@ _PATIENCE = 60.0
 @dataclass
 class State:
     """What writers of one folder tell each other: the version that it is of, the next number, segments after the last compaction and now, stored
-    records, and what is to be erased with when that was first so. Of another version than the index has, it is made again from the index."""
+    records, and what is to be erased with when that was first so. If its version differs from the index's, it is made again from the index."""
 
     version: int
     next: int
@@ -90,7 +90,7 @@ class Writer:
             return state.version
 
     def replace(self, number: int, record: Record, vector: np.ndarray) -> None:
-        """Puts another memory in the place of one. Raises `UnknownIdError` if that is not there."""
+        """Replaces a memory. Raises `UnknownIdError` if that is not there."""
         with self._changing() as (index, state):
             if number == FIRST or self._rows([number]) == [None]:
                 raise UnknownIdError(f"no memory {number}: it was forgotten, or never was; recall gives the numbers that there are")
@@ -210,7 +210,7 @@ class Writer:
         return found
 
     def _following(self, state: State) -> int:
-        """The next number, after those of the index and the journal."""
+        """The next number, after all of the index and the journal."""
         return max([state.next, *(one.id + 1 for one in self._journal.read())])
 
     def _keep(self, state: State) -> None:

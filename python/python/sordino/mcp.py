@@ -164,7 +164,7 @@ def _writing(made: MCPServer[Any], memory: Memory) -> None:
 
     @made.tool(title="Update a memory", annotations=_CHANGES)
     async def update(id: _Id, text: str | None = None, tags: _Tags = None, when: _When = None) -> Written:
-        """Puts another text, tags or time in the place of a memory's; what is not said stays. The old text is in no result from then on."""
+        """Replaces the text, the tags or the time of a memory; what is not said stays. The old text is in no result from then on."""
 
         def work() -> Written:
             change, record = memory.update(id, text, tags, when)
