@@ -57,7 +57,7 @@ impl PageScan {
                 let group = Deal::group(copies, fetched).filter(|group| *group > 1);
                 let group = group.ok_or_else(|| Error::Malformed {
                     what: "scan",
-                    why: format!("{copies} copies of pages of which {fetched} are fetched, expected 0, or 5 to 8 copies and 6 to 64 pages"),
+                    why: format!("{copies} copies of pages of which {fetched} are fetched, expected 0, or 5 to 8 copies, in groups of at least 2 slots, with at most 64 slots in all"),
                 })?;
                 (copies * group, pages.div_ceil(group))
             }
@@ -370,7 +370,7 @@ mod tests {
 
     #[test]
     fn dealt_pages_stand_in_a_slot_of_every_group() {
-        for (pages, fetched, copies) in [(1, 6, 5), (3, 8, 8), (100, 10, 5), (101, 32, 6)] {
+        for (pages, fetched, copies) in [(1, 6, 5), (3, 16, 8), (100, 10, 5), (101, 32, 6)] {
             let scan = PageScan::new((pages, 16, fetched), SecretPacking::T64, copies).unwrap();
             let content: Vec<u8> = (0..pages * 16).map(|at| at.to_le_bytes()[0] ^ 7).collect();
             let table = scan.table([4; 32], &content).unwrap();

@@ -153,7 +153,10 @@ fn queries_are_printed_by_their_ids() {
         (&1.into(), &"q2".into())
     );
     let error = failed(&query("--k 3"), 1);
-    assert!(error.contains("index build --k"), "{error}");
+    assert!(
+        error.contains("build the index with a larger --k"),
+        "{error}"
+    );
 }
 
 #[test]

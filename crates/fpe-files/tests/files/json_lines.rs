@@ -42,7 +42,7 @@ fn json_lines_that_cannot_be_worked_on_are_named() {
     let expected = [
         "line 1: the object has member \"card\" twice, with values at character 9 and at character 30",
         "line 2, character 0: expected one JSON object",
-        "line 3: member \"card\" is no string",
+        "line 3: member \"card\" is not a string",
         "line 4: the object has no member \"card\"",
         "line 5, column 9: ",
         "line 6, column 9: ",

@@ -139,7 +139,7 @@ fn rows_of_parquet_that_are_refused_are_left_out_or_kept() {
     );
     assert_eq!(
         error.unwrap_err().to_string(),
-        "column n holds Int64, expected text"
+        "column n holds Int64: expected text"
     );
 }
 

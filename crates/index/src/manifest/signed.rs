@@ -283,8 +283,8 @@ mod tests {
             let refused = SignedManifest::from_bytes(&bytes, &owner.public());
             let error = refused.unwrap_err().to_string();
             let expected = format!(
-                "manifest of format version {version}, and this program reads version 8: use programs of one release, and build \
-                 indexes of another again"
+                "manifest of format version {version}, and this program reads version 8: use one release everywhere, and build \
+                 indexes of other releases again"
             );
             assert_eq!(error, expected);
         }

@@ -55,7 +55,7 @@ fn offset(text: &str) -> Option<i64> {
     (hours < 24 && minutes < 60).then_some(sign * (hours * 3600 + minutes * 60))
 }
 
-/// Numbers of so many digits each, between signs.
+/// Numbers with these counts of digits, between signs.
 fn numbers<const N: usize>(text: &str, between: char, lens: [usize; N]) -> Option<[i64; N]> {
     let mut parts = text.split(between);
     let mut numbers = [0; N];
