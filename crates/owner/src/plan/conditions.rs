@@ -126,7 +126,11 @@ impl Conditions {
     /// The way for which a client waits the least. A second look's pages are not downloaded: a client with all exact vectors
     /// needs no server to score them.
     pub(crate) fn quickest(&self, sizes: (usize, usize, usize), look: bool) -> Option<(Way, Rank)> {
-        let ranked = self.ways(sizes).into_iter().map(|(way, wait)| {
+        // The copies of dealt pages are worth their memory where a search fetches many pages: ten take about the same bytes without.
+        let dealt = |way: &Way| matches!(way, Way::Scan(scan) if scan.copies() > 0);
+        let ways = self.ways(sizes).into_iter();
+        let ways = ways.filter(|(way, _)| look || !dealt(way));
+        let ranked = ways.map(|(way, wait)| {
             let once = self.seconds(way.cost_of(sizes).once);
             let useless = look && way == Way::Download && once > LITTLE;
             let rank = Rank {
