@@ -392,7 +392,7 @@ fn an_index_has_its_bound_and_its_folder_one_writer() {
     assert!(
         code(attempt.step(Kind::Manifest(second)))
             .1
-            .contains("at most 100")
+            .contains("takes at most 1 MiB")
     );
     let locked = Store::open(attempt.remote(), &keys());
     assert!(matches!(locked, Err(sordino_search::Error::Locked { .. })));
