@@ -24,7 +24,7 @@ const PARSED: [(&str, usize); 2] = [
 ];
 
 /// The subcommands whose help is read.
-const HELP: [&str; 19] = [
+const HELP: [&str; 20] = [
     "",
     "keys",
     "token",
@@ -38,6 +38,7 @@ const HELP: [&str; 19] = [
     "index info",
     "index verify",
     "index compact",
+    "index take-back",
     "serve",
     "query",
     "bench",

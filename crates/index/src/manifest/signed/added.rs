@@ -458,10 +458,7 @@ mod tests {
         expected(refused(0, 1, &fetched), "not downloaded");
         let sums = |it: &mut Addition| it.segments[0].sums = Some([1; 32]);
         expected(refused(0, 1, &sums), "sums");
-        let empty = |it: &mut Addition| {
-            it.segments[0].segment.n = 0;
-            it.payloads.as_mut().unwrap().records = 0;
-        };
+        let empty = |it: &mut Addition| it.segments.push(column(99, it.version, 0));
         expected(refused(0, 1, &empty), "empty segment");
         let huge = |it: &mut Addition| {
             it.segments[0].segment.n = u32::MAX;
