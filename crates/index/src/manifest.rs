@@ -109,7 +109,7 @@ pub struct Manifest {
     /// The readers, if the index has its own. All that only such an index has follows the rest in the encoding.
     #[serde(skip)]
     pub readers: Option<Readers>,
-    /// Those who may add records beside the owner, if there are any, in the order of their keys. They follow the readers in the encoding.
+    /// Those who may add records as the owner does, if there are any, in the order of their keys. They follow the readers in the encoding.
     #[serde(skip)]
     pub writers: Vec<Writer>,
 }

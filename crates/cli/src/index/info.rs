@@ -46,7 +46,7 @@ struct Report {
     /// Recall of held-out vectors, as the build measured it, where the key opens it.
     recall: Option<f64>,
     segments: usize,
-    /// Those who may add records beside the owner.
+    /// Those who may add records as the owner does.
     writers: Vec<Writer>,
     /// The additions by writers since the owner's last change, oldest first.
     additions: Vec<Added>,

@@ -1,4 +1,4 @@
-//! The writers of an index: those who may add records beside its owner, under which content keys, and until when.
+//! The writers of an index: those who may add records as its owner does, under which content keys, and until when.
 
 use serde::{Deserialize, Serialize};
 

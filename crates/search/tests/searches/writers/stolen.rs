@@ -1,4 +1,4 @@
-//! A stolen writer's key, with the help of whoever keeps the index: what it does not do. `index/src/manifest/signed/added.rs` refuses additions of
+//! A stolen writer's key, with the help of the one who keeps the index: what it does not do. `index/src/manifest/signed/added.rs` refuses additions of
 //! a wrong form; here the form is right, and the content is not.
 
 use sordino_search::{
