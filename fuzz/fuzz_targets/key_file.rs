@@ -23,8 +23,9 @@ fn file(kind: KeyKind, key: &[u8]) -> String {
 fn len(kind: KeyKind) -> usize {
     match kind {
         KeyKind::Owner | KeyKind::Client | KeyKind::Issuer => 32,
-        KeyKind::Reader | KeyKind::ReaderPair => 32 + 2592,
+        KeyKind::Reader | KeyKind::ReaderPair | KeyKind::Writer => 32 + 2592,
         KeyKind::ReaderPublic => 1184 + 32,
+        KeyKind::WriterPublic => 1184 + 32 + 2592,
         KeyKind::Public => 2592,
         KeyKind::ClientPublic | KeyKind::IssuerPublic => 1952,
     }
@@ -75,9 +76,17 @@ fuzz_target!(|data: &[u8]| {
     assert_eq!(read.owner().is_ok(), secret(&[KeyKind::Owner]));
     assert_eq!(read.client().is_ok(), secret(&[KeyKind::Client]));
     assert_eq!(read.issuer().is_ok(), secret(&[KeyKind::Issuer]));
-    assert!(
-        read.reader().is_err() || secret(&[KeyKind::Owner, KeyKind::Reader, KeyKind::ReaderPair])
-    );
+    let readers = [
+        KeyKind::Owner,
+        KeyKind::Reader,
+        KeyKind::ReaderPair,
+        KeyKind::Writer,
+    ];
+    assert!(read.reader().is_err() || secret(&readers));
+    assert_eq!(read.writer().is_ok(), secret(&[KeyKind::Writer]));
+    if let Ok(public) = read.writer_public() {
+        assert!(kind != KeyKind::WriterPublic || public.to_bytes()[..] == key[..]);
+    }
     if let Ok(public) = read.public() {
         assert!(kind != KeyKind::Public || public.to_bytes()[..] == key[..]);
     }

@@ -1,13 +1,15 @@
-//! The servers that `search_message` and `search_history` ask, which the test of their seeds asks too.
+//! The servers that `search_message` and `search_history` ask, and the version that `search_added` adds to, which the test of their seeds
+//! has too.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rand_core::SeedableRng;
 use sordino_index::payload::{PageForm, PageGroup};
 use sordino_index::wire;
-use sordino_search::manifest::Packing;
+use sordino_search::manifest::{Packing, SignedManifest};
 use sordino_search::{
-    Index, OwnerKeys, Plan, Routing, Server, Spec, Store, Wish, build, synthetic,
+    Batch, Change, Form, Index, Memory, OwnerKeys, Plan, Routing, Server, Spec, Store, Wish,
+    WriterKeys, WriterSecret, WriterStore, build, synthetic,
 };
 
 /// The owner of all of them.
@@ -84,6 +86,74 @@ pub fn changed_server() -> Server {
     let index = Index::open_dir(&dir, &keys.public()).expect("an index");
     std::fs::remove_dir_all(dir).expect("a directory of ours");
     Server::new(index).expect("a server")
+}
+
+/// The writer of the version that is added to.
+#[must_use]
+pub fn writer() -> WriterKeys {
+    WriterKeys::new(WriterSecret::from_bytes([3; 32]), owner().public())
+}
+
+/// A version with a writer, of records with payloads, and the version with an addition.
+///
+/// # Panics
+/// If it cannot be built.
+#[must_use]
+pub fn added() -> (SignedManifest, SignedManifest) {
+    let (keys, rng) = (owner(), &mut chacha20::ChaCha20Rng::from_seed([2; 32]));
+    let batch = |first: u64| {
+        let batch = Batch::new(first..first + 20, synthetic::uniform(20, 8, first));
+        let payloads = (0..20).map(|at: u8| vec![at; 9]).collect();
+        batch.and_then(|batch| batch.with_payloads(payloads))
+    };
+    let spec = Spec::new(Form::Masked(Packing::T8)).k(3).own_readers(true);
+    let disk = Memory::default();
+    let batches = [batch(0)];
+    let store = Store::create_on(disk.clone(), "", rng, &keys, &spec, batches, &mut |_| ());
+    let mut store = store.expect("a store");
+    let public = writer().secret().public();
+    let grant = Change::grant_writer("writer", Some(&public), &[], u64::MAX);
+    store.change_access(rng, grant).expect("a version");
+    let base = store.manifest().clone();
+    drop(store);
+    let mut store = WriterStore::open_on(disk, "", &writer(), None).expect("a writer's");
+    let added = store.add(rng, 1, None, [batch(100)], &mut |_| ());
+    added.expect("an addition");
+    (base, store.manifest().clone())
+}
+
+/// Bytes of a signature.
+const SIGNATURE: usize = 4627;
+
+/// The fields of the addition in a version with one.
+#[must_use]
+pub fn fields<'a>(base: &SignedManifest, added: &'a SignedManifest) -> &'a [u8] {
+    let bytes = added.to_bytes();
+    // The head, three lengths and the number of the writer.
+    &bytes[8 + 4 + base.to_bytes().len() + 4 + 2..bytes.len() - SIGNATURE]
+}
+
+/// The version with an addition of these fields, signed by the writer; made for this base.
+#[must_use]
+pub fn with_fields(base: &SignedManifest, fields: &[u8]) -> Vec<u8> {
+    let mut message = [&[0; 2], fields].concat();
+    // Version and time come before the digest of the version before.
+    if let Some(previous) = message.get_mut(18..50) {
+        previous.copy_from_slice(&base.digest());
+    }
+    let signature = writer().secret().sign_addition(&message);
+    let len = |bytes: usize| u32::try_from(bytes).unwrap_or(u32::MAX).to_le_bytes();
+    let base = base.to_bytes();
+    let whole = message.len() + signature.len();
+    [
+        b"SRDN\x0a\x00\x06\x00",
+        &len(base.len())[..],
+        base,
+        &len(whole),
+        &message,
+        &signature,
+    ]
+    .concat()
 }
 
 /// Bytes before the code of a list: the length of pages, records and pages.

@@ -8,7 +8,9 @@ use chacha20::rand_core::SeedableRng;
 use sordino_ckks::column::{self, Combination, Database, Hint, HintDelta};
 use sordino_ckks::dot::{self, Plaintexts};
 use sordino_ckks::slot;
-use sordino_fuzz::{changed_server, current, owner, page_list, servers};
+use sordino_fuzz::{
+    added, changed_server, current, fields, owner, page_list, servers, with_fields,
+};
 use sordino_hash::merkle::{Extension, Proof};
 use sordino_index::look;
 use sordino_index::payload::PageForm;
@@ -239,6 +241,26 @@ fn histories_are_read() {
     let chain = seed("search_history", "chain");
     let len = u32::from_le_bytes(*chain.first_chunk().unwrap()) as usize;
     assert!(SignedManifest::from_bytes(&chain[4..4 + len], &owner().public()).is_ok());
+}
+
+/// Additions with and without what a writer may not say.
+#[test]
+fn additions_are_read() {
+    let (base, version) = added();
+    let honest = fields(&base, &version).to_vec();
+    write("search_added", "addition", &honest);
+    let read = |fields: &[u8]| {
+        let bytes = with_fields(&base, fields);
+        SignedManifest::from_bytes(&bytes, &owner().public())
+    };
+    assert_eq!(read(&honest).unwrap(), version);
+    assert!(read(&seed("search_added", "addition")).is_ok());
+    // Of another key: the number follows version, time and digest.
+    let mut other = honest;
+    other[48] ^= 1;
+    write("search_added", "other_label", &other);
+    let refused = read(&seed("search_added", "other_label"));
+    assert!(matches!(refused, Err(Error::Malformed { .. })));
 }
 
 #[test]

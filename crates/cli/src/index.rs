@@ -14,6 +14,7 @@ mod labels;
 mod list;
 mod policy;
 mod push;
+mod take_back;
 mod update;
 mod values;
 mod verify;
@@ -57,6 +58,8 @@ enum Command {
     Restore(backup::Restore),
     /// Send this version of the index to a server.
     Push(push::Args),
+    /// Take back what writers added since your last change.
+    TakeBack(take_back::Args),
 }
 
 /// Runs `sordino index`.
@@ -82,5 +85,6 @@ pub fn run(args: Args, output: Output) -> Result<(), Error> {
         Command::Backup(args) => backup::backup(&args, output),
         Command::Restore(args) => backup::restore(&args, output),
         Command::Push(args) => push::run(&args, output),
+        Command::TakeBack(args) => take_back::run(&args, output),
     }
 }

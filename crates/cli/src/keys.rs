@@ -1,20 +1,23 @@
 //! `sordino keys`: the owner's, the readers' and the clients' key files, and who may read an index.
 
 mod access;
+mod read;
 
 pub(crate) use access::labels_of;
+use read::at;
+pub use read::{
+    Author, author, client, client_public, issuer, issuer_public, owner, public, read, reader,
+    reader_public, writer_public,
+};
 
 pub use sordino_net::{KeyFile, KeyKind};
 
-use crate::{Error, Output, key_source};
+use crate::{Error, Output};
 use clap::{Args as ClapArgs, Subcommand};
 use rand::{TryRng, rngs::SysRng};
 use serde::Serialize;
-use sordino_net::{ClientKey, ClientPublicKey};
-use sordino_search::{
-    OwnerKeys, OwnerPublicKey, ReaderKeys, ReaderPublicKey, ReaderSecret, digest,
-};
-use sordino_token::{PublicKey, SigningKey};
+use sordino_net::ClientKey;
+use sordino_search::{OwnerKeys, ReaderKeys, ReaderSecret, WriterKeys, WriterSecret, digest};
 use std::path::{Path, PathBuf};
 use zeroize::Zeroizing;
 
@@ -43,6 +46,13 @@ Readers of their own:
   sordino keys grant base.index bob --public bob.pub --label finance --key owner.key
   sordino keys list base.index --key owner.key
   sordino keys revoke base.index bob --key owner.key
+
+Writers, who add records with a key of their own:
+  sordino keys new writer agent.key --from owner.pub
+  sordino keys new writer-public agent.pub --from agent.key
+  sordino keys grant base.index agent --public agent.pub --label finance --write --until 2027-06-30T00:00:00Z --key owner.key
+  sordino index add base.index notes.parquet --key agent.key --id-column id --label finance
+  sordino keys revoke base.index agent --key owner.key
 
 The owner keeps owner.key. The file owner.key.pins next to it remembers the versions of the owner's indexes, so that
 no host can take a revocation back; after you restore a backup on purpose, say --restored once. A server gets
@@ -107,6 +117,22 @@ enum New {
         #[arg(long, value_name = "READER_PAIR")]
         from: PathBuf,
     },
+    /// A writer's secret: reads as a reader's pair does, and signs the records that it adds, where the owner of the index lets it.
+    Writer {
+        /// The file to write, readable by you alone.
+        output: PathBuf,
+        /// The owner's public key file.
+        #[arg(long, value_name = "OWNER_PUBLIC_KEY")]
+        from: PathBuf,
+    },
+    /// The public half of a writer's key, which owners grant to.
+    WriterPublic {
+        /// The file to write.
+        output: PathBuf,
+        /// The writer's key file.
+        #[arg(long, value_name = "WRITER_KEY")]
+        from: PathBuf,
+    },
     /// The owner's public key: checks an index. It is all that a server needs.
     Public {
         /// The file to write.
@@ -151,7 +177,7 @@ struct Shown {
     secret: bool,
     /// The BLAKE3 digest of the public key: the same for all keys of one owner, but for a reader's own.
     public_key_digest: String,
-    /// Its first half, as `keys list` has it: of a reader's own key.
+    /// Its first half, as `keys list` has it: of a reader's own key, or a writer's signing key.
     #[serde(skip_serializing_if = "Option::is_none")]
     key: Option<String>,
 }
@@ -191,6 +217,13 @@ impl New {
             Self::ReaderPublic { output, from } => {
                 (output, KeyFile::of_reader_public(&reader_public(&from)?))
             }
+            Self::Writer { output, from } => {
+                let keys = WriterKeys::new(WriterSecret::from_bytes(*random()?), public(&from)?);
+                (output, KeyFile::of_writer(&keys))
+            }
+            Self::WriterPublic { output, from } => {
+                (output, KeyFile::of_writer_public(&writer_public(&from)?))
+            }
             Self::Public { output, from } => (output, KeyFile::of_public(&public(&from)?)),
             Self::Client { output } => {
                 let key = ClientKey::from_seed(&*random()?);
@@ -208,12 +241,20 @@ impl New {
 }
 
 fn show(path: &Path, file: &KeyFile, output: Output) -> Result<(), Error> {
+    let listed = matches!(
+        file.kind(),
+        KeyKind::ReaderPair | KeyKind::ReaderPublic | KeyKind::Writer | KeyKind::WriterPublic
+    );
     let digest = match file.kind() {
         KeyKind::Client | KeyKind::ClientPublic => {
             blake3::hash(file.client_public().map_err(at(path))?.to_bytes())
         }
         KeyKind::ReaderPair | KeyKind::ReaderPublic => {
             blake3::hash(file.reader_public().map_err(at(path))?.as_bytes())
+        }
+        KeyKind::Writer | KeyKind::WriterPublic => {
+            let key = file.writer_public().map_err(at(path))?;
+            blake3::hash(&key.signing.to_bytes())
         }
         KeyKind::Issuer | KeyKind::IssuerPublic => {
             blake3::hash(file.issuer_public().map_err(at(path))?.as_bytes())
@@ -225,8 +266,7 @@ fn show(path: &Path, file: &KeyFile, output: Output) -> Result<(), Error> {
         kind: file.kind().name(),
         secret: file.kind().is_secret(),
         public_key_digest: digest.to_hex().to_string(),
-        key: matches!(file.kind(), KeyKind::ReaderPair | KeyKind::ReaderPublic)
-            .then(|| digest::short(digest.as_bytes())),
+        key: listed.then(|| digest::short(digest.as_bytes())),
     };
     output.report(&shown, || {
         let listed = shown.key.iter().map(|key| format!("\nin keys list {key}"));
@@ -238,107 +278,6 @@ fn show(path: &Path, file: &KeyFile, output: Output) -> Result<(), Error> {
             listed.collect::<String>()
         )
     })
-}
-
-/// The key that an argument names: the content of a file, of a variable (`env:NAME`), or what a command prints
-/// (`command:COMMAND`). Prints a warning on standard error if others can read a secret.
-///
-/// # Errors
-/// If it cannot be read, or is no key file.
-pub fn read(path: &Path) -> Result<KeyFile, Error> {
-    let file = match key_source::line(path)? {
-        Some(line) => KeyFile::parse(&line).map_err(|why| Error::KeyFile {
-            path: path.to_owned(),
-            why,
-        })?,
-        None => KeyFile::read(path).map_err(at(path))?,
-    };
-    if file.is_exposed() {
-        let path = path.display();
-        eprintln!("sordino: warning: others can read the secret in {path}: chmod 600 {path}");
-    }
-    Ok(file)
-}
-
-/// An error of a key file as this program says it.
-fn at(path: &Path) -> impl FnOnce(sordino_net::Error) -> Error {
-    use sordino_net::Error as Net;
-    |error| match error {
-        Net::File { path, source } => Error::File { path, source },
-        Net::KeyFile { path, why } => Error::KeyFile { path, why },
-        Net::KeyExists { path } => Error::KeyExists { path },
-        Net::ReaderKey(why) => Error::index(path)(*why),
-        Net::KeyKind { found, expected } => Error::KeyKind {
-            path: path.to_owned(),
-            found,
-            expected,
-        },
-        error => error.into(),
-    }
-}
-
-/// The owner's keys of a file.
-///
-/// # Errors
-/// If it cannot be read or is another kind.
-pub fn owner(path: &Path) -> Result<OwnerKeys, Error> {
-    read(path)?.owner().map_err(at(path))
-}
-
-/// A reader's public key of a file: that key's or the pair's.
-///
-/// # Errors
-/// If it cannot be read or is another kind.
-pub fn reader_public(path: &Path) -> Result<ReaderPublicKey, Error> {
-    read(path)?.reader_public().map_err(at(path))
-}
-
-/// The readers' keys of a file: a reader's or the owner's.
-///
-/// # Errors
-/// If it cannot be read or is another kind.
-pub fn reader(path: &Path) -> Result<ReaderKeys, Error> {
-    read(path)?.reader().map_err(at(path))
-}
-
-/// The owner's public key of a file: that key's, a reader's or the owner's.
-///
-/// # Errors
-/// If it cannot be read or is another kind.
-pub fn public(path: &Path) -> Result<OwnerPublicKey, Error> {
-    read(path)?.public().map_err(at(path))
-}
-
-/// The client key of a file.
-///
-/// # Errors
-/// If it cannot be read or is another kind.
-pub fn client(path: &Path) -> Result<ClientKey, Error> {
-    read(path)?.client().map_err(at(path))
-}
-
-/// The client's public key of a file: that key's or the client's.
-///
-/// # Errors
-/// If it cannot be read or is another kind.
-pub fn client_public(path: &Path) -> Result<ClientPublicKey, Error> {
-    read(path)?.client_public().map_err(at(path))
-}
-
-/// The key of a file that issues tokens.
-///
-/// # Errors
-/// If it cannot be read or is another kind.
-pub fn issuer(path: &Path) -> Result<SigningKey, Error> {
-    read(path)?.issuer().map_err(at(path))
-}
-
-/// The issuer's public key of a file: that key's or the issuer's.
-///
-/// # Errors
-/// If it cannot be read or is another kind.
-pub fn issuer_public(path: &Path) -> Result<PublicKey, Error> {
-    read(path)?.issuer_public().map_err(at(path))
 }
 
 fn random() -> Result<Zeroizing<[u8; 32]>, Error> {

@@ -1,6 +1,6 @@
 //! Times and durations as arguments: RFC 3339, and numbers with units.
 
-use std::time::{Duration, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// Seconds in ten years, the longest that anything is issued for here.
 const TEN_YEARS: u64 = 3650 * 86_400;
@@ -16,6 +16,23 @@ pub(crate) fn instant(text: &str) -> Result<u64, String> {
     rfc3339(text).ok_or_else(|| {
         "expected a time such as 2026-11-27T08:30:00Z or 2026-11-27T09:30:00+01:00 (RFC 3339), or seconds since 1970".to_owned()
     })
+}
+
+/// The time, in seconds since 1970.
+pub(crate) fn now() -> u64 {
+    let elapsed = SystemTime::now().duration_since(UNIX_EPOCH);
+    elapsed.map_or(0, |elapsed| elapsed.as_secs())
+}
+
+/// A time in seconds since 1970, as RFC 3339 writes it.
+pub(crate) fn shown(seconds: u64) -> String {
+    let time = UNIX_EPOCH.checked_add(Duration::from_secs(seconds));
+    // Beyond the year 9999 there is no such form.
+    let time = time.filter(|_| seconds < 253_402_300_800);
+    time.map_or_else(
+        || format!("{seconds} s after 1970"),
+        |time| humantime::format_rfc3339_seconds(time).to_string(),
+    )
 }
 
 fn rfc3339(text: &str) -> Option<u64> {

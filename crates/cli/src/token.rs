@@ -5,7 +5,6 @@ mod report;
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -13,6 +12,7 @@ use clap::{Args as ClapArgs, Subcommand};
 use sordino_token::{Action, Algorithm, MAX_LEN, SigningKey, Token, Verifier, rfc3339};
 
 use crate::atomic_file::{self, AtomicFile};
+use crate::times::now;
 use crate::{Error, Output, files, keys, times};
 use claims::{Changed, Wanted, index};
 use report::Report;
@@ -170,12 +170,6 @@ fn verify(args: &Verify, output: Output) -> Result<(), Error> {
         grant.check(index, action, now).map_err(&refused)?;
     }
     Report::new(&args.token, &token, "verified").print(output)
-}
-
-/// Seconds since 1970.
-fn now() -> u64 {
-    let elapsed = SystemTime::now().duration_since(UNIX_EPOCH);
-    elapsed.map_or(0, |time| time.as_secs())
 }
 
 /// Names the file of a token that is refused.

@@ -54,7 +54,10 @@ pub use error::{AccessFault, Error, FilterFault, Kind, LogFault, NotNext, OwnerF
 pub use index::Index;
 pub use manifest::SignedManifest;
 pub use pin::Pin;
-pub use public_key::{CHANGE_CONTEXT, LOG_CONTEXT, MANIFEST_CONTEXT, OwnerPublicKey, OwnerSigner};
+pub use public_key::{
+    ADDITION_CONTEXT, CHANGE_CONTEXT, LOG_CONTEXT, MANIFEST_CONTEXT, OwnerPublicKey, OwnerSigner,
+    PUBLIC_KEY_LEN,
+};
 
 /// The number of the content key that readers share who have none of their own.
 pub const SHARED: u32 = 0;

@@ -20,6 +20,7 @@ use crate::metric::Metric;
 use crate::payload::Payloads;
 use crate::sketch::Sketch;
 
+mod addition;
 mod check;
 mod columns;
 mod frame;
@@ -32,9 +33,11 @@ mod routed;
 mod sealed;
 mod signed;
 mod size;
+mod writers;
 
 pub use crate::SHARED;
 pub use crate::secret_packing::SecretPacking;
+pub use addition::{Addition, MAX_ADDED, MAX_ADDITIONS, MOST_ADDED_BYTES, MOST_ADDED_RECORDS};
 pub use columns::{Checking, ColumnSegment, Columns, Combined, Packing, Rows, Scheme};
 pub use frame::FramePart;
 pub use kind::ModeKind;
@@ -47,13 +50,14 @@ pub use readers::{KeyUse, MAX_KEYS, Readers};
 pub use routed::{ALONG_BITS, SPREAD_LEN};
 pub use routed::{ENTRY_LEN, Grid, Routed};
 pub use sealed::{Routing, Sealed};
-pub use signed::SignedManifest;
+pub use signed::{ShownVersion, SignedManifest};
 pub use size::FRAME_HEAD_LEN;
 pub(crate) use size::rows_len;
 pub use size::{COORDINATE_LEN, scales_len};
 pub use size::{MAX_BASES, frame_len, hintless_params, pir_params, route_len};
 /// The largest dimension of a vector.
 pub use sordino_vectors::MAX_DIM;
+pub use writers::{MAX_WRITABLE, MAX_WRITERS, TAG_OF_LABEL_LEN, Writable, Writer};
 
 /// The most results of one search.
 pub const MAX_K: u32 = 1024;
@@ -64,9 +68,11 @@ pub const MAX_SEGMENTS: usize = 1024;
 /// Vectors of a chunk in local and sealed mode, at most.
 pub const CHUNK: u32 = 1024;
 
-/// A signed manifest is never longer.
-pub const MAX_SIGNED_LEN: usize =
-    crate::wire::FILE_HEAD_LEN + signed::MAX_LEN + crate::public_key::SIGNATURE_LEN;
+/// A signed manifest is never longer, with all additions that it may have.
+pub const MAX_SIGNED_LEN: usize = 2 * crate::wire::FILE_HEAD_LEN
+    + signed::MAX_LEN
+    + crate::public_key::SIGNATURE_LEN
+    + signed::MAX_ADDED_LEN;
 
 /// One version of one index.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -103,6 +109,9 @@ pub struct Manifest {
     /// The readers, if the index has its own. All that only such an index has follows the rest in the encoding.
     #[serde(skip)]
     pub readers: Option<Readers>,
+    /// Those who may add records as the owner does, if there are any, in the order of their keys. They follow the readers in the encoding.
+    #[serde(skip)]
+    pub writers: Vec<Writer>,
 }
 
 impl Manifest {
@@ -133,6 +142,7 @@ impl Manifest {
             recent: Vec::new(),
             mode,
             readers: None,
+            writers: Vec::new(),
         }
     }
 

@@ -41,19 +41,22 @@ impl Pin {
         Edition::new(self.version, &self.manifest)
     }
 
-    /// True if this version is the pinned one or names it as the one before; false if the versions between the two have to show
-    /// that it follows.
+    /// True if this version is the pinned one, has it in it, or names it as the one before; false if the versions between the two have to
+    /// show that it follows.
     ///
     /// # Errors
     /// Those of [`check`](Self::check); [`Error::Fork`] also where nothing can be between the two and it names another:
     /// the two manifests alone prove that, so no one has to show anything.
     pub fn precedes(&self, manifest: &SignedManifest) -> Result<bool, Error> {
         self.check(manifest)?;
-        if manifest.version == self.version || manifest.previous == self.manifest {
+        if manifest.version == self.version || manifest.follows(&self.manifest) {
             return Ok(true);
         }
+        // The oldest version that it shows. Those after it are all that there are.
+        let oldest = manifest.shown().next();
+        let oldest = oldest.map_or(manifest.version, |it| it.version);
         // Each version's number is above the one before.
-        if manifest.is_first() || manifest.version <= self.version + 1 {
+        if manifest.before_shown() == [0; 32] || oldest <= self.version.saturating_add(1) {
             let version = manifest.version;
             return Err(Error::Fork { version });
         }

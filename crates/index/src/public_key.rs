@@ -16,8 +16,14 @@ pub const CHANGE_CONTEXT: &[u8] = b"sordino change 1";
 /// The context of heads of a log of manifests.
 pub const LOG_CONTEXT: &[u8] = b"sordino log 2";
 
+/// The context of a writer's additions.
+pub const ADDITION_CONTEXT: &[u8] = b"sordino addition 1";
+
 /// Bytes of the owner's signature: ML-DSA-87's.
 pub(crate) const SIGNATURE_LEN: usize = 4627;
+
+/// Bytes of a public key: ML-DSA-87's.
+pub const PUBLIC_KEY_LEN: usize = MlDsa87::PUBLIC_KEY_LEN;
 
 /// An owner's signing: the contract takes no key, and asks the one who has it.
 pub trait OwnerSigner {
@@ -28,7 +34,7 @@ pub trait OwnerSigner {
     fn sign_log(&self, message: &[u8]) -> Vec<u8>;
 }
 
-/// The owner's ML-DSA-87 public key.
+/// The ML-DSA-87 public key of an owner, or of a writer.
 #[derive(Clone)]
 pub struct OwnerPublicKey {
     bytes: Vec<u8>,
@@ -80,6 +86,14 @@ impl OwnerPublicKey {
         self.verify_in(CHANGE_CONTEXT, message, signature)
     }
 
+    /// Checks that the writer of this key signed `message` as an addition.
+    ///
+    /// # Errors
+    /// [`Error::Signature`].
+    pub(crate) fn verify_addition(&self, message: &[u8], signature: &[u8]) -> Result<(), Error> {
+        self.verify_in(ADDITION_CONTEXT, message, signature)
+    }
+
     /// Checks that the owner signed `message` as the head of a log.
     ///
     /// # Errors
@@ -128,7 +142,7 @@ impl TestOwner {
         OwnerPublicKey::from_bytes(&self.key().verifying_key().encode()).unwrap()
     }
 
-    fn sign_in(&self, context: &[u8], message: &[u8]) -> Vec<u8> {
+    pub(crate) fn sign_in(&self, context: &[u8], message: &[u8]) -> Vec<u8> {
         let signature = self
             .key()
             .expanded_key()

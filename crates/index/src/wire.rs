@@ -7,10 +7,15 @@
 use crate::Error;
 
 pub mod fetch;
+mod manifest_head;
 mod request;
 pub mod routed;
 pub mod score;
 
+pub(crate) use manifest_head::{
+    ADDED, MANIFEST, OF_MANIFESTS, WITH_READERS, WITH_WRITERS, is_added, strip_added_head,
+    strip_manifest_head,
+};
 pub use request::Request;
 
 /// Begins everything that this crate writes.
@@ -19,17 +24,9 @@ pub const MAGIC: [u8; 4] = *b"SRDN";
 /// The version of messages and files.
 pub const VERSION: u16 = 4;
 
-/// The version of manifests: from 6 on vectors are stored relative to a frame, from 8 on payloads lie in pages.
-pub(crate) const OF_MANIFESTS: u16 = 8;
-
-/// The version of manifests of indexes with readers of their own: programs that do not know of these refuse them by it.
-pub(crate) const WITH_READERS: u16 = 9;
-
 /// A kind of file.
 pub type Kind = (u16, &'static str);
 
-/// A signed manifest.
-pub(crate) const MANIFEST: Kind = (1, "manifest");
 /// A whole index.
 pub const INDEX: Kind = (2, "index");
 
@@ -62,14 +59,6 @@ pub(crate) fn file_head_of(version: u16, (kind, _): Kind) -> Vec<u8> {
 pub fn strip_file_head(kind: Kind, bytes: &[u8]) -> Result<&[u8], Error> {
     let (_, body) = strip_head_of(kind, &[VERSION], bytes)?;
     Ok(body)
-}
-
-/// The version of a manifest, and the bytes after its head.
-///
-/// # Errors
-/// Those of [`strip_file_head`].
-pub(crate) fn strip_manifest_head(bytes: &[u8]) -> Result<(u16, &[u8]), Error> {
-    strip_head_of(MANIFEST, &[OF_MANIFESTS, WITH_READERS], bytes)
 }
 
 /// The version of a file, which is one of these, and the bytes after its head.

@@ -43,4 +43,4 @@ pub use server::{Access, Exporter, Indexes, Limits, Listen, Policy, Running, Ser
 #[cfg(all(feature = "server", feature = "tls"))]
 pub use server::{CertificateInfo, Identity};
 #[cfg(feature = "client")]
-pub use signing::ClientKey;
+pub use signing::{ChangeSigner, ClientKey};

@@ -40,11 +40,12 @@ mod shares;
 mod terms;
 mod timed_stream;
 
-// Changes by the owner, counts, refusals
+// Changes by the owner and by writers, counts, refusals
 mod changes;
 mod counts;
 mod metrics;
 mod rejection;
+mod writers;
 
 #[cfg(feature = "tls")]
 pub use certificate::CertificateInfo;

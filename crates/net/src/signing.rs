@@ -4,9 +4,10 @@ use std::fmt;
 
 use bytes::Bytes;
 use rand_core::CryptoRng;
+use sordino_index::OwnerPublicKey;
 use sordino_mldsa::ml_dsa::signature::Keypair;
 use sordino_mldsa::ml_dsa::{self, SigningKey};
-use sordino_vault::OwnerKeys;
+use sordino_vault::{OwnerKeys, WriterKeys};
 use zeroize::{Zeroize, Zeroizing};
 
 use crate::schema::RequestSignature;
@@ -89,16 +90,56 @@ impl fmt::Debug for ClientKey {
     }
 }
 
-/// Signs that the owner wants this step of this run of the server, now.
+/// The signing of steps of a change: an owner's, or a writer's.
+pub trait ChangeSigner {
+    /// The public key that the signatures are checked with.
+    fn signing_key(&self) -> OwnerPublicKey;
+
+    /// The public key of the owner of the index.
+    fn owner(&self) -> OwnerPublicKey;
+
+    /// Signs a step.
+    fn sign_change(&self, message: &[u8]) -> Vec<u8>;
+}
+
+impl ChangeSigner for OwnerKeys {
+    fn signing_key(&self) -> OwnerPublicKey {
+        self.public()
+    }
+
+    fn owner(&self) -> OwnerPublicKey {
+        self.public()
+    }
+
+    fn sign_change(&self, message: &[u8]) -> Vec<u8> {
+        Self::sign_change(self, message)
+    }
+}
+
+impl ChangeSigner for WriterKeys {
+    fn signing_key(&self) -> OwnerPublicKey {
+        self.secret().public().signing
+    }
+
+    fn owner(&self) -> OwnerPublicKey {
+        Self::owner(self).clone()
+    }
+
+    fn sign_change(&self, message: &[u8]) -> Vec<u8> {
+        self.secret().sign_change(message)
+    }
+}
+
+/// Signs that the owner, or a writer, wants this step of this run of the server, now.
 pub(crate) fn sign_change(
-    keys: &OwnerKeys,
+    keys: &impl ChangeSigner,
     instance: &[u8; 32],
     step: &[u8],
     time: u64,
 ) -> RequestSignature {
     let mut nonce = [0; 16];
     nonce.copy_from_slice(&shown(&mut rand::rng(), step)[..16]);
-    let key = *blake3::hash(&keys.public().to_bytes()).as_bytes();
+    let key = *blake3::hash(&keys.signing_key().to_bytes()).as_bytes();
     let signature = keys.sign_change(&statement(instance, &key, time, &nonce, step));
     RequestSignature {
         key: Bytes::copy_from_slice(&key),

@@ -46,10 +46,10 @@ pub use pins::Pins;
 pub use plan::{Plan, Wish};
 pub use sordino_index::Error;
 pub use sordino_vault::OwnerKeys;
-pub use sordino_vault::directory::{Change, Label, Reading};
+pub use sordino_vault::directory::{Change, Label, Reading, Writing};
 pub use spec::{Batch, Form, Spec};
 pub use step::Step;
 pub use store::{
     AccessReport, Added, Assembly, Blueprint, Centroids, Clustering, Compaction, Contents, Edit,
-    Nearest, Piece, Store, Stored, Verified,
+    Nearest, Piece, Store, Stored, Verified, WriterStore,
 };

@@ -16,6 +16,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use rand_core::CryptoRng;
 use sordino_index::{Disk, Error, Index, OwnerFault, Pin, SignedManifest};
 use sordino_vault::OwnerKeys;
 
@@ -187,6 +188,26 @@ impl Pins {
             }
             Ok(())
         })?;
+        Ok(store)
+    }
+
+    /// Opens a store without what writers added after a version, as [`Store::take_back`] does, and remembers that.
+    ///
+    /// # Errors
+    /// Those of [`Store::take_back`]; [`OwnerFault::Pins`]; [`OwnerFault::Unpinned`] if the version is made and cannot be remembered.
+    pub fn take_back<D: Disk + Clone, R: CryptoRng + ?Sized>(
+        &self,
+        rng: &mut R,
+        disk: D,
+        (dir, place): (&Path, &str),
+        keys: &OwnerKeys,
+        version: u64,
+    ) -> Result<Store<D>, Error> {
+        let first = Index::manifest_on(disk.clone(), dir, &keys.public())?;
+        let places = places(place, dir);
+        let known = self.with(|lines| Ok(line::expected(lines, &places, &first)))?;
+        let store = Store::take_back(rng, disk, dir, keys, (version, known.first()))?;
+        self.remember(place, &store)?;
         Ok(store)
     }
 

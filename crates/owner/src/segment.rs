@@ -13,6 +13,7 @@ use sordino_index::digest::Coded;
 use sordino_index::manifest::{Checking, Deleted, FramePart, SHARED, Segment};
 use sordino_index::{Error, columns, digest};
 use sordino_vault::bucket_codec::BucketCodec;
+use sordino_vault::content_ids::ContentIds;
 use sordino_vault::content_key::ContentKey;
 use sordino_vault::contents::joined;
 use sordino_vault::frame::Frame;
@@ -28,7 +29,9 @@ use crate::scaled_rows::ScaledRows;
 
 /// The keys and facts that one version's segments are written with.
 pub(crate) struct SegmentWriter<'a> {
-    keys: &'a OwnerKeys,
+    /// None of a writer, which has no keys but its labels'.
+    keys: Option<&'a OwnerKeys>,
+    ids: ContentIds,
     /// The content key that is written under, and its number.
     key: ContentKey,
     number: u32,
@@ -67,9 +70,27 @@ impl WrittenSegment {
 impl<'a> SegmentWriter<'a> {
     pub(crate) fn new(keys: &'a OwnerKeys, version: u64, index: Binding) -> Self {
         Self {
-            keys,
+            keys: Some(keys),
+            ids: keys.ids(),
             key: keys.shared(),
             number: SHARED,
+            version,
+            index,
+        }
+    }
+
+    /// One who has no keys of the owner, under this content key.
+    pub(crate) fn without_owner(
+        ids: ContentIds,
+        (number, key): (u32, ContentKey),
+        version: u64,
+        index: Binding,
+    ) -> Self {
+        Self {
+            keys: None,
+            ids,
+            key,
+            number,
             version,
             index,
         }
@@ -79,6 +100,7 @@ impl<'a> SegmentWriter<'a> {
     pub(crate) fn under(&self, number: u32, key: ContentKey) -> Self {
         Self {
             keys: self.keys,
+            ids: self.ids.clone(),
             key,
             number,
             version: self.version,
@@ -86,8 +108,12 @@ impl<'a> SegmentWriter<'a> {
         }
     }
 
+    /// The owner's keys.
+    ///
+    /// # Panics
+    /// If it has none: lists, readers and signatures of versions are the owner's.
     pub(crate) fn keys(&self) -> &OwnerKeys {
-        self.keys
+        self.keys.expect("the owner's work is done with its keys")
     }
 
     pub(crate) fn key(&self) -> &ContentKey {
@@ -298,8 +324,7 @@ impl<'a> SegmentWriter<'a> {
         let mut fresh = [0; 32];
         rng.fill_bytes(&mut fresh);
         let binding = self.index.clone().with(content, self.version);
-        self.keys
-            .content_id(&fresh, binding.as_bytes(), code, words)
+        self.ids.id(&fresh, binding.as_bytes(), code, words)
     }
 }
 

@@ -45,9 +45,11 @@ mod retraining;
 mod row_buffer;
 mod stored_part;
 mod stream;
+mod take_back;
 mod update;
 mod verify;
 mod version_pin;
+mod writer_store;
 
 use crate::measurement::Measurement;
 use std::path::Path;
@@ -64,7 +66,9 @@ pub use piece::Piece;
 pub use policy::Compaction;
 pub use update::Added;
 pub use verify::Verified;
+pub use writer_store::WriterStore;
 
+use sordino_index::digest::Digest;
 use sordino_index::disk::Lock;
 use sordino_index::folder::Folder;
 use sordino_index::{Disk, Error, Files, Id, Pin, SignedManifest};
@@ -90,6 +94,8 @@ pub struct Store<D = Files> {
     folder: Folder<D>,
     keys: OwnerKeys,
     manifest: SignedManifest,
+    /// The digest of the version that the next one follows: the manifest's, unless additions are being taken back.
+    newest: Digest,
     records: Records,
     /// The frame of its vectors.
     frame: Frame,
@@ -146,16 +152,29 @@ impl<D: Disk> Store<D> {
         if let Some(pin) = pin {
             version_pin::follows(&folder, &manifest, &keys.public(), pin)?;
         }
+        let newest = manifest.digest();
+        let store = Self::read(folder, lock, keys, (manifest, newest))?;
+        store.folder.collect(&store.manifest.parts()?)?;
+        Ok(store)
+    }
+
+    /// A store of the version of this manifest, whose next one follows the version with this digest.
+    fn read(
+        folder: Folder<D>,
+        lock: Lock,
+        keys: &OwnerKeys,
+        (manifest, newest): (SignedManifest, Digest),
+    ) -> Result<Self, Error> {
         let contents = keys.keys_of(&manifest);
         let records = Records::read(&folder, &manifest, &contents)?;
         let frame = records::frame(&folder, &manifest, &contents)?;
         let access = access::directory_of(&folder, &manifest, &keys.contents())?;
         let highest = folder.highest()?.max(manifest.version);
-        folder.collect(&manifest.parts()?)?;
         Ok(Self {
             folder,
             keys: keys.clone(),
             manifest,
+            newest,
             records,
             frame,
             highest,
@@ -213,6 +232,12 @@ impl<D: Disk> Store<D> {
     pub fn ids(&self) -> impl Iterator<Item = Id> {
         self.records.ids()
     }
+}
+
+/// The time, in seconds since 1970: writers' rights end.
+fn now() -> u64 {
+    let elapsed = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    elapsed.map_or(0, |elapsed| elapsed.as_secs())
 }
 
 impl<D> std::fmt::Debug for Store<D> {

@@ -117,7 +117,12 @@ impl Client {
             manifest,
         };
         let contents = client.contents.clone();
-        let records = Fresh::new(&client.manifest, &contents, 0, &mut download)?;
+        let records = Fresh::new(
+            &client.manifest,
+            &contents,
+            (&client.records, 0),
+            &mut download,
+        )?;
         let update = Update {
             keys: &contents,
             kept: 0,
@@ -174,7 +179,7 @@ impl Client {
             false => Vec::new(),
         };
         let known = if kept.records { kept.segments } else { 0 };
-        let records = Fresh::new(&manifest, keys, known, &mut download)?;
+        let records = Fresh::new(&manifest, keys, (&self.records, known), &mut download)?;
         let replaced = match kept.segments {
             0 => Some(Kind::new(&manifest, keys, &frame, sessions, &mut download)?),
             _ => None,

@@ -6,7 +6,7 @@
 use sordino_index::manifest::{Manifest, Segment};
 use sordino_index::{Error, Id, IdKind};
 use sordino_vault::attributes::Attributes;
-use sordino_vault::contents::ContentKeys;
+use sordino_vault::contents::{ContentKeys, bury_repeated};
 use sordino_vault::ids::Ids;
 use sordino_vault::numbers::Numbers;
 use sordino_vectors::recall::Scored;
@@ -38,18 +38,18 @@ pub(crate) struct Fresh {
 }
 
 impl Fresh {
-    /// Those of the segments after the first `kept`, and the list of deletions, from the download.
+    /// Those of the segments after the first `kept`, which are `known`, and the list of deletions, from the download.
     pub(crate) fn new(
         manifest: &Manifest,
         keys: &ContentKeys,
-        kept: usize,
+        (known, kept): (&Records, usize),
         download: &mut Download,
     ) -> Result<Self, Error> {
         let list = download.take(&manifest.deleted.rows.digest)?;
         let all = manifest.segments();
-        let dead = keys.open_deleted(manifest, &list)?;
+        let mut dead = keys.open_deleted(manifest, &list)?;
         let mut first = 0;
-        let mut segments = Vec::new();
+        let mut segments: Vec<Known> = Vec::new();
         for (at, segment) in all.into_iter().enumerate() {
             if at >= kept {
                 segments.push(Known::new(first, segment, manifest.ids, keys, download)?);
@@ -57,6 +57,11 @@ impl Fresh {
             // All together have no more than 32 bits: the manifest was checked.
             first += segment.n;
         }
+        let ids = |at: usize| {
+            let known = known.segments[..kept].iter().chain(&segments).nth(at);
+            known.and_then(|it| it.ids.as_ref())
+        };
+        bury_repeated(manifest, ids, &mut dead);
         Ok(Self { segments, dead })
     }
 }

@@ -13,7 +13,7 @@ pub use sordino_index::{
 pub use sordino_owner::{
     AccessReport, Added, Alternative, Assembly, Batch, Blueprint, Centroids, Change, Clustering,
     Compaction, Contents, Edit, Form, Label, Measurement, Nearest, Piece, Pins, Plan, Reading,
-    Spec, Step, Store, Stored, Verified, Wish, build, plan,
+    Spec, Step, Store, Stored, Verified, Wish, WriterStore, Writing, build, plan,
 };
 pub use sordino_reader::{
     Cache, Client, ConnectOptions, Dial, Filter, Found, Hit, KEYS_LEN, Kind, PinStore, Question,
@@ -22,6 +22,7 @@ pub use sordino_reader::{
 pub use sordino_server::{Ask, Encodings, OpenOptions, PendingRequest, Server, Shard, StaticReply};
 pub use sordino_vault::{
     KeyWrap, KeyWrapError, OwnerKeys, ReaderKeys, ReaderPublicKey, ReaderSecret, WrappingKey,
+    WriterKeys, WriterPublicKey, WriterSecret,
 };
 
 pub use sordino_index::digest::Digest;

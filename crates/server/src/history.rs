@@ -1,4 +1,4 @@
-//! The manifests before the one that is served.
+//! The manifests before the one that is served. One that a newer one has in it is left out.
 
 use sordino_index::digest::Digest;
 use sordino_index::history::{KEPT, LEN_LEN, MAX_LEN};
@@ -12,14 +12,23 @@ pub(crate) struct History(Vec<Entry>);
 #[derive(Clone, Debug)]
 struct Entry {
     edition: Edition,
+    /// The digest of the newest version before it that it has not in it.
     previous: Digest,
     /// With its length before it.
     bytes: Bytes,
 }
 
 impl History {
-    pub(crate) fn new(manifests: &[SignedManifest]) -> Self {
-        Self(manifests.iter().take(KEPT).map(Entry::new).collect())
+    /// Those of these manifests, newest first, that `newest` and the ones after them have not in them.
+    pub(crate) fn new(newest: &SignedManifest, manifests: &[SignedManifest]) -> Self {
+        let (mut entries, mut previous) = (Vec::new(), newest.before_shown());
+        for manifest in manifests {
+            if manifest.digest() == previous && entries.len() < KEPT {
+                previous = manifest.before_shown();
+                entries.push(Entry::new(manifest));
+            }
+        }
+        Self(entries)
     }
 
     /// Reads what [`since`](Self::since) gives, of the versions before `newest`: each manifest must be the owner's and the
@@ -29,7 +38,7 @@ impl History {
         newest: &SignedManifest,
         owner: &OwnerPublicKey,
     ) -> Result<Self, Error> {
-        let (mut entries, mut previous) = (Vec::new(), newest.previous);
+        let (mut entries, mut previous) = (Vec::new(), newest.before_shown());
         while !bytes.is_empty() && entries.len() < KEPT {
             let split = bytes.split_first_chunk::<LEN_LEN>();
             let split = split.and_then(|(len, rest)| {
@@ -43,7 +52,7 @@ impl History {
             if manifest.digest() != previous {
                 return Err(Error::Digest { what: "manifests" });
             }
-            (previous, bytes) = (manifest.previous, rest);
+            (previous, bytes) = (manifest.before_shown(), rest);
             entries.push(Entry::new(&manifest));
         }
         Ok(Self(entries))
@@ -58,13 +67,15 @@ impl History {
         let first = self
             .0
             .last()
-            .map_or(newest.previous, |oldest| oldest.previous);
+            .map_or(newest.before_shown(), |oldest| oldest.previous);
         self.len() == KEPT || first == [0; 32]
     }
 
-    /// The history of the version after `newest`, whose own is this one.
-    pub(crate) fn after(&self, newest: &SignedManifest) -> Self {
-        let entries = std::iter::once(Entry::new(newest)).chain(self.0.iter().cloned());
+    /// The history of `next`, the version after `newest`, whose own is this one.
+    pub(crate) fn after(&self, newest: &SignedManifest, next: &SignedManifest) -> Self {
+        let shown = next.before_shown() != newest.digest();
+        let own = (!shown).then(|| Entry::new(newest));
+        let entries = own.into_iter().chain(self.0.iter().cloned());
         Self(entries.take(KEPT).collect())
     }
 
@@ -90,7 +101,7 @@ impl Entry {
         let bytes = manifest.to_bytes();
         Self {
             edition: manifest.edition(),
-            previous: manifest.previous,
+            previous: manifest.before_shown(),
             bytes: [&len(bytes).to_le_bytes()[..], bytes].concat().into(),
         }
     }

@@ -11,6 +11,7 @@ use crate::order::RowOrder;
 use crate::pad::Pad;
 use crate::purpose::Purpose;
 use crate::seal::Seal;
+use sordino_index::manifest::TAG_OF_LABEL_LEN;
 
 /// Bytes of a content key.
 pub(crate) const CONTENT_KEY_LEN: usize = 32;
@@ -89,6 +90,20 @@ impl ContentKey {
     #[must_use]
     pub fn weights(&self, segment: &[u8; 16]) -> Weights {
         Weights::new(Zeroizing::new(self.subkey(Purpose::Weights, segment)))
+    }
+
+    /// The tag of the label of this name, whose newest key this is: who has the key and is told the name knows it by the tag.
+    #[must_use]
+    pub fn label_tag(&self, label: &str) -> [u8; TAG_OF_LABEL_LEN] {
+        let mut hasher = blake3::Hasher::new_keyed(&self.0);
+        // No segment's derivation begins so: an id of 16 bytes and a purpose are shorter.
+        hasher
+            .update(b"the name of a label that writers are told")
+            .update(label.as_bytes());
+        let mut tag = [0; TAG_OF_LABEL_LEN];
+        tag.copy_from_slice(&hasher.finalize().as_bytes()[..TAG_OF_LABEL_LEN]);
+        hasher.zeroize();
+        tag
     }
 
     /// A key for one purpose in one segment: no two contents share one, because an id belongs to one

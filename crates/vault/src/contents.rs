@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::content_key::{ContentKey, ContentRoot};
+use crate::ids::Ids;
 use crate::keys::OwnerKeys;
 use crate::numbers::Numbers;
 use crate::purpose::Purpose;
@@ -108,7 +109,10 @@ impl ContentKeys {
             let code = key.open_part(Purpose::Deleted, &deleted.id, deleted.version, sealed)?;
             let mut rest = &code[..];
             let own = segments.iter().zip(&mut all);
-            let own = own.filter(|(segment, _)| manifest.newest(segment.key) == *number);
+            // Segments that were added since the list was written are not in it.
+            let own = own.filter(|(segment, _)| {
+                !manifest.is_added(segment) && manifest.newest(segment.key) == *number
+            });
             for (segment, rows) in own {
                 let read = Numbers::read(&mut rest)?;
                 if read.last().is_some_and(|last| last >= segment.n.into()) {
@@ -124,5 +128,34 @@ impl ContentKeys {
             }
         }
         Ok(all)
+    }
+}
+
+/// Counts rows that writers added as deleted whose ids a segment before has in a row that counts: the record that came first stays
+/// what it was. `ids` gives those of a segment, if there is a key of it.
+pub fn bury_repeated<'a>(
+    manifest: &Manifest,
+    ids: impl Fn(usize) -> Option<&'a Ids>,
+    dead: &mut [Numbers],
+) {
+    let segments = manifest.segments();
+    for (at, _) in segments.iter().enumerate() {
+        let Some(own) = ids(at).filter(|_| manifest.is_added(segments[at])) else {
+            continue;
+        };
+        let mut repeated = Vec::new();
+        for (before, dead) in dead[..at].iter().enumerate() {
+            let Some(others) = ids(before) else {
+                continue;
+            };
+            let counts = |row: &u32| {
+                let there = others.row(&own.id(*row));
+                there.is_some_and(|there| !dead.contains(there))
+            };
+            repeated.extend(own.common(others).into_iter().filter(counts).map(u64::from));
+        }
+        if !repeated.is_empty() {
+            dead[at].insert(repeated);
+        }
     }
 }

@@ -18,10 +18,14 @@ use sordino_index::{AccessFault, Error};
 mod change;
 mod name;
 mod report;
+mod rights;
+mod writer;
 
 pub use change::Change;
 pub use name::check_label;
 pub use report::{Label, Reading};
+use writer::WriteRight;
+pub use writer::Writing;
 
 /// The name of the label of records without one: every reader of the index may read them.
 pub const UNLABELLED: &str = "";
@@ -42,6 +46,9 @@ pub struct Directory {
     former: BTreeMap<(String, Digest), BTreeSet<u32>>,
     /// The number of the next key.
     next: u32,
+    /// Readers who may add records. They follow the rest in the encoding, where lists of before there were writers have zeros, or nothing.
+    #[serde(skip)]
+    writers: BTreeMap<String, WriteRight>,
 }
 
 /// The salt of the shared key, and of one that has none yet.
@@ -85,6 +92,7 @@ impl Directory {
             readers: BTreeMap::new(),
             former: BTreeMap::new(),
             next: number + 1,
+            writers: BTreeMap::new(),
         }
     }
 
@@ -110,7 +118,10 @@ impl Directory {
                 "the list of readers and groups would be too long",
             )
         };
-        bincode::serde::encode_to_vec(self, config()).map_err(long)
+        let mut code = bincode::serde::encode_to_vec(self, config()).map_err(long)?;
+        let writers = bincode::serde::encode_to_vec(&self.writers, config());
+        code.extend(writers.map_err(long)?);
+        Ok(code)
     }
 
     /// True if every key but the shared one has a salt.
@@ -281,12 +292,19 @@ impl Directory {
             what: "list of readers",
             why,
         };
-        let (list, _): (Self, usize) = bincode::serde::decode_from_slice(code, config())
-            .map_err(|error| malformed(error.to_string()))?;
+        let wrong = |error: bincode::error::DecodeError| malformed(error.to_string());
+        let (mut list, read): (Self, usize) =
+            bincode::serde::decode_from_slice(code, config()).map_err(wrong)?;
+        let writers = &code[read..];
+        if !writers.is_empty() {
+            let read = bincode::serde::decode_from_slice(writers, config());
+            (list.writers, _) = read.map_err(wrong)?;
+        }
         let newest = list.labels.values().flatten().map(|key| key.number).max();
         let whole = list.labels.contains_key(UNLABELLED)
             && list.labels.values().all(|keys| !keys.is_empty())
             && list.is_salted()
+            && list.writers_fit()
             && newest.is_some_and(|newest| newest < list.next);
         whole
             .then_some(list)
@@ -305,7 +323,7 @@ fn access(what: &'static str, name: &str, why: &'static str) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ReaderSecret;
+    use crate::{ReaderSecret, WriterPublicKey, WriterSecret};
 
     fn names(names: &[&str]) -> Vec<String> {
         names.iter().map(|name| (*name).to_owned()).collect()
@@ -457,6 +475,102 @@ mod tests {
             many.label_for(&format!("label {at}"), salt).unwrap();
         }
         assert!(matches!(many.to_bytes(), Err(Error::Access(_))));
+    }
+
+    fn writer(byte: u8) -> WriterPublicKey {
+        WriterSecret::from_bytes([byte; 32]).public()
+    }
+
+    #[test]
+    fn a_writer_writes_under_what_it_was_granted_and_may_read() {
+        let mut directory = directory();
+        let (finance, health) = (names(&["finance"]), names(&["health"]));
+        let root = crate::OwnerKeys::from_master([1; 32]).contents();
+        let keys = |directory: &Directory, now| -> Vec<Vec<u32>> {
+            let writers = directory.writers(&root, now);
+            let keys = writers.iter().map(|it| it.labels.iter().map(|it| it.key));
+            keys.map(Iterator::collect).collect()
+        };
+        let public = writer(30);
+        let grant = Change::grant_writer("agent", Some(&public), &finance, 100);
+        directory.change(grant, salt).unwrap();
+        assert_eq!(keys(&directory, 99), [[2]]);
+        assert_eq!(keys(&directory, 100), [[0; 0]; 0]);
+        assert_eq!(given(&directory)[0], [1, 2]);
+        assert_eq!(
+            directory.writer_name(&public.signing.to_bytes()),
+            Some("agent")
+        );
+        // The tag is of the name under the key: another name has another tag.
+        let named = &directory.writers(&root, 0)[0].labels[0];
+        let key = directory.newest_key(&root, "finance").unwrap();
+        assert_eq!(named.tag, key.label_tag("finance"));
+        assert_ne!(named.tag, key.label_tag("financf"));
+        // Records without a label too, and another label; the newest time counts.
+        for labels in [&[][..], &health] {
+            let more = Change::grant_writer("agent", None, labels, 200);
+            directory.change(more, salt).unwrap();
+        }
+        assert_eq!(keys(&directory, 199), [[1, 2, 3]]);
+        let read = Directory::from_bytes(&directory.to_bytes().unwrap()).unwrap();
+        assert_eq!(read, directory);
+        // Who loses a label writes no more under it, and the others go on under its new key.
+        let left = Change::withdraw("agent", &finance, &[]);
+        directory.change(left, salt).unwrap();
+        assert_eq!(keys(&directory, 0), [[1, 3]]);
+        directory.change(Change::revoke("bob"), salt).unwrap();
+        let unlabelled = directory.newest(UNLABELLED).unwrap();
+        assert_eq!(keys(&directory, 0), [[3, unlabelled]]);
+        let mut reads = directory.clone();
+        reads.change(Change::stop_writing("agent"), salt).unwrap();
+        assert!(!reads.has_writers());
+        assert_eq!(given(&reads), given(&directory));
+        directory.change(Change::revoke("agent"), salt).unwrap();
+        assert!(!directory.has_writers());
+    }
+
+    #[test]
+    fn a_writer_that_cannot_be_is_refused() {
+        let mut directory = directory();
+        let (one, other) = (writer(30), writer(31));
+        let grant = |public| Change::grant_writer("agent", public, &[], 100);
+        assert!(directory.change(grant(None), salt).is_err());
+        assert!(
+            directory
+                .change(Change::stop_writing("agent"), salt)
+                .is_err()
+        );
+        directory.change(grant(Some(&one)), salt).unwrap();
+        assert!(directory.change(grant(Some(&other)), salt).is_err());
+        // The same signing key, behind another reader.
+        let mixed = WriterPublicKey {
+            signing: one.signing.clone(),
+            ..other
+        };
+        let twice = Change::grant_writer("second", Some(&mixed), &[], 100);
+        assert!(directory.change(twice, salt).is_err());
+        // A list whose writer is no reader of it.
+        let mut wrong = directory.clone();
+        wrong.readers.remove("agent");
+        assert!(Directory::from_bytes(&wrong.to_bytes().unwrap()).is_err());
+        for at in 1..32 {
+            let (name, public) = (format!("agent {at}"), writer(40 + at));
+            let more = Change::grant_writer(&name, Some(&public), &[], 100);
+            directory.change(more, salt).unwrap();
+        }
+        let public = writer(90);
+        let full = Change::grant_writer("one more", Some(&public), &[], 100);
+        assert!(directory.change(full, salt).is_err());
+    }
+
+    /// Lists of before there were writers end in zeros, or with the last byte of the rest.
+    #[test]
+    fn a_list_of_before_there_were_writers_is_read() {
+        let directory = directory();
+        let code = bincode::serde::encode_to_vec(&directory, config()).unwrap();
+        assert_eq!(Directory::from_bytes(&code).unwrap(), directory);
+        let filled = [&code[..], &[0; 100]].concat();
+        assert_eq!(Directory::from_bytes(&filled).unwrap(), directory);
     }
 
     /// Records without a label are not under a label of an empty name, by which one could be taken away by accident.

@@ -7,11 +7,9 @@ use sordino_mldsa::ml_dsa::signature::Keypair;
 use sordino_mldsa::ml_dsa::{self, SigningKey};
 use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
+use crate::content_ids::ContentIds;
 use crate::content_key::{ContentKey, ContentRoot};
 use sordino_index::{CHANGE_CONTEXT, LOG_CONTEXT, MANIFEST_CONTEXT, OwnerPublicKey, OwnerSigner};
-
-/// Words that are hashed at a time.
-const CHUNK: usize = 1 << 20;
 
 /// All that the data's owner needs to build indexes: one master secret.
 #[derive(Clone, Zeroize, ZeroizeOnDrop)]
@@ -82,11 +80,13 @@ impl OwnerKeys {
             .to_vec()
     }
 
-    /// The id of content in this form: a keyed digest of fresh randomness and of everything in it.
-    ///
-    /// Nonces and pads must not meet two contents, so the id does not rest on randomness alone. A
-    /// generator that repeats itself, as that of a restored machine may, repeats an id only for the
-    /// same content. Only the owner can tell whether an id is of some content.
+    /// The key of the ids of contents.
+    #[must_use]
+    pub fn ids(&self) -> ContentIds {
+        ContentIds::new(self.derive("sordino 2026 content ids"))
+    }
+
+    /// The id of content in this form, by the owner's [key of ids](Self::ids).
     pub fn content_id(
         &self,
         fresh: &[u8; 32],
@@ -94,28 +94,7 @@ impl OwnerKeys {
         ids: &[u8],
         words: impl Iterator<Item = u32>,
     ) -> [u8; 16] {
-        let mut key = self.derive("sordino 2026 content ids");
-        let mut hasher = blake3::Hasher::new_keyed(&key);
-        key.zeroize();
-        hasher.update(fresh);
-        for piece in [binding, ids] {
-            hasher
-                .update(&(piece.len() as u64).to_le_bytes())
-                .update(piece);
-        }
-        let mut bytes = Zeroizing::new(Vec::with_capacity(CHUNK * size_of::<u32>()));
-        for word in words {
-            bytes.extend(word.to_le_bytes());
-            if bytes.len() == bytes.capacity() {
-                hasher.update_rayon(&bytes);
-                bytes.clear();
-            }
-        }
-        hasher.update_rayon(&bytes);
-        let mut id = [0; 16];
-        id.copy_from_slice(&hasher.finalize().as_bytes()[..16]);
-        hasher.zeroize();
-        id
+        self.ids().id(fresh, binding, ids, words)
     }
 
     fn signing(&self) -> SigningKey<ml_dsa::MlDsa87> {

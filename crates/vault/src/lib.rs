@@ -6,6 +6,8 @@ pub mod attributes;
 pub mod bucket_codec;
 /// The checks of scores, by those who have a segment's key.
 pub mod checks;
+/// The key of the ids of contents.
+pub mod content_ids;
 /// The key of contents.
 pub mod content_key;
 /// The content keys of a version.
@@ -62,6 +64,8 @@ pub mod scan;
 pub mod seal;
 /// Choices that no branch shows.
 pub mod select;
+/// A writer's keys.
+pub mod writer_secret;
 
 mod open;
 mod walk;
@@ -70,6 +74,7 @@ pub use key_wrap::{KeyWrap, KeyWrapError, WrappingKey};
 pub use keys::OwnerKeys;
 pub use reader_keys::ReaderKeys;
 pub use reader_secret::{ReaderPublicKey, ReaderSecret};
+pub use writer_secret::{WriterKeys, WriterPublicKey, WriterSecret};
 
 use sordino_vectors as vectors;
 use sordino_vectors::metric;

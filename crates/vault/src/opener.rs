@@ -177,6 +177,8 @@ impl Opener {
         places: &[u8],
     ) -> Result<Self, Error> {
         let all = payloads.groups();
+        // A part that a writer added says nothing of records that were there.
+        let own = manifest.places_of(payloads);
         let mut first = 0;
         let mut groups = Vec::new();
         for (group, places) in all
@@ -184,7 +186,15 @@ impl Opener {
             .zip(split(places, all.len(), manifest.readers.is_some())?)
         {
             if let Some(key) = keys.get(group.key) {
-                groups.push(Group::new(payloads, group, first, key, places)?);
+                let group = Group::new(payloads, group, first, key, places)?;
+                let (least, most) = (group.places.number(0), group.places.last());
+                if least < own.start || most >= Some(own.end) {
+                    return Err(Error::Malformed {
+                        what: "payload places",
+                        why: "records of segments that it was not added with".to_owned(),
+                    });
+                }
+                groups.push(group);
             }
             first += group.pages;
         }

@@ -238,7 +238,10 @@ mod tests {
             .parse(&"x".repeat(600))
             .unwrap_err()
             .to_string();
-        assert!(error.contains("x\"... of 600 bytes is not an id: expected"), "{error}");
+        assert!(
+            error.contains("x\"... of 600 bytes is not an id: expected"),
+            "{error}"
+        );
         let error = IdKind::Number.parse("-7").unwrap_err().to_string();
         assert!(
             error.starts_with("\"-7\" is not an id: expected"),

@@ -1,11 +1,13 @@
 //! `sordino index add`.
 
+mod writer;
+
 use super::advice::{ENOUGH, after_change, among_added};
 use super::input::{Input, Layout, Rounding};
 use super::labels::Labelled;
 use super::list::QUOTING;
 use super::policy::Policy;
-use crate::keys::labels_of;
+use crate::keys::{Author, labels_of};
 use crate::owned_index::{OwnedArgs, OwnedIndex};
 use crate::{Error, Output, keys, random};
 use clap::Args as ClapArgs;
@@ -25,8 +27,8 @@ pub(super) struct Args {
     /// The label of all these records. Only readers who were granted this label can read them (`sordino keys grant`).
     #[arg(long, value_name = "LABEL")]
     label: Option<String>,
-    /// The owner's key file.
-    #[arg(long, value_name = "OWNER_KEY")]
+    /// The owner's key file, or a writer's: it adds records that are not there yet.
+    #[arg(long, value_name = "KEY")]
     key: PathBuf,
     /// Leave payloads or attributes empty that records of the index have and these lack. A replaced record loses its
     /// own.
@@ -43,6 +45,10 @@ Examples:
   sordino index add base.index more.npy --key owner.key
   sordino index add base.index changed.parquet --key owner.key --id-column id --payload-column text
   sordino index add base.index books.parquet --key owner.key --id-column id --label finance
+  sordino index add base.index notes.parquet --key agent.key --id-column id
+
+With a writer's key (`sordino keys new writer`) records are added that are not there yet, under a label that the owner granted the writer to write
+under. They come with ids.
 
 If records of the index have payloads or attributes, records with ids must bring theirs, or need --leave-empty.
 Vectors without ids get the numbers after the highest id of the index, so that a file added twice is stored twice. The
@@ -72,7 +78,10 @@ struct Report {
 }
 
 pub(super) fn run(args: &Args, output: Output) -> Result<(), Error> {
-    let keys = keys::owner(&args.key)?;
+    let keys = match keys::author(&args.key)? {
+        Author::Owner(keys) => keys,
+        Author::Writer(keys) => return writer::add(args, &keys, output),
+    };
     let mut store = args.owned.open(&args.index, (&args.key, &keys), output)?;
     let (before, recall) = (labels_of(&store), store.recall());
     let mut layout = args.input.layout(Some(store.manifest().ids))?;

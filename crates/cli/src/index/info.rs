@@ -1,5 +1,7 @@
 //! `sordino index info`.
 
+mod writers;
+
 use crate::delivery::Fetched;
 use crate::place::Place;
 use crate::{Error, Output, keys};
@@ -9,6 +11,7 @@ use sordino_search::manifest::{Manifest, Mode, Part, PartKind};
 use sordino_search::plan::Bytes as Size;
 use sordino_search::{Bytes, SignedManifest};
 use std::path::PathBuf;
+use writers::{Added, Writer, added, listed};
 
 /// Arguments of `sordino index info`.
 #[derive(ClapArgs, Debug)]
@@ -43,6 +46,10 @@ struct Report {
     /// Recall of held-out vectors, as the build measured it, where the key opens it.
     recall: Option<f64>,
     segments: usize,
+    /// Those who may add records as the owner does.
+    writers: Vec<Writer>,
+    /// The additions by writers since the owner's last change, oldest first.
+    additions: Vec<Added>,
     bytes: u64,
     manifest: String,
     previous: String,
@@ -57,6 +64,16 @@ struct PartReport {
     digest: String,
 }
 
+impl PartReport {
+    fn new(part: &Part) -> Self {
+        Self {
+            name: part.kind.name(),
+            bytes: part.len,
+            digest: hex::encode(part.digest),
+        }
+    }
+}
+
 pub(super) fn run(args: &Args, output: Output) -> Result<(), Error> {
     let owner = keys::public(&args.key)?;
     let index = Place::of(&args.index)?
@@ -65,7 +82,6 @@ pub(super) fn run(args: &Args, output: Output) -> Result<(), Error> {
     let (manifest, held) = index.into_parts();
     let manifest = &manifest;
     let recall = recall(args, manifest, &held)?;
-    let parts = manifest.parts()?;
     let look = manifest.second_look().map(|look| look.candidates);
     let report = Report {
         index: args.index.clone(),
@@ -83,17 +99,12 @@ pub(super) fn run(args: &Args, output: Output) -> Result<(), Error> {
         k: manifest.k,
         recall,
         segments: manifest.segments().len(),
+        writers: manifest.writers.iter().map(Writer::new).collect(),
+        additions: added(manifest),
         bytes: stored(manifest)?,
         manifest: hex::encode(manifest.digest()),
         previous: hex::encode(manifest.previous),
-        parts: parts
-            .iter()
-            .map(|part| PartReport {
-                name: part.kind.name(),
-                bytes: part.len,
-                digest: hex::encode(part.digest),
-            })
-            .collect(),
+        parts: manifest.parts()?.iter().map(PartReport::new).collect(),
         server_sees: sees(&manifest.mode),
     };
     output.report(&report, || {
@@ -122,6 +133,11 @@ pub(super) fn run(args: &Args, output: Output) -> Result<(), Error> {
                 },
             ),
             ("segments", report.segments.to_string()),
+            ("writers", listed(report.writers.iter().map(Writer::text))),
+            (
+                "added since",
+                listed(report.additions.iter().map(Added::text)),
+            ),
             ("on disk", Size(report.bytes).to_string()),
             ("manifest", report.manifest.clone()),
             ("before it", report.previous.clone()),

@@ -1,11 +1,12 @@
 //! `sordino index push`.
 
 use crate::endpoint::endpoint;
+use crate::keys::Author;
 use crate::place::Place;
 use crate::{Error, Output, keys};
 use clap::Args as ClapArgs;
 use serde::Serialize;
-use sordino_net::{Connection, Error as Net, Pushed};
+use sordino_net::{ChangeSigner, Connection, Error as Net, Pushed};
 use sordino_search::{Retry, plan::Bytes};
 use std::{
     path::{Path, PathBuf},
@@ -23,8 +24,8 @@ pub(super) struct Args {
     /// and run with --accept-changes.
     #[arg(value_name = "URL")]
     url: String,
-    /// The owner's key file. It signs each step, and stays on this machine.
-    #[arg(long, value_name = "OWNER_KEY")]
+    /// The owner's key file, or the key file of a writer who pushes its additions. It signs each step, and stays on this machine.
+    #[arg(long, value_name = "KEY")]
     key: PathBuf,
     /// Trust servers whose certificate is signed by one of these, in PEM. The default is what this system trusts.
     #[arg(long, value_name = "PEM")]
@@ -56,7 +57,13 @@ struct Report<'a> {
 }
 
 pub(super) fn run(args: &Args, output: Output) -> Result<(), Error> {
-    let keys = keys::owner(&args.key)?;
+    match keys::author(&args.key)? {
+        Author::Owner(keys) => push(args, &keys, output),
+        Author::Writer(keys) => push(args, &keys, output),
+    }
+}
+
+fn push(args: &Args, keys: &impl ChangeSigner, output: Output) -> Result<(), Error> {
     let (roots, name) = (args.roots.as_deref(), args.server_name.as_deref());
     let endpoint = endpoint(&args.url, None, roots, name)?.proxy_of_environment();
     let certificate = Error::session(roots.as_slice());
@@ -81,7 +88,7 @@ pub(super) fn run(args: &Args, output: Output) -> Result<(), Error> {
                 sent += len;
                 bar.inc(len);
             };
-            connection.push_watched(place.root(), &keys, &mut watch)
+            connection.push_watched(place.root(), keys, &mut watch)
         });
         // When something has arrived, the waiting begins again.
         match pushed {

@@ -29,7 +29,7 @@ const PARSED: [(&str, usize); 7] = [
 ];
 
 /// The subcommands whose help is read.
-const HELP: [&str; 19] = [
+const HELP: [&str; 20] = [
     "",
     "keys",
     "token",
@@ -43,6 +43,7 @@ const HELP: [&str; 19] = [
     "index info",
     "index verify",
     "index compact",
+    "index take-back",
     "serve",
     "query",
     "bench",

@@ -44,4 +44,5 @@ mod typed;
 mod update;
 mod usage;
 mod usual_columns;
+mod writers;
 mod written;

@@ -162,7 +162,15 @@ impl<D: Disk> Folder<D> {
                 copied.bytes += part.len;
             }
         }
-        for older in before.iter().rev().chain([manifest]) {
+        let versions: Vec<&SignedManifest> = before.iter().rev().chain([manifest]).collect();
+        for (at, older) in versions.iter().enumerate() {
+            // One that the next has in it needs no file of its own.
+            if versions
+                .get(at + 1)
+                .is_some_and(|next| next.additions().len() > 0)
+            {
+                continue;
+            }
             let (version, digest) = (older.version, older.digest());
             let manifest = Current {
                 version,

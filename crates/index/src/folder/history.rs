@@ -26,6 +26,11 @@ impl<D: Disk> Folder<D> {
             if newer.is_first() {
                 break;
             }
+            // A version with additions has in it the one before, whose file need not be here any more.
+            if let Some(older) = newer.before_addition() {
+                history.push(older);
+                continue;
+            }
             numbers.truncate(numbers.partition_point(|&number| number < newer.version));
             let older = self.manifest_of(&numbers, newer.previous, owner)?;
             history.push(older);

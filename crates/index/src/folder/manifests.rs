@@ -44,6 +44,15 @@ impl<D: Disk> Folder<D> {
         self.sync_dir(&dir)
     }
 
+    /// Removes the manifests that the newest one has in it, but for the last: who is just opening that version reads it. What
+    /// cannot be removed stays.
+    pub fn drop_shown(&self, newest: &SignedManifest) {
+        for shown in newest.shown().rev().skip(1) {
+            let path = self.manifests().join(names::of_version(shown.version));
+            drop(self.disk.remove(&path));
+        }
+    }
+
     /// The highest number that any manifest has here, whether it was ever the newest or not.
     ///
     /// # Errors

@@ -45,6 +45,7 @@ impl Manifest {
         )?;
         require((1..=MAX_K).contains(&self.k), "k outside 1 to 1024")?;
         self.check_readers()?;
+        self.check_writers()?;
         self.check_frame()?;
         self.check_segments()?;
         self.check_deleted(&self.deleted)?;

@@ -158,10 +158,12 @@ impl Manifest {
         key.map_or(SHARED, |key| key.newest)
     }
 
-    /// The keys that lists of deletions are under, in order: the newest of each segment's label.
+    /// The keys that lists of deletions are under, in order: the newest of each segment's label. Segments that were added since have
+    /// no list.
     #[must_use]
     pub fn lists(&self) -> Vec<u32> {
         let segments = self.segments().into_iter();
+        let segments = segments.filter(|segment| !self.is_added(segment));
         let mut keys: Vec<u32> = segments.map(|segment| self.newest(segment.key)).collect();
         keys.sort_unstable();
         keys.dedup();

@@ -1,20 +1,68 @@
-//! A manifest with the owner's signature, as it is stored and sent.
+//! A manifest with the owner's signature, as it is stored and sent. One with what writers added since is a form of its
+//! own, which begins with the base that the owner signed:
+//!
+//! ```text
+//! head SRDN | length of the base: 32 bits | base
+//!           | for each addition: length of the next two: 32 bits | number of its writer: 16 bits | addition | signature
+//! ```
+//!
+//! The writer signs its number and the addition, which has the digest of all bytes before it: of the base, or of the form that
+//! ends there. So a form shows each version since the base, and the bytes of each.
 
 use super::Manifest;
+use super::addition::{Addition, MAX_ADDITIONS};
 use super::readers::Trailer;
+use super::writers::{MAX_WRITABLE, MAX_WRITERS, Writer};
 use crate::Error;
 use crate::digest::Digest;
-use crate::public_key::{OwnerPublicKey, OwnerSigner, SIGNATURE_LEN};
+use crate::public_key::{OwnerPublicKey, OwnerSigner, PUBLIC_KEY_LEN, SIGNATURE_LEN};
 use crate::wire::{self, Edition};
 
-/// An encoded manifest without its signature is never longer: 1,024 segments take up to 210,000 bytes.
-pub(super) const MAX_LEN: usize = 1 << 18;
+mod added;
 
-/// A manifest with its encoding and the owner's signature on that.
+/// Bytes of all writers, at most: a key, a time and two lengths each, and labels.
+const WRITERS_LEN: usize = MAX_WRITERS * (PUBLIC_KEY_LEN + 24 + MAX_WRITABLE * 20) + 8;
+
+/// An encoded manifest without its signature and without writers is never longer: 1,024 segments take up to 210,000 bytes.
+const MAX_WITHOUT_WRITERS: usize = 1 << 18;
+
+/// An encoded manifest without its signature is never longer.
+pub(super) const MAX_LEN: usize = MAX_WITHOUT_WRITERS + WRITERS_LEN;
+
+/// An encoded addition is never longer: 8 segments take up to 1,700 bytes.
+const ADDITION_LEN: usize = 1 << 12;
+
+/// All additions of a version are never longer.
+pub(super) const MAX_ADDED_LEN: usize = 4 + MAX_ADDITIONS * (4 + ADDITION_LEN + SIGNATURE_LEN);
+
+/// A manifest with its encoding and the owner's signature on that, and with what writers added to it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SignedManifest {
+    /// The base with all additions.
     manifest: Manifest,
     bytes: Vec<u8>,
+    additions: Vec<SignedAddition>,
+    /// The digest of the version before the base.
+    before_base: Digest,
+}
+
+/// A version that a newer one has in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ShownVersion {
+    /// The number.
+    pub version: u64,
+    /// The digest of its signed manifest.
+    pub manifest: Digest,
+}
+
+/// An addition, and the version that it was made for.
+#[derive(Clone, Debug, PartialEq)]
+struct SignedAddition {
+    writer: usize,
+    addition: Addition,
+    before: ShownVersion,
+    /// The bytes of that version are these of the form's.
+    bytes: std::ops::Range<usize>,
 }
 
 impl SignedManifest {
@@ -23,58 +71,95 @@ impl SignedManifest {
     #[expect(clippy::missing_panics_doc, reason = "a vector accepts all bytes")]
     pub fn sign(manifest: Manifest, owner: &impl OwnerSigner) -> Self {
         let trailer = Trailer::of(&manifest);
-        let mut bytes = match trailer {
-            None => wire::file_head_of(wire::OF_MANIFESTS, wire::MANIFEST),
-            Some(_) => wire::file_head_of(wire::WITH_READERS, wire::MANIFEST),
+        let version = match (&trailer, manifest.writers.is_empty()) {
+            (None, _) => wire::OF_MANIFESTS,
+            (Some(_), true) => wire::WITH_READERS,
+            (Some(_), false) => wire::WITH_WRITERS,
         };
+        let mut bytes = wire::file_head_of(version, wire::MANIFEST);
         let accepts = "a vector accepts all bytes";
         bincode::serde::encode_into_std_write(&manifest, &mut bytes, config()).expect(accepts);
         if let Some(trailer) = trailer {
             bincode::serde::encode_into_std_write(&trailer, &mut bytes, config()).expect(accepts);
         }
+        if version == wire::WITH_WRITERS {
+            let writers = &manifest.writers;
+            bincode::serde::encode_into_std_write(writers, &mut bytes, config()).expect(accepts);
+        }
         let signature = owner.sign(&bytes);
         bytes.extend(signature);
-        Self { manifest, bytes }
+        Self::of_base(manifest, bytes)
     }
 
-    /// Reads a manifest and checks its signature and that its parts agree.
+    fn of_base(manifest: Manifest, bytes: Vec<u8>) -> Self {
+        Self {
+            before_base: manifest.previous,
+            manifest,
+            bytes,
+            additions: Vec::new(),
+        }
+    }
+
+    /// Reads a manifest and checks its signature and that its parts agree. Of one with additions all of them are checked: by whom, under which
+    /// label and until when they may be, and that each was made for the version before it.
     ///
     /// # Errors
-    /// If it is not signed by `owner`, or not a manifest that this version can serve.
+    /// If it is not signed by `owner`, an addition is none of a writer that the owner names, or it is not a manifest that this version can serve.
     pub fn from_bytes(bytes: &[u8], owner: &OwnerPublicKey) -> Result<Self, Error> {
-        let malformed = |why: String| Error::Malformed {
-            what: "manifest",
-            why,
-        };
+        match wire::is_added(bytes) {
+            true => added::read(bytes, Some(owner)),
+            false => Self::read_base(bytes, Some(owner)),
+        }
+    }
+
+    /// Reads what the owner signed; without a key, what was verified before.
+    fn read_base(bytes: &[u8], owner: Option<&OwnerPublicKey>) -> Result<Self, Error> {
         let (version, body) = wire::strip_manifest_head(bytes)?;
         let head_len = bytes.len() - body.len();
+        let most = match version {
+            wire::WITH_WRITERS => MAX_LEN,
+            _ => MAX_WITHOUT_WRITERS,
+        };
         let Some(len) = body
             .len()
             .checked_sub(SIGNATURE_LEN)
-            .filter(|&len| len <= MAX_LEN)
+            .filter(|&len| len <= most)
         else {
             return Err(malformed(format!(
                 "{} bytes, expected {SIGNATURE_LEN} to {}",
                 body.len(),
-                SIGNATURE_LEN + MAX_LEN
+                SIGNATURE_LEN + most
             )));
         };
         // Nothing in it is looked at before the signature is known to be the owner's.
-        owner.verify(&bytes[..head_len + len], &body[len..])?;
+        if let Some(owner) = owner {
+            owner.verify(&bytes[..head_len + len], &body[len..])?;
+        }
         let (mut manifest, mut read): (Manifest, usize) = decoded(&body[..len])?;
-        if version == wire::WITH_READERS {
+        if version != wire::OF_MANIFESTS {
             let (trailer, more): (Trailer, usize) = decoded(&body[read..len])?;
             trailer.join(&mut manifest).map_err(malformed)?;
             read += more;
+        }
+        if version == wire::WITH_WRITERS {
+            let more;
+            (manifest.writers, more) = decoded::<Vec<Writer>>(&body[read..len])?;
+            read += more;
+            if manifest.writers.is_empty() {
+                return Err(malformed("a list of writers without one".to_owned()));
+            }
         }
         if read != len {
             return Err(malformed(format!("{} bytes after its end", len - read)));
         }
         manifest.check().map_err(malformed)?;
-        Ok(Self {
-            manifest,
-            bytes: bytes.to_vec(),
-        })
+        // Segments of a higher version than the list of deletions are added ones.
+        if !manifest.writers.is_empty() && manifest.deleted.version != manifest.version {
+            return Err(malformed(
+                "writers of a version whose deletions are of another".to_owned(),
+            ));
+        }
+        Ok(Self::of_base(manifest, bytes.to_vec()))
     }
 
     /// The signed encoding.
@@ -104,14 +189,20 @@ impl std::ops::Deref for SignedManifest {
     }
 }
 
+fn malformed(why: String) -> Error {
+    Error::Malformed {
+        what: "manifest",
+        why,
+    }
+}
+
 /// The value that bytes begin with, and how many they are.
 fn decoded<T: serde::de::DeserializeOwned>(bytes: &[u8]) -> Result<(T, usize), Error> {
-    bincode::serde::decode_from_slice(bytes, config()).map_err(|error| Error::Malformed {
-        what: "manifest",
-        why: match error {
+    bincode::serde::decode_from_slice(bytes, config()).map_err(|error| {
+        malformed(match error {
             bincode::error::DecodeError::OtherString(why) => why,
             other => other.to_string(),
-        },
+        })
     })
 }
 
@@ -218,6 +309,7 @@ mod tests {
             }),
             recent: Vec::new(),
             readers: None,
+            writers: Vec::new(),
             mode: Mode::Sealed(Sealed {
                 base: segment(1, 99_000),
                 tail: vec![segment(2, 1000)],

@@ -7,7 +7,6 @@ use std::time::Duration;
 use bytes::Bytes;
 use prost::Message;
 use sordino_reader::{Dial, Transport};
-use sordino_vault::OwnerKeys;
 use tokio::runtime::Runtime;
 use tokio::time::timeout;
 use tonic::transport::Channel;
@@ -18,7 +17,7 @@ use crate::caller::{Connector, ask, calls, wait};
 use crate::schema::search_client::SearchClient;
 use crate::schema::{CallRequest, ChangeRequest, HelloReply, HelloRequest, StepReply};
 use crate::signature::{instance_for, now};
-use crate::signing::sign_change;
+use crate::signing::{ChangeSigner, sign_change};
 use crate::{ClientKey, Endpoint, Error, IndexName, Refusal};
 
 /// Seconds of a day.
@@ -147,10 +146,10 @@ impl Connection {
         }
     }
 
-    /// Sends one step of a change that the owner signs, for which the server reads `read` bytes more.
+    /// Sends one step of a change that the owner or a writer signs, for which the server reads `read` bytes more.
     pub(crate) fn change(
         &mut self,
-        keys: &OwnerKeys,
+        keys: &impl ChangeSigner,
         step: Bytes,
         read: usize,
     ) -> Result<StepReply, Error> {

@@ -228,7 +228,7 @@ impl KeyFile {
     pub fn public(&self) -> Result<OwnerPublicKey, Error> {
         let bytes = match self.kind {
             KeyKind::Owner => return Ok(self.owner()?.public()),
-            KeyKind::Reader | KeyKind::ReaderPair => &self.key[SECRET_LEN..],
+            KeyKind::Reader | KeyKind::ReaderPair | KeyKind::Writer => &self.key[SECRET_LEN..],
             KeyKind::Public => &self.key[..],
             _ => {
                 return Err(self.wrong("an owner's public key, or a reader's or the owner's key"));

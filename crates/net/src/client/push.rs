@@ -1,4 +1,4 @@
-//! The owner's end of a change over the network.
+//! The owner's end of a change over the network, or a writer's.
 
 use std::path::Path;
 
@@ -7,13 +7,12 @@ use prost::Message;
 use sordino_index::digest::Digest;
 use sordino_index::folder::Folder;
 use sordino_index::manifest::SignedManifest;
-use sordino_index::{Error as Wrong, Files, NotNext};
-use sordino_vault::OwnerKeys;
+use sordino_index::{Disk, Error as Wrong, Files, NotNext};
 
 use crate::protocol::PIECE;
 use crate::schema::step::Kind;
 use crate::schema::{Held, Nothing, Put, Step, StepReply};
-use crate::{Connection, Error};
+use crate::{ChangeSigner, Connection, Error};
 
 /// Versions that a server may be behind.
 const BEHIND: usize = 4096;
@@ -46,7 +45,11 @@ impl Connection {
     /// [`NotNext`](Wrong::NotNext) if the directory's newest version does not follow from the server's;
     /// [`Error::Overtaken`], or a refusal that says so, if another change has begun there; what is wrong with the
     /// directory; and other refusals of the server.
-    pub fn push(&mut self, dir: impl AsRef<Path>, keys: &OwnerKeys) -> Result<Pushed, Wrong> {
+    pub fn push(
+        &mut self,
+        dir: impl AsRef<Path>,
+        keys: &impl ChangeSigner,
+    ) -> Result<Pushed, Wrong> {
         self.push_watched(dir, keys, &mut |_| ())
     }
 
@@ -57,20 +60,32 @@ impl Connection {
     pub fn push_watched(
         &mut self,
         dir: impl AsRef<Path>,
-        keys: &OwnerKeys,
+        keys: &impl ChangeSigner,
         watch: &mut dyn FnMut(u64),
     ) -> Result<Pushed, Wrong> {
-        let folder = Folder::new(dir.as_ref(), Files);
+        self.push_from(&Folder::new(dir.as_ref(), Files), keys, watch)
+    }
+
+    /// [`push_watched`](Self::push_watched) of a folder on any disk.
+    ///
+    /// # Errors
+    /// Those of `push`.
+    pub fn push_from<D: Disk>(
+        &mut self,
+        folder: &Folder<D>,
+        keys: &impl ChangeSigner,
+        watch: &mut dyn FnMut(u64),
+    ) -> Result<Pushed, Wrong> {
         // The directory may be changed meanwhile, and files of it be gone.
-        folder.newest(&keys.public(), |newest| {
-            self.push_version(&folder, keys, &newest, watch)
+        folder.newest(&keys.owner(), |newest| {
+            self.push_version(folder, keys, &newest, watch)
         })
     }
 
-    fn push_version(
+    fn push_version<D: Disk>(
         &mut self,
-        folder: &Folder<Files>,
-        keys: &OwnerKeys,
+        folder: &Folder<D>,
+        keys: &impl ChangeSigner,
         newest: &SignedManifest,
         watch: &mut dyn FnMut(u64),
     ) -> Result<Pushed, Wrong> {
@@ -110,11 +125,11 @@ impl Connection {
     }
 
     /// Sends what the server lacks since the version that it had.
-    fn send(
+    fn send<D: Disk>(
         &mut self,
         here: &StepReply,
-        folder: &Folder<Files>,
-        keys: &OwnerKeys,
+        folder: &Folder<D>,
+        keys: &impl ChangeSigner,
         newest: &SignedManifest,
         pushed: &mut Pushed,
         watch: &mut dyn FnMut(u64),
@@ -153,7 +168,7 @@ impl Connection {
         &mut self,
         held: Held,
         bytes: &[u8],
-        keys: &OwnerKeys,
+        keys: &impl ChangeSigner,
         sent: &mut dyn FnMut(u64),
     ) -> Result<(), Error> {
         let Held { part, len } = held;
@@ -176,10 +191,10 @@ impl Connection {
     }
 
     /// The manifests after the server's, oldest first.
-    fn after(
+    fn after<D: Disk>(
         here: &StepReply,
-        folder: &Folder<Files>,
-        keys: &OwnerKeys,
+        folder: &Folder<D>,
+        keys: &impl ChangeSigner,
         newest: &SignedManifest,
     ) -> Result<Vec<SignedManifest>, Wrong> {
         let not_next = NotNext {
@@ -195,23 +210,36 @@ impl Connection {
         // Those that the server has need not be here any more.
         let between = not_next.found - not_next.there;
         let most = usize::try_from(between).map_or(BEHIND, |between| between.min(BEHIND));
-        drop(folder.history(newest, most, &keys.public(), &mut before));
+        drop(folder.history(newest, most, &keys.owner(), &mut before));
         versions.append(&mut before);
         let known = |digest: &Digest| digest[..] == here.manifest[..];
         let since = versions.iter().position(|version| known(&version.previous));
         let since = since.ok_or(not_next)?;
         versions.truncate(since + 1);
-        versions.reverse();
-        Ok(versions)
+        // One that a newer one has in it need not be sent.
+        let mut sent: Vec<SignedManifest> = Vec::with_capacity(versions.len());
+        for version in versions {
+            let shown = |newer: &SignedManifest| newer.before_shown() == version.digest();
+            if sent.last().is_none_or(shown) {
+                sent.push(version);
+            }
+        }
+        sent.reverse();
+        Ok(sent)
     }
 
     /// One signed step, and its reply.
-    fn step(&mut self, keys: &OwnerKeys, kind: Kind) -> Result<StepReply, Error> {
+    fn step(&mut self, keys: &impl ChangeSigner, kind: Kind) -> Result<StepReply, Error> {
         self.step_of(keys, kind, 0)
     }
 
     /// One signed step and its reply; `read` is what the server reads beyond what is sent.
-    fn step_of(&mut self, keys: &OwnerKeys, kind: Kind, read: usize) -> Result<StepReply, Error> {
+    fn step_of(
+        &mut self,
+        keys: &impl ChangeSigner,
+        kind: Kind,
+        read: usize,
+    ) -> Result<StepReply, Error> {
         let step = Step { kind: Some(kind) };
         self.change(keys, step.encode_to_vec().into(), read)
     }

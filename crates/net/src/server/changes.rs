@@ -4,28 +4,34 @@
 //! manifests from the one after the server's to the newest, then parts, then the word to switch. Each step is
 //! signed by the owner for this run of the server; what it carries is checked again for itself. So a
 //! step that is recorded, repeated or reordered does no more than the owner once meant.
+//!
+//! A writer that the served version names pushes what it added in the same steps: [`writers`](super::writers) says what it may.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
 
 use prost::Message;
-use sordino_index::digest::Digest;
 use sordino_index::disk::Lock;
 use sordino_index::folder::Folder;
 use sordino_index::history::KEPT;
 use sordino_index::manifest::{Part, SignedManifest};
 use sordino_index::{Error, Files, NotNext, OwnerPublicKey};
-use sordino_mldsa::{MlDsa87, Params as _};
 use sordino_server::{OpenOptions, Server};
+
+mod state;
 
 use super::rejection::Rejection;
 use super::signed::Signed;
 use super::steps::Steps;
+use super::writers::{self, Signer, Writers, of_no_owner};
 use crate::protocol::PIECE;
 use crate::schema::step::Kind;
 use crate::schema::{Held, Put, Step, StepReply};
+use crate::signature::now;
 use crate::{Limits, Refusal};
+use state::State;
 
 /// The longest request: a piece, or a manifest, which is shorter, with its signature and the fields' tags.
 pub(crate) const LONGEST_CHANGE: usize = PIECE + SHORTEST_CHANGE;
@@ -47,19 +53,12 @@ pub(crate) struct Changes {
     most: u64,
     /// Apart from the state, for steps are looked up here while a switch may take long.
     steps: Arc<Steps>,
+    /// The writers of the version that is served.
+    writers: Writers,
     /// True while the server switches to another version.
     switching: AtomicBool,
     state: Mutex<State>,
     _lock: Lock,
-}
-
-#[derive(Debug)]
-struct State {
-    current: SignedManifest,
-    /// The versions after it that are being received, oldest first.
-    coming: Vec<SignedManifest>,
-    /// True if parts may be there of others that were coming.
-    begun: bool,
 }
 
 impl Changes {
@@ -75,6 +74,7 @@ impl Changes {
         let lock = folder.lock()?;
         let current = folder.manifest(&folder.current()?, owner)?;
         Ok(Self {
+            writers: Writers::of(&current)?,
             key: *blake3::hash(&owner.to_bytes()).as_bytes(),
             owner: owner.clone(),
             folder,
@@ -85,6 +85,7 @@ impl Changes {
                 current,
                 coming: Vec::new(),
                 begun: true,
+                owners: None,
             }),
             _lock: lock,
         })
@@ -95,23 +96,31 @@ impl Changes {
         self.steps = steps;
     }
 
-    /// Refuses a step that the owner has not signed for this run, now and once.
-    pub(crate) fn check(&self, signed: &Signed) -> Result<(), Refusal> {
-        if signed.key != self.key {
-            return Err(of_no_owner(signed));
-        }
-        // Times and repetitions are told to the owner alone, so the signature comes first.
-        let good = self
-            .owner
-            .verify_change(&signed.statement, &signed.signature);
+    /// Refuses a step that neither the owner nor a writer has signed for this run, now and once; who signed it.
+    pub(crate) fn check(&self, signed: &Signed) -> Result<Signer, Refusal> {
+        let signer = match signed.key == self.key {
+            true => Signer::Owner,
+            false => Signer::Writer(signed.key),
+        };
+        let key = match signer {
+            Signer::Owner => self.owner.clone(),
+            Signer::Writer(key) => match self.writers.key(&key) {
+                Some(key) => key,
+                None => return Err(of_no_owner(signed)),
+            },
+        };
+        // Times and repetitions are told to the signer alone, so the signature comes first.
+        let good = key.verify_change(&signed.statement, &signed.signature);
         good.map_err(|_| Refusal::Signature)?;
-        self.steps.accept(signed)
+        self.steps.accept(signed)?;
+        Ok(signer)
     }
 
     /// Takes a step. With the last one there is a server of the new version, which `place` puts in place of the one before.
     /// While that is made, which may take long, other steps are refused, and may be taken again later.
     pub(crate) fn take(
         &self,
+        signer: Signer,
         step: &[u8],
         server: impl FnOnce() -> Arc<Server>,
         place: impl FnOnce(Server),
@@ -119,12 +128,16 @@ impl Changes {
         if self.switching.load(Ordering::Acquire) {
             return Err(Refusal::Busy.into());
         }
-        let taken = self.take_now(step, server, place);
+        if !self.state().takes(signer) {
+            return Err(Refusal::Busy.into());
+        }
+        let taken = self.take_now(signer, step, server, place);
         taken.map_err(Rejection::Message)
     }
 
     fn take_now(
         &self,
+        signer: Signer,
         step: &[u8],
         server: impl FnOnce() -> Arc<Server>,
         place: impl FnOnce(Server),
@@ -142,7 +155,11 @@ impl Changes {
             Kind::State(_) => (),
             Kind::Manifest(bytes) => {
                 let manifest = SignedManifest::from_bytes(&bytes, &self.owner)?;
+                if let Signer::Writer(key) = signer {
+                    writers::check_offer(&state.current, &manifest, &key, now() / 1000)?;
+                }
                 self.offer(&mut state, manifest)?;
+                state.owners = None;
             }
             Kind::Missing(_) => {
                 self.keep(&mut state, server)?;
@@ -165,9 +182,15 @@ impl Changes {
                 self.put(&state, &put)?;
             }
             Kind::Commit(digest) => {
+                if let (Signer::Writer(key), Some(newest)) = (signer, state.coming.last()) {
+                    writers::check_offer(&state.current, newest, &key, now() / 1000)?;
+                }
                 let _switching = Switching::begin(&self.switching);
                 self.commit(&mut state, &digest, server, place)?;
             }
+        }
+        if signer == Signer::Owner {
+            state.owners = (!state.coming.is_empty()).then(Instant::now);
         }
         Ok(state.reply())
     }
@@ -207,7 +230,7 @@ impl Changes {
         }
         manifest.check_room(self.most)?;
         let follows = |version: &SignedManifest| {
-            manifest.previous == version.digest() && found > version.version
+            manifest.follows(&version.digest()) && found > version.version
         };
         if follows(state.newest()) {
             // Each follows from the one before, so no more of them are needed than clients are shown.
@@ -278,12 +301,14 @@ impl Changes {
         // An error may have come before or after it took hold.
         state.current = self.folder.manifest(&self.folder.current()?, &self.owner)?;
         if state.current.digest() == newest.digest() {
+            self.writers.change(&newest)?;
             place(new);
         }
         switched?;
         let mut keep = server.manifest().parts()?;
         keep.extend(newest.parts()?);
         state.coming.clear();
+        self.folder.drop_shown(&newest);
         // Files that cannot be removed now go with the next change.
         drop(self.folder.collect(&keep));
         Ok(())
@@ -292,18 +317,6 @@ impl Changes {
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-/// Refuses a step of a client that is no owner here, after the work of looking at a signature: so the time does not tell strangers which
-/// indexes there are, and of whom.
-pub(crate) fn of_no_owner(signed: &Signed) -> Refusal {
-    static KEY: OnceLock<Option<OwnerPublicKey>> = OnceLock::new();
-    let key = KEY.get_or_init(|| OwnerPublicKey::from_bytes(&[0; MlDsa87::PUBLIC_KEY_LEN]).ok());
-    if let Some(key) = key {
-        // A key of which anybody can make signatures, so that nothing may come of it.
-        let _ = key.verify_change(&signed.statement, &signed.signature);
-    }
-    Refusal::Key
 }
 
 /// The time of a switch, also of one that panics.
@@ -319,22 +332,6 @@ impl<'a> Switching<'a> {
 impl Drop for Switching<'_> {
     fn drop(&mut self) {
         self.0.store(false, Ordering::Release);
-    }
-}
-
-impl State {
-    /// The newest version, whole or not.
-    fn newest(&self) -> &SignedManifest {
-        self.coming.last().unwrap_or(&self.current)
-    }
-
-    fn reply(&self) -> StepReply {
-        let manifest: Digest = self.current.digest();
-        StepReply {
-            version: self.current.version,
-            manifest: manifest.to_vec().into(),
-            missing: Vec::new(),
-        }
     }
 }
 

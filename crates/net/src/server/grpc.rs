@@ -15,7 +15,7 @@ use tonic::server::NamedService;
 use tonic::{Request, Response, Status};
 
 use super::admission::Call;
-use super::changes::{LONGEST_CHANGE, SHORTEST_CHANGE, of_no_owner};
+use super::changes::{LONGEST_CHANGE, SHORTEST_CHANGE};
 use super::entry::blocking;
 use super::peer::Peer;
 use super::places::Asker;
@@ -25,6 +25,7 @@ use super::served_index::{Scan, ServedIndex};
 use super::service_state::ServiceState;
 use super::signed::{LONGEST_LOGIN, Signed};
 use super::terms::Terms;
+use super::writers::of_no_owner;
 use crate::schema::search_server::{Search, SearchServer};
 use crate::schema::{
     CallRequest, ChangeRequest, HelloReply, HelloRequest, LoginReply, LoginRequest, StepReply,
@@ -260,7 +261,7 @@ impl Calls {
             Refusal::Signature if named => Refusal::Key,
             refusal => refusal,
         };
-        blocking(check).await?.map_err(unknown)?;
+        let signer = blocking(check).await?.map_err(unknown)?;
         let hosted = hosted.ok_or(Refusal::Key)?;
         let owner = Asker::Owner(hosted.terms.as_ref().map_or(0, Terms::number));
         call.peer.prove(owner);
@@ -269,6 +270,7 @@ impl Calls {
         let take = move || {
             let changes = hosted.changes.get().ok_or(Refusal::Key)?;
             changes.take(
+                signer,
                 &step,
                 || hosted.index(),
                 |new| {

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use rand_core::CryptoRng;
 use sordino_index::digest::Coded;
 use sordino_index::folder::Folder;
-use sordino_index::manifest::{KeyUse, Manifest, Mode, PartKind, Readers, SHARED};
+use sordino_index::manifest::{Addition, KeyUse, Manifest, Mode, PartKind, Readers, SHARED};
 use sordino_index::{Disk, Error};
 use sordino_vault::content_key::{ContentKey, ContentRoot};
 use sordino_vault::contents::ContentKeys;
@@ -71,9 +71,15 @@ impl<D: Disk> Store<D> {
         let access = draft.access.get_or_insert_with(Directory::unsalted);
         access.change(change, self.salt(rng))?;
         let after = access.newest_keys();
+        let writes = access.has_writers();
         // One is that of records without a label.
         if after.len() > 1 {
             check_mode(&self.manifest.mode)?;
+        }
+        if writes && !matches!(self.manifest.mode, Mode::Masked(_)) {
+            let found = self.manifest.mode.kind().name();
+            let expected = "masked for writers";
+            return Err(Error::Mode { found, expected });
         }
         let writer = self.writer(&keys);
         let changes = Carried {
@@ -93,6 +99,16 @@ impl<D: Disk> Store<D> {
         rng: &mut R,
     ) -> impl FnMut(u32, &[u8]) -> [u8; 16] + use<R, D> {
         salts(rng, &self.keys, &self.manifest.digest())
+    }
+
+    /// The additions since the owner's last change, oldest first: the name of the writer, if it is on the list, and the addition.
+    pub fn additions(&self) -> impl Iterator<Item = (Option<&str>, &Addition)> {
+        let additions = self.manifest.additions();
+        additions.map(|(writer, addition)| {
+            let access = self.access.as_ref();
+            let name = access.and_then(|access| access.writer_name(&writer.public));
+            (name, addition)
+        })
     }
 
     /// Who can read what; `None` where all readers share a key.

@@ -53,7 +53,7 @@ impl<D: Disk> Store<D> {
         };
         self.change_payloads(&mut build, &mut draft, changes)?;
         let mut frame = (*self.manifest).clone();
-        frame.previous = self.manifest.digest();
+        frame.previous = self.newest;
         // The number is used up even if what follows fails: a manifest with it may have been written.
         self.highest = writer.version();
         let signed = draft.finish(&mut build, frame, self.access.as_ref())?;
@@ -65,6 +65,7 @@ impl<D: Disk> Store<D> {
         // The version before stays whole for servers that are just opening it.
         let mut keep = self.manifest.parts()?;
         keep.extend(signed.parts()?);
+        self.newest = signed.digest();
         self.manifest = signed;
         self.records = draft.records;
         self.frame = draft.frame;

@@ -110,6 +110,7 @@ impl<D: Disk> Store<D> {
         drop(folder.collect(&manifest.parts()?));
         Ok(Self {
             highest: manifest.version,
+            newest: manifest.digest(),
             folder,
             keys: keys.clone(),
             manifest,

@@ -11,6 +11,7 @@ use sordino_vault::directory::{Directory, UNLABELLED};
 use sordino_vault::frame::Frame;
 use sordino_vault::keys::OwnerKeys;
 
+use super::now;
 use super::records::Records;
 use crate::base::Base;
 use crate::build_context::Build;
@@ -115,6 +116,9 @@ impl Draft {
             mode.combined = combined;
         }
         manifest.readers = readers;
+        let access = self.access.as_ref();
+        let writers = access.map(|access| access.writers(&keys.contents(), now()));
+        manifest.writers = writers.unwrap_or_default();
         if manifest.is_first() {
             manifest.index = index_id(keys, &manifest);
         }

@@ -74,7 +74,10 @@ impl<D: Disk> Store<D> {
         }
         let mut fresh = self.fresh(draft, changes, shared);
         let kept = match changes.rewrite {
-            Rewrite::None if fresh.0.is_empty() => unmoved(recent, shared),
+            // Writers may have added more parts than the owner's versions have.
+            Rewrite::None if fresh.0.is_empty() && recent.len() <= MOST_RECENT => {
+                unmoved(recent, shared)
+            }
             Rewrite::None => kept(recent, shared, changes.bytes()),
             Rewrite::Recent | Rewrite::All => 0,
         };

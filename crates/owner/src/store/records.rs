@@ -9,7 +9,7 @@ use sordino_index::{Disk, Error, Id, columns};
 use sordino_vault::attributes::Attributes;
 use sordino_vault::bucket_codec::BucketCodec;
 use sordino_vault::content_key::ContentKey;
-use sordino_vault::contents::ContentKeys;
+use sordino_vault::contents::{ContentKeys, bury_repeated};
 use sordino_vault::frame::Frame;
 use sordino_vault::ids::Ids;
 use sordino_vault::numbers::Numbers;
@@ -49,7 +49,9 @@ impl Records {
             sets.push(Arc::new(ids));
         }
         let sealed = folder.part(&manifest.part(PartKind::Deleted, None)?)?;
-        let dead = keys.open_deleted(manifest, &sealed)?;
+        let mut dead = keys.open_deleted(manifest, &sealed)?;
+        let ids = |at: usize| sets.get(at).map(|ids: &Arc<Ids>| &**ids);
+        bury_repeated(manifest, ids, &mut dead);
         let stored = segments.iter().map(|segment| segment.n).collect();
         Ok(Self { sets, dead, stored })
     }

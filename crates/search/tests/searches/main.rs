@@ -19,3 +19,4 @@ mod sessions;
 mod store;
 mod store_faults;
 mod together;
+mod writers;

@@ -1,7 +1,7 @@
 //! Readers of their own: who can read what, now, after being revoked, and after compacting; and what a reader who changes
 //! its client gets out of everything that a server gives.
 
-mod bed; // an owner, its readers, and what they find
+pub(crate) mod bed; // an owner, its readers, and what they find
 
 mod hidden;
 mod labels;

@@ -127,7 +127,7 @@ impl<'a> OpenOptions<'a> {
             let mut manifests = Vec::new();
             // Searches do not need it.
             drop(folder.history(&manifest, KEPT, self.owner, &mut manifests));
-            History::new(&manifests)
+            History::new(&manifest, &manifests)
         });
         let relation = match self.before {
             Some(before) => Relation {
@@ -213,7 +213,7 @@ impl Server {
     pub fn new(mut index: Index) -> Result<Self, Error> {
         let history = index.take_history();
         let (manifest, parts) = index.into_parts();
-        let history = History::new(&history);
+        let history = History::new(&manifest, &history);
         Self::build(manifest, history, Relation::default(), &mut Taken(parts))
     }
 
@@ -237,7 +237,8 @@ impl Server {
         if manifest.digest() == own {
             return Some(self.history.clone());
         }
-        (manifest.previous == own).then(|| self.history.after(&self.manifest))
+        let next = manifest.follows(&own);
+        next.then(|| self.history.after(&self.manifest, manifest))
     }
 
     fn build(

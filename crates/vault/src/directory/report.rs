@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Directory, UNLABELLED};
+use super::{Directory, UNLABELLED, Writing};
 use sordino_index::digest;
 use sordino_index::manifest::SHARED;
 
@@ -20,6 +20,8 @@ pub struct Reading {
     pub groups: Vec<(String, Vec<String>)>,
     /// Records that it may read.
     pub records: u64,
+    /// The right to add records, if it has one.
+    pub writing: Option<Writing>,
     /// Records that it may not read any longer, and can as long as they are under keys that it was given: until they are
     /// rewritten, which compacting does.
     pub until_compacted: u64,
@@ -67,6 +69,7 @@ impl Directory {
                 key: Some(digest::short(&reader.digest())),
                 labels: reader.labels.iter().cloned().collect(),
                 groups: groups.collect(),
+                writing: self.writing(name),
                 records: keys.map(|key| under(live, key)).sum(),
                 until_compacted: former.map_or(0, left),
             }
@@ -81,6 +84,7 @@ impl Directory {
             key: None,
             labels: Vec::new(),
             groups: Vec::new(),
+            writing: None,
             records: 0,
             until_compacted: left(keys),
         });

@@ -1,6 +1,7 @@
 //! The kinds of keys that files hold.
 
 use sordino_vault::reader_secret::PUBLIC_KEY_LEN;
+use sordino_vault::writer_secret::WRITER_PUBLIC_LEN;
 
 /// Bytes of a secret.
 pub(super) const SECRET_LEN: usize = 32;
@@ -22,6 +23,10 @@ pub enum KeyKind {
     ReaderPair,
     /// The public half of a reader's own pair.
     ReaderPublic,
+    /// A writer's secret, and the owner's public key.
+    Writer,
+    /// The public halves of a writer's keys.
+    WriterPublic,
     /// The owner's public key.
     Public,
     /// The seed of a client's signing key.
@@ -36,7 +41,7 @@ pub enum KeyKind {
 
 impl KeyKind {
     /// All kinds.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 11] = [
         Self::Owner,
         Self::Reader,
         Self::ReaderPair,
@@ -46,6 +51,8 @@ impl KeyKind {
         Self::ClientPublic,
         Self::Issuer,
         Self::IssuerPublic,
+        Self::Writer,
+        Self::WriterPublic,
     ];
 
     /// The word for it in the file and in reports.
@@ -56,6 +63,8 @@ impl KeyKind {
             Self::Reader => "reader-key",
             Self::ReaderPair => "reader-pair",
             Self::ReaderPublic => "reader-public-key",
+            Self::Writer => "writer-key",
+            Self::WriterPublic => "writer-public-key",
             Self::Public => "owner-public-key",
             Self::Client => "client-key",
             Self::ClientPublic => "client-public-key",
@@ -72,6 +81,8 @@ impl KeyKind {
             Self::Reader => "a reader's key (secret)",
             Self::ReaderPair => "a reader's own pair of keys (secret)",
             Self::ReaderPublic => "a reader's public key",
+            Self::Writer => "a writer's key (secret)",
+            Self::WriterPublic => "a writer's public key",
             Self::Public => "an owner's public key",
             Self::Client => "a client's key (secret)",
             Self::ClientPublic => "a client's public key",
@@ -84,16 +95,26 @@ impl KeyKind {
     #[must_use]
     pub fn is_secret(self) -> bool {
         match self {
-            Self::Owner | Self::Reader | Self::ReaderPair | Self::Client | Self::Issuer => true,
-            Self::Public | Self::ReaderPublic | Self::ClientPublic | Self::IssuerPublic => false,
+            Self::Owner
+            | Self::Reader
+            | Self::ReaderPair
+            | Self::Writer
+            | Self::Client
+            | Self::Issuer => true,
+            Self::Public
+            | Self::ReaderPublic
+            | Self::WriterPublic
+            | Self::ClientPublic
+            | Self::IssuerPublic => false,
         }
     }
 
     pub(super) fn len(self) -> usize {
         match self {
             Self::Owner | Self::Client | Self::Issuer => SECRET_LEN,
-            Self::Reader | Self::ReaderPair => SECRET_LEN + OWNER_PUBLIC_LEN,
+            Self::Reader | Self::ReaderPair | Self::Writer => SECRET_LEN + OWNER_PUBLIC_LEN,
             Self::ReaderPublic => PUBLIC_KEY_LEN,
+            Self::WriterPublic => WRITER_PUBLIC_LEN,
             Self::Public => OWNER_PUBLIC_LEN,
             Self::ClientPublic | Self::IssuerPublic => CLIENT_PUBLIC_LEN,
         }

@@ -1,6 +1,8 @@
-//! Key files of readers.
+//! Key files of readers and writers.
 
-use sordino_vault::{ReaderKeys, ReaderPublicKey, ReaderSecret};
+use sordino_vault::{
+    ReaderKeys, ReaderPublicKey, ReaderSecret, WriterKeys, WriterPublicKey, WriterSecret,
+};
 use zeroize::Zeroizing;
 
 use super::{KeyFile, KeyKind};
@@ -42,6 +44,7 @@ impl KeyFile {
                 let secret = ReaderSecret::from_bytes(*self.secret());
                 Ok(ReaderKeys::from_secret(secret, self.public()?))
             }
+            KeyKind::Writer => Ok(self.writer()?.reader()),
             _ => Err(self.wrong("a reader's or the owner's key")),
         }
     }
@@ -55,7 +58,50 @@ impl KeyFile {
             KeyKind::ReaderPair => Ok(ReaderSecret::from_bytes(*self.secret()).public()),
             KeyKind::ReaderPublic => ReaderPublicKey::from_bytes(&self.key)
                 .map_err(|why| Error::ReaderKey(Box::new(why))),
+            KeyKind::Writer | KeyKind::WriterPublic => Ok(self.writer_public()?.reader),
             _ => Err(self.wrong("a reader's public key, or its pair")),
+        }
+    }
+
+    /// The file of a writer's keys.
+    #[must_use]
+    pub fn of_writer(keys: &WriterKeys) -> Self {
+        let mut key = Zeroizing::new(Vec::with_capacity(KeyKind::Writer.len()));
+        key.extend_from_slice(keys.secret().as_bytes());
+        key.extend(keys.owner().to_bytes());
+        Self::new(KeyKind::Writer, &key)
+    }
+
+    /// The file of a writer's public key.
+    #[must_use]
+    pub fn of_writer_public(key: &WriterPublicKey) -> Self {
+        Self::new(KeyKind::WriterPublic, &key.to_bytes())
+    }
+
+    /// The writer's keys.
+    ///
+    /// # Errors
+    /// [`Error::KeyKind`] if it is another kind of key.
+    pub fn writer(&self) -> Result<WriterKeys, Error> {
+        match self.kind {
+            KeyKind::Writer => {
+                let secret = WriterSecret::from_bytes(*self.secret());
+                Ok(WriterKeys::new(secret, self.public()?))
+            }
+            _ => Err(self.wrong("a writer's key")),
+        }
+    }
+
+    /// A writer's public key: of its own or the writer's file.
+    ///
+    /// # Errors
+    /// [`Error::KeyKind`] if it is another kind of key, and [`Error::ReaderKey`] if nothing can be wrapped for it.
+    pub fn writer_public(&self) -> Result<WriterPublicKey, Error> {
+        match self.kind {
+            KeyKind::Writer => Ok(self.writer()?.secret().public()),
+            KeyKind::WriterPublic => WriterPublicKey::from_bytes(&self.key)
+                .map_err(|why| Error::ReaderKey(Box::new(why))),
+            _ => Err(self.wrong("a writer's public key, or its key")),
         }
     }
 }

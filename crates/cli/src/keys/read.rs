@@ -1,0 +1,139 @@
+//! The keys that arguments name.
+
+use super::{KeyFile, KeyKind};
+use crate::{Error, key_source};
+use sordino_net::{ClientKey, ClientPublicKey};
+use sordino_search::{
+    OwnerKeys, OwnerPublicKey, ReaderKeys, ReaderPublicKey, WriterKeys, WriterPublicKey,
+};
+use sordino_token::{PublicKey, SigningKey};
+use std::path::Path;
+
+/// The key that an argument names: a file's content, that of a variable (`env:NAME`), or what a command prints (`command:COMMAND`), with a warning on standard error if others can read a secret.
+///
+/// # Errors
+/// If it cannot be read, or is no key file.
+pub fn read(path: &Path) -> Result<KeyFile, Error> {
+    let file = match key_source::line(path)? {
+        Some(line) => KeyFile::parse(&line).map_err(|why| Error::KeyFile {
+            path: path.to_owned(),
+            why,
+        })?,
+        None => KeyFile::read(path).map_err(at(path))?,
+    };
+    if file.is_exposed() {
+        let path = path.display();
+        eprintln!("sordino: warning: others can read the secret in {path}: chmod 600 {path}");
+    }
+    Ok(file)
+}
+
+/// An error of a key file as this program says it.
+pub(super) fn at(path: &Path) -> impl FnOnce(sordino_net::Error) -> Error {
+    use sordino_net::Error as Net;
+    |error| match error {
+        Net::File { path, source } => Error::File { path, source },
+        Net::KeyFile { path, why } => Error::KeyFile { path, why },
+        Net::KeyExists { path } => Error::KeyExists { path },
+        Net::ReaderKey(why) => Error::index(path)(*why),
+        Net::KeyKind { found, expected } => Error::KeyKind {
+            path: path.to_owned(),
+            found,
+            expected,
+        },
+        error => error.into(),
+    }
+}
+
+/// The owner's keys of a file.
+///
+/// # Errors
+/// If it cannot be read or is another kind.
+pub fn owner(path: &Path) -> Result<OwnerKeys, Error> {
+    read(path)?.owner().map_err(at(path))
+}
+
+/// A reader's public key of a file: that key's or the pair's.
+///
+/// # Errors
+/// If it cannot be read or is another kind.
+pub fn reader_public(path: &Path) -> Result<ReaderPublicKey, Error> {
+    read(path)?.reader_public().map_err(at(path))
+}
+
+/// A writer's public key of a file: that key's or the writer's.
+///
+/// # Errors
+/// If it cannot be read or is another kind.
+pub fn writer_public(path: &Path) -> Result<WriterPublicKey, Error> {
+    read(path)?.writer_public().map_err(at(path))
+}
+
+/// The keys of one who may change an index.
+#[derive(Debug)]
+pub enum Author {
+    /// The owner.
+    Owner(OwnerKeys),
+    /// A writer, who adds records.
+    Writer(WriterKeys),
+}
+
+/// The keys of one who may change an index: the owner's or a writer's.
+///
+/// # Errors
+/// If it cannot be read or is another kind.
+pub fn author(path: &Path) -> Result<Author, Error> {
+    let file = read(path)?;
+    match file.kind() {
+        KeyKind::Writer => file.writer().map(Author::Writer).map_err(at(path)),
+        _ => file.owner().map(Author::Owner).map_err(at(path)),
+    }
+}
+
+/// The readers' keys of a file: a reader's or the owner's.
+///
+/// # Errors
+/// If it cannot be read or is another kind.
+pub fn reader(path: &Path) -> Result<ReaderKeys, Error> {
+    read(path)?.reader().map_err(at(path))
+}
+
+/// The owner's public key of a file: that key's, a reader's or the owner's.
+///
+/// # Errors
+/// If it cannot be read or is another kind.
+pub fn public(path: &Path) -> Result<OwnerPublicKey, Error> {
+    read(path)?.public().map_err(at(path))
+}
+
+/// The client key of a file.
+///
+/// # Errors
+/// If it cannot be read or is another kind.
+pub fn client(path: &Path) -> Result<ClientKey, Error> {
+    read(path)?.client().map_err(at(path))
+}
+
+/// The client's public key of a file: that key's or the client's.
+///
+/// # Errors
+/// If it cannot be read or is another kind.
+pub fn client_public(path: &Path) -> Result<ClientPublicKey, Error> {
+    read(path)?.client_public().map_err(at(path))
+}
+
+/// The key of a file that issues tokens.
+///
+/// # Errors
+/// If it cannot be read or is another kind.
+pub fn issuer(path: &Path) -> Result<SigningKey, Error> {
+    read(path)?.issuer().map_err(at(path))
+}
+
+/// The issuer's public key of a file: that key's or the issuer's.
+///
+/// # Errors
+/// If it cannot be read or is another kind.
+pub fn issuer_public(path: &Path) -> Result<PublicKey, Error> {
+    read(path)?.issuer_public().map_err(at(path))
+}

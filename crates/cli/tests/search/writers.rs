@@ -1,0 +1,167 @@
+//! Writers at the command line: keys, grants, additions, pushes, and what the owner takes back.
+
+use crate::binary::{done, failed, json};
+use crate::place::Place;
+use crate::readers::{first, place};
+use crate::served::Served;
+
+/// The place of [`place`] with a writer, agent, who may add under finance; `@finance.csv` has records of new ids.
+fn with_writer() -> Place {
+    let place = place();
+    done(&place.line("keys new writer @agent.key --from @owner.pub"));
+    done(&place.line("keys new writer-public @agent.pub --from @agent.key"));
+    grant(&place, "finance", "2100-01-01T00:00:00Z");
+    place
+}
+
+fn grant(place: &Place, label: &str, until: &str) -> String {
+    let options = "--public @agent.pub --key @owner.key --write";
+    done(&place.line(&format!(
+        "keys grant @i agent {options} --label {label} --until {until}"
+    )))
+}
+
+/// Three records of ids from this one on.
+fn records(place: &Place, name: &str, from: u64) {
+    let some = crate::place::part(&place.base, 0..3);
+    let lines = some.rows().enumerate().map(|(at, row)| {
+        let turned = row.iter().enumerate();
+        let turned = turned.map(|(at, x)| if at % 2 == 0 { -x } else { *x });
+        let vector: Vec<String> = turned.map(|x| x.to_string()).collect();
+        format!(
+            "{{\"id\": {}, \"vector\": [{}]}}",
+            from + at as u64,
+            vector.join(", ")
+        )
+    });
+    let lines: Vec<String> = lines.collect();
+    std::fs::write(place.path(name), lines.join("\n")).unwrap();
+}
+
+#[test]
+fn a_writer_adds_and_the_owner_sees_who_added_what() {
+    let place = with_writer();
+    let list = done(&place.line("keys list @i --key @owner.key"));
+    let expected = "writes under finance until 2100-01-01T00:00:00Z";
+    assert!(list.contains(expected), "{list}");
+    let before = json(&place.line("index info @i --key @owner.pub"));
+    records(&place, "new.jsonl", 9000);
+    let added = json(&place.line("index add @i @new.jsonl --key @agent.key --label finance"));
+    assert_eq!(added["added"], 3);
+    let info = json(&place.line("index info @i --key @owner.pub"));
+    let addition = &info["additions"][0];
+    assert_eq!(
+        (&addition["version"], &addition["records"]),
+        (&added["version"], &3.into())
+    );
+    let shown = json(&place.line("keys show @agent.pub"));
+    assert_eq!(addition["key"], shown["key"]);
+    assert_eq!(info["writers"][0]["key"], shown["key"]);
+    let text = done(&place.line("index info @i --key @owner.pub"));
+    assert!(text.contains("3 record(s) by"), "{text}");
+    // Its key reads, too, and so do those of others who may.
+    let verified = json(&place.line("index verify @i --key @agent.key --deep"));
+    assert_eq!(verified["records"], 2006);
+    assert_eq!(
+        json(&place.line("index verify @i --key @bob.pair --deep"))["records"],
+        2000
+    );
+    // The owner leaves it out again.
+    let version = before["version"].as_u64().unwrap();
+    let back = format!("index take-back @i --after {version} --key @owner.key");
+    assert_eq!(json(&place.line(&back))["records"], 2003);
+    failed(&place.line(&back), 1);
+    let info = json(&place.line("index info @i --key @owner.pub"));
+    assert_eq!(info["additions"].as_array().unwrap().len(), 0);
+    // Added again, it is taken in by the next change.
+    done(&place.line("index add @i @new.jsonl --key @agent.key --label finance"));
+    done(&place.line("index compact @i --key @owner.key"));
+    assert_eq!(
+        json(&place.line("index verify @i --key @owner.key"))["records"],
+        2006
+    );
+    assert_eq!(first(&place, "alice.pair"), "2000");
+    done(&place.line("keys revoke @i agent --write --key @owner.key"));
+    records(&place, "later.jsonl", 9100);
+    let add = place.line("index add @i @later.jsonl --key @agent.key --label finance");
+    let refused = failed(&add, 1);
+    assert!(refused.contains("none of the index's writers"), "{refused}");
+    assert_eq!(
+        json(&place.line("index verify @i --key @agent.key --deep"))["records"],
+        2006
+    );
+}
+
+#[test]
+fn what_a_writer_may_not_do_is_refused_with_what_to_do() {
+    let place = with_writer();
+    records(&place, "new.jsonl", 9000);
+    records(&place, "there.jsonl", 2000);
+    for (line, part) in [
+        (
+            "index add @i @new.jsonl --key @agent.key",
+            "without a label",
+        ),
+        (
+            "index add @i @new.jsonl --key @agent.key --label hr",
+            "has not granted",
+        ),
+        (
+            "index add @i @there.jsonl --key @agent.key --label finance",
+            "does not replace",
+        ),
+        (
+            "index add @i @turned.npy --key @agent.key --label finance",
+            "names the id of each",
+        ),
+        (
+            "index add @i @new.jsonl --key @agent.key --label finance --compact-after 4",
+            "the owner's",
+        ),
+        ("index delete @i --ids 0 --key @agent.key", "a writer's key"),
+        ("index compact @i --key @agent.key", "a writer's key"),
+        (
+            "keys grant @i bob --label finance --key @agent.key",
+            "a writer's key",
+        ),
+        (
+            "keys grant @i bob --public @bob.pub --write --until 2100-01-01T00:00:00Z --key @owner.key",
+            "a writer's public key",
+        ),
+        (
+            "index take-back @i --after 1 --key @owner.key",
+            "no additions were made after it",
+        ),
+    ] {
+        let refused = failed(&place.line(line), 1);
+        assert!(refused.contains(part), "{line}: {refused}");
+    }
+    // A right that has ended is in no version.
+    let text = grant(&place, "finance", "2020-01-01T00:00:00Z");
+    assert!(text.contains("until 2020-01-01"), "{text}");
+    let refused = failed(
+        &place.line("index add @i @new.jsonl --key @agent.key --label finance"),
+        1,
+    );
+    assert!(refused.contains("none of the index's writers"), "{refused}");
+}
+
+#[test]
+fn a_writer_pushes_what_it_added() {
+    let place = with_writer();
+    done(&place.line("index restore @i @remote --key @owner.pub"));
+    done(&place.line("index restore @i @mine --key @agent.key"));
+    let serve = "@remote --key @owner.pub --plaintext --anyone --accept-changes";
+    let served = Served::new(&place.line(serve));
+    records(&place, "new.jsonl", 9000);
+    done(&place.line("index add @mine @new.jsonl --key @agent.key --label finance"));
+    let push = place.line(&format!(
+        "index push @mine {} --key @agent.key",
+        served.url()
+    ));
+    let pushed = json(&push);
+    assert_eq!(pushed["versions"], 1);
+    assert_eq!(served.line()["version"], pushed["version"]);
+    assert_eq!(place.verify("remote")["version"], pushed["version"]);
+    assert_eq!(json(&push)["bytes"], 0);
+}

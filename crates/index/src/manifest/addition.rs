@@ -1,0 +1,192 @@
+//! Additions: records that a writer appends to an index without its owner.
+//!
+//! A base is signed in one piece with its list of deletions, so what has a higher version than that list was added since.
+
+use serde::{Deserialize, Serialize};
+
+use super::check::require;
+use super::{ColumnSegment, Manifest, Mode, Segment, Writer};
+use crate::digest::Digest;
+use crate::payload::{PageGroup, Payloads};
+
+/// The most additions between two changes by the owner.
+pub const MAX_ADDITIONS: usize = 64;
+
+/// The most segments of an addition.
+pub const MAX_ADDED: usize = 8;
+
+/// The most records of an addition. What clients download follows from it, and writers are trusted less than the owner.
+pub const MOST_ADDED_RECORDS: u64 = 1 << 20;
+
+/// The most bytes of the pages that an addition brings: all clients download them.
+pub const MOST_ADDED_BYTES: u64 = 1 << 26;
+
+/// An addition's number may be this much above the one before: changes that were interrupted use numbers up.
+const MAX_STEP: u64 = 1024;
+
+/// Records that a writer adds.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Addition {
+    /// The version that it makes.
+    pub version: u64,
+    /// The time at which it was made, as its writer says, in seconds since 1970.
+    pub time: u64,
+    /// The digest of the version before.
+    pub previous: Digest,
+    /// The number of the content key that all of it is under.
+    pub key: u32,
+    /// Its segments.
+    pub segments: Vec<ColumnSegment>,
+    /// The payloads of their records, if records carry something.
+    pub payloads: Option<Payloads>,
+}
+
+impl Addition {
+    /// Segments under the key of this number, and what their records carry.
+    #[must_use]
+    pub fn new(
+        (version, time): (u64, u64),
+        previous: Digest,
+        key: u32,
+        segments: Vec<ColumnSegment>,
+        payloads: Option<Payloads>,
+    ) -> Self {
+        Self {
+            version,
+            time,
+            previous,
+            key,
+            segments,
+            payloads,
+        }
+    }
+
+    /// Its records.
+    #[must_use]
+    pub fn records(&self) -> u64 {
+        let segments = self.segments.iter();
+        segments.map(|it| u64::from(it.segment.n)).sum()
+    }
+
+    /// Gives all of it its content key, which its encoding has once.
+    fn keyed(mut self) -> Self {
+        for column in &mut self.segments {
+            column.segment.key = self.key;
+        }
+        if let Some(payloads) = &mut self.payloads {
+            payloads.groups = vec![PageGroup {
+                key: self.key,
+                records: payloads.records,
+                pages: payloads.pages,
+            }];
+        }
+        self
+    }
+
+    /// Refuses what this writer may not add to a version with this digest.
+    fn check(&self, manifest: &Manifest, before: &Digest, writer: &Writer) -> Result<(), String> {
+        require(
+            self.previous == *before,
+            "it was made for another version, or another index",
+        )?;
+        let step = self.version.checked_sub(manifest.version);
+        require(
+            step.is_some_and(|step| (1..=MAX_STEP).contains(&step)),
+            "its number is not one of those after the version before",
+        )?;
+        require(
+            self.time < writer.until,
+            "its writer's right had ended by then",
+        )?;
+        require(
+            writer.may_add(self.key),
+            "its writer may not add under this label",
+        )?;
+        require(
+            (1..=MAX_ADDED).contains(&self.segments.len()),
+            "segments outside 1 to 8",
+        )?;
+        let own = |it: &ColumnSegment| it.segment.version == self.version;
+        require(
+            self.segments.iter().all(own),
+            "a segment of another version",
+        )?;
+        require(
+            self.records() <= MOST_ADDED_RECORDS,
+            "more than 2^20 records",
+        )?;
+        let Some(payloads) = &self.payloads else {
+            return require(
+                manifest.payloads.is_none(),
+                "nothing of what its records carry",
+            );
+        };
+        require(
+            payloads.version == self.version,
+            "payloads of another version",
+        )?;
+        require(
+            u64::from(payloads.records) == self.records(),
+            "payloads of other records than its own",
+        )?;
+        require(
+            payloads.content_part().len <= MOST_ADDED_BYTES,
+            "payloads of more than 2^26 bytes",
+        )
+    }
+}
+
+impl Manifest {
+    /// Appends what a writer adds to this version, which has this digest; the addition, with its keys.
+    ///
+    /// # Errors
+    /// The first reason why that may not be.
+    pub(super) fn append(
+        &mut self,
+        addition: Addition,
+        before: &Digest,
+        writer: usize,
+    ) -> Result<Addition, String> {
+        let writer = self.writers.get(writer);
+        let writer = writer.ok_or("its writer is none that the owner names")?;
+        addition.check(self, before, writer)?;
+        let addition = addition.keyed();
+        let Mode::Masked(columns) = &mut self.mode else {
+            return Err("an addition in another mode than masked".to_owned());
+        };
+        columns.segments.extend(addition.segments.iter().cloned());
+        self.recent.extend(addition.payloads.clone());
+        let n = u64::from(self.n) + addition.records();
+        self.n = u32::try_from(n).map_err(|_| "more than 2^32 - 1 records")?;
+        (self.version, self.previous) = (addition.version, *before);
+        self.check()?;
+        Ok(addition)
+    }
+
+    /// True of a segment that a writer added since the owner's last change: deletions were listed without it.
+    #[must_use]
+    pub fn is_added(&self, segment: &Segment) -> bool {
+        segment.version > self.deleted.version
+    }
+
+    /// The places of the records that a part of payloads may speak of: all, or, of one that a writer added, those of the segments that were
+    /// added with it.
+    #[must_use]
+    pub fn places_of(&self, payloads: &Payloads) -> std::ops::Range<u64> {
+        if payloads.version <= self.deleted.version {
+            return 0..u64::from(self.n);
+        }
+        let (mut place, mut own) = (0, 0..0);
+        for segment in self.segments() {
+            let after = place + u64::from(segment.n);
+            if segment.version == payloads.version {
+                // Segments of one addition follow one another.
+                let first = if own.is_empty() { place } else { own.start };
+                own = first..after;
+            }
+            place = after;
+        }
+        own
+    }
+}

@@ -1,0 +1,41 @@
+//! The heads of manifests.
+
+use super::{FILE_HEAD_LEN, Kind, strip_head_of};
+use crate::Error;
+
+/// The version of manifests: from 6 on vectors are stored relative to a frame, from 8 on payloads lie in pages.
+pub(crate) const OF_MANIFESTS: u16 = 8;
+
+/// The version of manifests of indexes with readers of their own: programs that do not know of these refuse them by it.
+pub(crate) const WITH_READERS: u16 = 9;
+
+/// The version of manifests of indexes with writers, whose form says who may add records.
+pub(crate) const WITH_WRITERS: u16 = 10;
+
+/// A signed manifest.
+pub(crate) const MANIFEST: Kind = (1, "manifest");
+/// A signed manifest with what writers added to it.
+pub(crate) const ADDED: Kind = (6, "manifest");
+
+/// The version of a manifest, and the bytes after its head.
+///
+/// # Errors
+/// Those of [`strip_file_head`].
+pub(crate) fn strip_manifest_head(bytes: &[u8]) -> Result<(u16, &[u8]), Error> {
+    strip_head_of(MANIFEST, &[OF_MANIFESTS, WITH_READERS, WITH_WRITERS], bytes)
+}
+
+/// True of bytes that say they are a manifest with additions.
+pub(crate) fn is_added(bytes: &[u8]) -> bool {
+    let (kind, _) = ADDED;
+    bytes.get(6..FILE_HEAD_LEN) == Some(&kind.to_le_bytes()[..])
+}
+
+/// The bytes after the head of a manifest with additions.
+///
+/// # Errors
+/// Those of [`strip_file_head`].
+pub(crate) fn strip_added_head(bytes: &[u8]) -> Result<&[u8], Error> {
+    let (_, body) = strip_head_of(ADDED, &[WITH_WRITERS], bytes)?;
+    Ok(body)
+}

@@ -1,0 +1,50 @@
+//! Additions that the owner takes back: what a stolen writer's key added may be wrong, or not even open.
+
+use std::path::Path;
+
+use rand_core::CryptoRng;
+use sordino_index::folder::Folder;
+use sordino_index::{AccessFault, Disk, Error, Pin};
+use sordino_vault::keys::OwnerKeys;
+
+use super::payloads::Carried;
+use super::{Store, version_pin};
+
+impl<D: Disk> Store<D> {
+    /// Opens an index without what writers added after `version`, which is the owner's last or one that additions since have made. The new
+    /// version follows from the newest one, so that no client takes it for a rollback. Nothing of what is taken back is opened.
+    ///
+    /// # Errors
+    /// [`Error::Access`] if `version` is none that additions were made after; those of [`open_on`](Self::open_on), and of a change. Then nothing is
+    /// changed.
+    pub fn take_back<R: CryptoRng + ?Sized>(
+        rng: &mut R,
+        disk: D,
+        dir: impl AsRef<Path>,
+        keys: &OwnerKeys,
+        (version, pin): (u64, Option<&Pin>),
+    ) -> Result<Self, Error> {
+        let folder = Folder::new(dir.as_ref(), disk);
+        folder.current()?;
+        let lock = folder.lock()?;
+        let newest = folder.manifest(&folder.current()?, &keys.public())?;
+        if let Some(pin) = pin {
+            version_pin::follows(&folder, &newest, &keys.public(), pin)?;
+        }
+        let mut kept = newest.before_addition();
+        while let Some(older) = kept.take_if(|it| it.version > version) {
+            kept = older.before_addition();
+        }
+        let kept = kept.filter(|it| it.version == version).ok_or_else(|| {
+            let why = "no additions were made after it: `sordino index info` shows those since your last change";
+            AccessFault::new("version", &version.to_string(), why)
+        })?;
+        let mut store = Self::read(folder, lock, keys, (kept, newest.digest()))?;
+        store.highest = store.highest.max(newest.version);
+        let draft = store.draft();
+        let writer = store.writer(keys);
+        let made = store.commit(rng, &writer, draft, Carried::default());
+        store.settle(made)?;
+        Ok(store)
+    }
+}

@@ -1,0 +1,328 @@
+//! An index in a directory, to which a writer adds records: it has no key of the owner's.
+//!
+//! A writer appends segments, and what their records carry, under the content key of one of its labels, and signs that as an addition to
+//! the version before. It does not replace or delete records: the sealed lists of these are the owner's.
+
+mod refusals;
+
+use std::path::Path;
+
+use rand_core::CryptoRng;
+use sordino_index::disk::Lock;
+use sordino_index::folder::Folder;
+use sordino_index::manifest::{Addition, Columns, MAX_ADDITIONS, MOST_ADDED_BYTES, Manifest, Mode};
+use sordino_index::payload::Payloads;
+use sordino_index::{AccessFault, Disk, Error, Files, Id, Pin, SignedManifest};
+use sordino_vault::WriterKeys;
+use sordino_vault::content_key::ContentKey;
+use sordino_vault::contents::ContentKeys;
+use sordino_vault::directory::UNLABELLED;
+use sordino_vault::frame::Frame;
+use sordino_vault::numbers::Numbers;
+
+use super::access::contents_of;
+use super::attribute_columns::AttributeColumns;
+use super::draft::Draft;
+use super::payloads::Carried;
+use super::records::{self, Records};
+use super::stream::Stream;
+use super::update::Added;
+use super::version_pin;
+use crate::binding::{Binding, Variant};
+use crate::build_context::Build;
+use crate::encoded_group::Group;
+use crate::laying::Laying;
+use crate::payload::Contents;
+use crate::recall::Recall;
+use crate::segment::SegmentWriter;
+use crate::spec::Batch;
+use crate::step::Step;
+use refusals::number_of;
+
+/// A writer's side of an index in a directory.
+///
+/// While it lives, no other process can change the index; servers can open it at any time.
+///
+/// # Security
+/// It holds the writer's secret alone. What it adds is signed by that, and all who read the version check that the owner names the writer.
+pub struct WriterStore<D = Files> {
+    folder: Folder<D>,
+    keys: WriterKeys,
+    manifest: SignedManifest,
+    /// The writer's number in the manifest.
+    number: u16,
+    contents: ContentKeys,
+    /// The records that the writer can read.
+    records: Records,
+    frame: Frame,
+    /// The highest version number that any manifest has had in this directory.
+    highest: u64,
+    /// True if the last change may or may not have been made.
+    unsure: bool,
+    _lock: Lock,
+}
+
+impl WriterStore {
+    /// Opens an index, to add to it. What an interrupted change left is removed.
+    ///
+    /// # Errors
+    /// Those of [`open_on`](Self::open_on).
+    pub fn open(dir: impl AsRef<Path>, keys: &WriterKeys) -> Result<Self, Error> {
+        Self::open_on(Files, dir, keys, None)
+    }
+}
+
+impl<D: Disk> WriterStore<D> {
+    /// [`open`](WriterStore::open) on another disk. With a pin nothing is touched unless the version that is there is the pinned one or
+    /// follows from it.
+    ///
+    /// # Errors
+    /// [`Error::Access`] if the owner names no such writer; [`Error::Locked`], [`Error::NoIndex`], [`Error::NoReader`]; those of
+    /// [`Store::open_on`](super::Store::open_on) for a pin; if the files that opening reads are damaged or not the owner's.
+    pub fn open_on(
+        disk: D,
+        dir: impl AsRef<Path>,
+        keys: &WriterKeys,
+        pin: Option<&Pin>,
+    ) -> Result<Self, Error> {
+        let folder = Folder::new(dir.as_ref(), disk);
+        // No lock file where there is no index.
+        folder.current()?;
+        let lock = folder.lock()?;
+        // From here on the lock keeps others from changing it.
+        let manifest = folder.manifest(&folder.current()?, keys.owner())?;
+        if let Some(pin) = pin {
+            version_pin::follows(&folder, &manifest, keys.owner(), pin)?;
+        }
+        let number = number_of(&manifest, keys)?;
+        let contents = contents_of(&folder, &manifest, &keys.reader())?;
+        let records = Records::read(&folder, &manifest, &contents)?;
+        let frame = records::frame(&folder, &manifest, &contents)?;
+        let highest = folder.highest()?.max(manifest.version);
+        folder.collect(&manifest.parts()?)?;
+        Ok(Self {
+            folder,
+            keys: keys.clone(),
+            manifest,
+            number,
+            contents,
+            records,
+            frame,
+            highest,
+            unsure: false,
+            _lock: lock,
+        })
+    }
+
+    /// The newest version's manifest.
+    #[must_use]
+    pub fn manifest(&self) -> &SignedManifest {
+        &self.manifest
+    }
+
+    /// The newest version.
+    #[must_use]
+    pub fn version(&self) -> u64 {
+        self.manifest.version
+    }
+
+    /// The newest version, to be remembered and given when it is opened again.
+    #[must_use]
+    pub fn pin(&self) -> Pin {
+        Pin::of(&self.manifest)
+    }
+
+    /// The number of records that the writer can read.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.records.len()
+    }
+
+    /// True if it can read none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// True if there is a record with this id that the writer can read.
+    #[must_use]
+    pub fn contains(&self, id: impl Into<Id>) -> bool {
+        self.records.find(&id.into()).is_some()
+    }
+
+    /// Additions that may be made until the owner changes the index.
+    #[must_use]
+    pub fn additions_left(&self) -> usize {
+        MAX_ADDITIONS - self.manifest.additions().len()
+    }
+
+    /// Adds a stream of records under a label, or without one: one change, however many they are. `now` is the time, in seconds since 1970.
+    ///
+    /// # Errors
+    /// Then nothing is changed: [`Error::Access`] if the right has ended, is not of this label, if a record is there already, comes without an
+    /// id, or is not in the form of the others, and if the owner has to change the index first. Those of [`Store::add`](super::Store::add).
+    pub fn add<R: CryptoRng + ?Sized>(
+        &mut self,
+        rng: &mut R,
+        now: u64,
+        label: Option<&str>,
+        batches: impl IntoIterator<Item = Result<Batch, Error>>,
+        progress: &mut dyn FnMut(Step),
+    ) -> Result<Added, Error> {
+        if self.unsure {
+            let path = self.folder.root().to_owned();
+            return Err(Error::Unsure { path });
+        }
+        let made = self.added(rng, now, label, batches.into_iter(), progress);
+        // A version that may have become the newest needs its parts.
+        match made.is_err() && !self.unsure {
+            true => self.folder.discard(),
+            false => self.folder.keep(),
+        }
+        made
+    }
+
+    fn added<R: CryptoRng + ?Sized>(
+        &mut self,
+        rng: &mut R,
+        now: u64,
+        label: Option<&str>,
+        batches: impl Iterator<Item = Result<Batch, Error>>,
+        progress: &mut dyn FnMut(Step),
+    ) -> Result<Added, Error> {
+        let (number, key) = self.check_right(now, label.unwrap_or(UNLABELLED))?;
+        let version = self.highest.saturating_add(1);
+        let writer = self.segments(version, number, &key);
+        let mut draft = self.draft();
+        draft.check_room()?;
+        let (look, before) = (self.manifest.second_look(), draft.records.sets.len());
+        let k = self.manifest.k as usize;
+        draft.recall = Some(Recall::new(k, look.map_or(k, |it| it.candidates as usize)));
+        let mut known = AttributeColumns::new(&self.folder, &self.manifest, &self.contents);
+        let batches = batches.map(|batch| {
+            let batch = batch?;
+            known.check(&batch.attributes)?;
+            self.check_batch(&batch)?;
+            Ok(batch)
+        });
+        let mut stream = Stream::new(self.frame.clone(), self.manifest.ids, look);
+        let mut build = Build {
+            rng,
+            folder: &self.folder,
+            writer: &writer,
+            progress,
+        };
+        let read = stream.segments(&mut build, &mut draft, batches)?;
+        if read == 0 {
+            return Err(sordino_vectors::Error::NoVectors.into());
+        }
+        self.check_added(&draft, before)?;
+        let payloads = self.payloads(&mut build, &draft, before, (number, key), stream.carried)?;
+        let recall = draft.recall.take().and_then(|it| it.share_of_many());
+        let Mode::Masked(Columns { segments, .. }) = &draft.mode else {
+            return Err(self.other_mode());
+        };
+        let (segments, previous) = (segments[before..].to_vec(), self.manifest.digest());
+        let addition = Addition::new((version, now), previous, number, segments, payloads);
+        self.commit(&addition, draft.records)?;
+        Ok(Added {
+            records: usize::try_from(read).unwrap_or(usize::MAX),
+            recall,
+            ..Added::none(version)
+        })
+    }
+
+    /// Writes what the records of new segments carry, if records carry something.
+    fn payloads<R: CryptoRng + ?Sized>(
+        &self,
+        build: &mut Build<'_, D, R>,
+        draft: &Draft,
+        before: usize,
+        (number, key): (u32, ContentKey),
+        carried: Carried,
+    ) -> Result<Option<Payloads>, Error> {
+        let Some(main) = &self.manifest.payloads else {
+            return Ok(None);
+        };
+        let fresh = before..draft.records.sets.len();
+        let places = fresh.clone().flat_map(|at| draft.records.places_of(at));
+        let places = Numbers::from_ascending(places).expect("segments follow one another");
+        let ids = fresh.flat_map(|at| draft.records.sets[at].iter());
+        let group = Group {
+            number,
+            key,
+            places,
+            carried: ids.map(|id| carried.over(&id, None)).collect(),
+        };
+        let written = build.writer.payloads(
+            build.rng,
+            Contents {
+                groups: vec![group],
+                own: true,
+                payloads: main.form.payloads,
+                look: main.form.look,
+                k: draft.k,
+                laying: Laying::Recent,
+            },
+        )?;
+        if written.content.len() as u64 > MOST_ADDED_BYTES {
+            let why = "they have more than 64 MiB: add them in several additions";
+            return Err(AccessFault::new("payloads", "of one addition", why).into());
+        }
+        build.folder.put(&written.content)?;
+        build.folder.put(&written.places)?;
+        Ok(Some(written.payloads))
+    }
+
+    /// Signs an addition, and makes the version with it the newest.
+    fn commit(&mut self, addition: &Addition, records: Records) -> Result<(), Error> {
+        let secret = self.keys.secret();
+        let sign = |message: &[u8]| secret.sign_addition(message);
+        let bytes = self.manifest.with_addition(self.number, addition, sign);
+        // One that cannot be read must not become the newest version.
+        let signed = SignedManifest::from_bytes(&bytes, self.keys.owner())?;
+        // The number is used up even if what follows fails: a manifest with it may have been written.
+        self.highest = signed.version;
+        self.folder.put_manifest(&signed)?;
+        self.folder.prepare(&signed)?;
+        self.unsure = true;
+        self.folder.switch()?;
+        self.unsure = false;
+        self.manifest = signed;
+        self.records = records;
+        self.folder.drop_shown(&self.manifest);
+        // Files that cannot be removed now go at the next change or opening: this change is made.
+        drop(self.folder.collect(&self.manifest.parts()?));
+        Ok(())
+    }
+
+    /// A writer of segments of this version under a content key.
+    fn segments(&self, version: u64, number: u32, key: &ContentKey) -> SegmentWriter<'static> {
+        let Manifest {
+            rotation, dim, ids, ..
+        } = &*self.manifest;
+        let variant = Variant::from(&self.manifest.mode);
+        let metric = self.manifest.metric;
+        let index = Binding::of_index(variant, *ids, metric, *dim as usize, rotation);
+        let own = self.keys.secret().ids();
+        SegmentWriter::without_owner(own, (number, key.clone()), version, index)
+    }
+
+    /// The version as it is, to be added to.
+    fn draft(&self) -> Draft {
+        let (k, mode) = (self.manifest.k as usize, self.manifest.mode.clone());
+        Draft {
+            records: self.records.clone(),
+            look: self.manifest.second_look(),
+            ..Draft::new(k, mode, self.frame.clone())
+        }
+    }
+}
+
+impl<D> std::fmt::Debug for WriterStore<D> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("WriterStore")
+            .field("manifest", &self.manifest)
+            .finish_non_exhaustive()
+    }
+}
