@@ -3,8 +3,8 @@
 //! client that has logged in; parameter = bytes of the message).
 //!
 //! Teams may search folders that are theirs. Every request is about one index in one folder by one reader of one team, in
-//! turn for 64 readers, so that a tenth of the requests are denied. `sordino` decides anew, `sordino cached` finds the
-//! decision remembered, `sordino lookup` does not look at the state of the engine beside its cache. `conditions only` has the
+//! turn for 64 readers, so that a tenth of the requests are denied. `sordino` decides again, `sordino cached` finds the
+//! decision remembered, `sordino lookup` does not look at the state of the engine next to its cache. `conditions only` has the
 //! same policies with nothing in their scopes, so that no index helps. Peers: `cedar-policy` on the same policies, and `casbin` on a
 //! model of grants to teams on folders, without the conditions.
 

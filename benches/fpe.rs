@@ -60,7 +60,7 @@ fn ff1(group: &mut BenchmarkGroup<'_, WallTime>, key: &AesKey, encrypt: bool) {
             });
         });
 
-        // The other crate has no plans: beside its row, ours with all prepared in each call.
+        // The other crate has no plans: next to its row, ours with all prepared in each call.
         let mut x = text(digits);
         group.bench_function(BenchmarkId::new("ff1-no-plan", digits), |b| {
             b.iter(|| {

@@ -1,4 +1,4 @@
-//! Module LWE: scans beside a plain read of the same memory, columns of bytes beside 18-bit entries, hints, clients, and the
+//! Module LWE: scans next to a plain read of the same memory, columns of bytes next to 18-bit entries, hints, clients, and the
 //! product under encryption.
 //!
 //! For figures of one thread, pin the process to one core: the thread pool follows.

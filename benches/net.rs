@@ -1,4 +1,4 @@
-//! A server on loopback under eight clients, beside the same requests of one client in turn.
+//! A server on loopback under eight clients, next to the same requests of one client in turn.
 //!
 //! Requests are made ahead, so that sending, admission, tags, scans and replies are measured, and nothing of a client's
 //! cryptography. The default size keeps this short; `SORDINO_BENCH_N=100000` is the size of the reference.

@@ -1,4 +1,4 @@
-//! Whole private searches in one process, client and server, beside a plain scan.
+//! Whole private searches in one process, client and server, next to a plain scan.
 //!
 //! The default size keeps this short; `SORDINO_BENCH_N=100000` is the size of the reference.
 
@@ -134,7 +134,7 @@ fn search(c: &mut Criterion) {
     group.finish();
 }
 
-/// The checks of an honest reply's scores, in microseconds of a client, beside one copy of them.
+/// The checks of an honest reply's scores, in microseconds of a client, next to one copy of them.
 fn checks(c: &mut Criterion) {
     let key = || Zeroizing::new([7; 32]);
     let products = |count: usize| -> Vec<i32> {

@@ -25,7 +25,7 @@ fn top_ten(scores: impl Iterator<Item = f64>) -> Vec<usize> {
     order[..tenth].iter().map(|&(i, _)| i).collect()
 }
 
-/// Prints what is not a time: bytes, the worst of many errors beside its bound, recall.
+/// Prints what is not a time: bytes, the worst of many errors next to its bound, recall.
 pub(crate) fn accuracy(_: &mut Criterion) {
     let mut rng = StdRng::seed_from_u64(5);
     rows(&mut rng);

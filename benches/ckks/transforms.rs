@@ -1,4 +1,4 @@
-//! Number-theoretic transforms, beside those of tfhe-ntt.
+//! Number-theoretic transforms, next to those of tfhe-ntt.
 
 use std::hint::black_box;
 

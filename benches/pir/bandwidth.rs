@@ -1,4 +1,4 @@
-//! The speed at which memory can be read: the yardstick of the scans beside it.
+//! The speed at which memory can be read: the yardstick of the scans next to it.
 
 #![expect(
     unsafe_code,

@@ -1,4 +1,4 @@
-//! The processor time of a process, as Linux counts it: of use beside wall time where server and clients share cores.
+//! The processor time of a process, as Linux counts it: of use next to wall time where server and clients share cores.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Signatures, keys, messages and contexts of any content, in a batch beside a valid signature:
+//! Signatures, keys, messages and contexts of any content, in a batch next to a valid signature:
 //! no panic, and the verdicts of `ml-dsa` and `libcrux-ml-dsa`.
 //!
 //! Input: a selector of the parameter set and of what is replaced, a length of the message, a

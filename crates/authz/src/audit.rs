@@ -14,7 +14,7 @@
 //! | head | `n`, `d_(n-1)`, the root and a time, signed with ML-DSA-65 |
 //!
 //! Each entry is stored with its digest behind it. A fault in storage is so named at its entry. Whoever changes an entry
-//! and computes all digests anew contradicts the signed head, which then says that the entries are not its own.
+//! and computes all digests again contradicts the signed head, which then says that the entries are not its own.
 //!
 //! # Security
 //! A head vouches for the entries that were there when it was signed: sign one as often as losing the entries since
@@ -74,7 +74,7 @@ impl AuditLog {
     /// The log whose entries are stored in `stored`, to be continued.
     ///
     /// # Errors
-    /// Those of [`Head::verify`] about entries: they must agree among themselves. Only a head can show that they are all there.
+    /// The errors of [`Head::verify`] about entries: they must agree among themselves. Only a head can show that they are all there.
     pub fn open(stored: &[u8]) -> Result<Self, Error> {
         let digests = read(stored)?
             .into_iter()

@@ -2,7 +2,7 @@
 //!
 //! Cedar's parser, validator and evaluator call themselves once for each level of an expression, so the level is bounded
 //! here first, by a scan that keeps no more than a number for each open bracket. An operator deepens the expression that
-//! stands around it, since `a + b + c` is `(a + b) + c`, and so does an index, as in `a["b"]["c"]`; a comma begins anew.
+//! stands around it, since `a + b + c` is `(a + b) + c`, and so does an index, as in `a["b"]["c"]`; a comma begins again.
 
 use crate::Error;
 use crate::error::at_most;
@@ -15,7 +15,7 @@ pub(crate) const POLICIES: usize = 64 << 20;
 const POLICY: usize = 64 << 10;
 /// Most bytes of a schema.
 pub(crate) const SCHEMA: usize = 4 << 20;
-/// Most levels of an expression: brackets around it, and operators beside it.
+/// Most levels of an expression: brackets around it, and operators next to it.
 const LEVELS: usize = 160;
 /// Levels that a bracket or an `if` counts for: the parser goes through all kinds of operators within it.
 const BRACKET: usize = 4;

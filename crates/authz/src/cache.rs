@@ -3,12 +3,12 @@
 //! # Keys
 //!
 //! An entry is found by a hash and then compared with the whole [key](crate::key): hashes that collide cost a comparison, never a
-//! wrong value. So the hash need not be one that nobody can collide; its secrets are drawn anew in each process, to make it hard to
+//! wrong value. So the hash need not be one that nobody can collide; its secrets are drawn again in each process, to make it hard to
 //! fill one set on purpose, which would only make the cache miss.
 //!
 //! # Form
 //!
-//! Sets of four slots; a word beside each set holds sixteen bits of the hash of every slot, so that nearly always
+//! Sets of four slots; a word next to each set holds sixteen bits of the hash of every slot, so that nearly always
 //! one slot at most is looked at. A slot is swapped as a whole, by the crate `arc-swap`: a reader sees an entry
 //! before or after a change and never waits. Tags are written after their slot; a reader that comes between misses, or looks
 //! at an entry whose key then differs.
@@ -22,7 +22,7 @@ use crate::key::Key;
 
 /// Slots of a set.
 const WAYS: usize = 4;
-/// Bytes counted for an entry beside its key and what its value points at: what is around it, and the value.
+/// Bytes counted for an entry next to its key and what its value points at: what is around it, and the value.
 const ENTRY: usize = 256;
 /// Bytes of entries for each slot, as they are expected.
 const SLOT: usize = 384;
@@ -97,7 +97,7 @@ impl<V: Clone, const N: usize> Cache<V, N> {
             })
     }
 
-    /// Remembers a value that points at `beside` bytes, unless that and its key are longer than an eighth of the cache.
+    /// Remembers a value that points at `next to` bytes, unless that and its key are longer than an eighth of the cache.
     pub(crate) fn insert(&self, key: &Key<'_, N>, value: V, beside: usize) {
         let fields = key.fields().iter().map(|field| field.len());
         let bytes = ENTRY + beside + fields.sum::<usize>();
@@ -126,7 +126,7 @@ impl<V: Clone, const N: usize> Cache<V, N> {
         }
     }
 
-    /// Puts an entry into a slot, and its tag beside it.
+    /// Puts an entry into a slot, and its tag next to it.
     fn put(&self, slot: usize, entry: Option<Entry<V, N>>, tag: u64) {
         let bytes = entry.as_ref().map_or(0, Entry::bytes);
         self.used.fetch_add(bytes, Ordering::Relaxed);

@@ -66,7 +66,7 @@ impl Engine {
     /// also one that forbids.
     ///
     /// # Errors
-    /// Those of [`Self::new`] but [`Error::UnknownType`]; [`Error::Invalid`] for constructors such as `ip("300.1.1.1")` only.
+    /// The errors of [`Self::new`] but [`Error::UnknownType`]; [`Error::Invalid`] for constructors such as `ip("300.1.1.1")` only.
     pub fn without_schema(policies: &str, entities: &str) -> Result<Self, Error> {
         Self::build(None, policies, entities)
     }
@@ -98,14 +98,14 @@ impl Engine {
     /// use sordino_authz::{Engine, Request, Uid};
     /// let groups = r#"[{"uid": {"type": "User", "id": "eve"}, "attrs": {}, "parents": [{"type": "Team", "id": "a"}]}]"#;
     /// let all = Engine::without_schema("", groups)?;
-    /// let mail = all.beside("permit(principal in Team::\"a\", action, resource);", 1 << 20)?;
+    /// let mail = all.next to("permit(principal in Team::\"a\", action, resource);", 1 << 20)?;
     /// let request = Request::new(Uid::new("User", "eve"), Uid::new("Action", "read"), Uid::new("Box", "1"));
     /// assert!(mail.allows(&request) && !all.allows(&request));
     /// # Ok::<(), sordino_authz::Error>(())
     /// ```
     ///
     /// # Errors
-    /// Those of [`Self::new`] for policies.
+    /// The errors of [`Self::new`] for policies.
     pub fn beside(&self, policies: &str, remembered: usize) -> Result<Self, Error> {
         let state = self.state.load();
         let (schema, world) = (state.schema.clone(), state.world.clone());
@@ -122,7 +122,7 @@ impl Engine {
     /// Replaces all policies.
     ///
     /// # Errors
-    /// Those of [`Self::new`] for policies; the policies before then stay.
+    /// The errors of [`Self::new`] for policies; the policies before then stay.
     pub fn replace_policies(&self, policies: &str) -> Result<Epochs, Error> {
         let schema = self.state.load().schema.clone();
         let policies = Arc::new(Policies::parse(policies, schema.as_deref())?);
@@ -144,7 +144,7 @@ impl Engine {
     /// Replaces all entities.
     ///
     /// # Errors
-    /// Those of [`Self::new`] for entities; the entities before then stay.
+    /// The errors of [`Self::new`] for entities; the entities before then stay.
     pub fn replace_entities(&self, entities: &str) -> Result<Epochs, Error> {
         let schema = self.state.load().schema.clone();
         let world = World::parse(entities, schema.as_ref().map(|schema| &schema.cedar))?;
@@ -169,7 +169,7 @@ impl Engine {
         self.check(request).is_allowed()
     }
 
-    /// The decision, made anew and not remembered.
+    /// The decision, made again and not remembered.
     #[must_use]
     pub fn decide(&self, request: &Request<'_>) -> Decision {
         self.state.load().decide(request)

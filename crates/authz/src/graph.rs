@@ -111,7 +111,7 @@ fn cut(value: &Value) -> String {
 
 type Name<'a> = (&'a str, &'a str);
 
-/// The type and id of an entity, in one of the two forms that Cedar reads, and with nothing beside them: of two names in one
+/// The type and id of an entity, in one of the two forms that Cedar reads, and with nothing next to them: of two names in one
 /// object, two readers could take one each.
 fn name(json: &Value) -> Result<Name<'_>, Error> {
     let only = |json: &Value, len| json.as_object().is_some_and(|map| map.len() == len);

@@ -4,7 +4,7 @@
 //! separator or the border of two fields stands, and whatever their hashes.
 //!
 //! The hash is a sum over fields, each multiplied with two secrets of its place: products that do not wait for one another, while names are short
-//! and there are several. A longer field's hash, and that of a context, is foldhash's. Secrets are drawn anew in each process.
+//! and there are several. A longer field's hash, and that of a context, is foldhash's. Secrets are drawn again in each process.
 
 use core::hash::{BuildHasher, Hasher};
 use std::sync::LazyLock;

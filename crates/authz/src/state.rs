@@ -19,7 +19,7 @@ use crate::world::{Nodes, World};
 /// Bytes of remembered decisions, unless an engine is made for fewer.
 pub(crate) const REMEMBERED: usize = 16 << 20;
 
-/// Whatever a decision depends on beside the request, and the decisions that were made by it.
+/// Whatever a decision depends on next to the request, and the decisions that were made by it.
 #[derive(Debug)]
 pub(crate) struct State {
     pub(crate) schema: Option<Arc<Schema>>,
@@ -74,7 +74,7 @@ impl State {
         }
     }
 
-    /// The decision, made anew.
+    /// The decision, made again.
     pub(crate) fn decide(&self, request: &Request<'_>) -> Decision {
         let refusal = match &self.schema {
             Some(schema) => schema.refusal(request),

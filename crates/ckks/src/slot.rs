@@ -1,4 +1,4 @@
-//! Slot mode: classic CKKS, with rotations, beside which the packings are measured.
+//! Slot mode: classic CKKS, with rotations, next to which the packings are measured.
 //!
 //! | symbol | meaning |
 //! |---|---|

@@ -72,7 +72,7 @@ impl<C: BlockCipher> Ff1Plan<C> {
     /// The inverse of [`Ff1Plan::encrypt_numerals_batch`].
     ///
     /// # Errors
-    /// Those of [`Ff1Plan::encrypt_numerals_batch`].
+    /// The errors of [`Ff1Plan::encrypt_numerals_batch`].
     pub fn decrypt_numerals_batch(
         &self,
         tweaks: Tweaks<'_>,
@@ -96,7 +96,7 @@ impl<C: BlockCipher> Ff1Plan<C> {
     /// ```
     ///
     /// # Errors
-    /// Those of [`Ff1Plan::encrypt_numerals_batch`], with [`Error::Symbol`] for [`Error::Numeral`];
+    /// The errors of [`Ff1Plan::encrypt_numerals_batch`], with [`Error::Symbol`] for [`Error::Numeral`];
     /// [`Error::Radix`], [`Error::Alphabet`] for an alphabet that does not fit.
     pub fn encrypt_ascii_batch(
         &self,
@@ -110,7 +110,7 @@ impl<C: BlockCipher> Ff1Plan<C> {
     /// The inverse of [`Ff1Plan::encrypt_ascii_batch`].
     ///
     /// # Errors
-    /// Those of [`Ff1Plan::encrypt_ascii_batch`].
+    /// The errors of [`Ff1Plan::encrypt_ascii_batch`].
     pub fn decrypt_ascii_batch(
         &self,
         alphabet: &Alphabet,

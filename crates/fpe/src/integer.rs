@@ -139,7 +139,7 @@ impl<C: BlockCipher> Ff1Range<C> {
     /// Decrypts integers in place under one tweak, many at once. On an error none is changed.
     ///
     /// # Errors
-    /// Those of [`Ff1Range::encrypt_batch`].
+    /// The errors of [`Ff1Range::encrypt_batch`].
     pub fn decrypt_batch(&self, tweak: &[u8], x: &mut [u64]) -> Result<(), Error> {
         self.batch::<DECRYPT>(tweak, x)
     }

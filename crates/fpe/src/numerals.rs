@@ -54,7 +54,7 @@ pub trait NumeralCipher {
     /// Encrypts in place a text over an alphabet of ASCII. On an error it is unchanged.
     ///
     /// # Errors
-    /// Those of [`NumeralCipher::encrypt_str`]; [`Error::Alphabet`] if the alphabet is not of ASCII.
+    /// The errors of [`NumeralCipher::encrypt_str`]; [`Error::Alphabet`] if the alphabet is not of ASCII.
     fn encrypt_ascii(&self, alphabet: &Alphabet, tweak: &[u8], x: &mut [u8]) -> Result<(), Error> {
         in_place(self.radix(), alphabet, x, |x| {
             self.encrypt_numerals(tweak, x)
@@ -64,7 +64,7 @@ pub trait NumeralCipher {
     /// Decrypts in place a text over an alphabet of ASCII. On an error it is unchanged.
     ///
     /// # Errors
-    /// Those of [`NumeralCipher::decrypt_str`]; [`Error::Alphabet`] if the alphabet is not of ASCII.
+    /// The errors of [`NumeralCipher::decrypt_str`]; [`Error::Alphabet`] if the alphabet is not of ASCII.
     fn decrypt_ascii(&self, alphabet: &Alphabet, tweak: &[u8], x: &mut [u8]) -> Result<(), Error> {
         in_place(self.radix(), alphabet, x, |x| {
             self.decrypt_numerals(tweak, x)

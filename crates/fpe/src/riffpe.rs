@@ -195,7 +195,7 @@ impl RiffpeX {
     /// The inverse of [`RiffpeX::encrypt_batch`].
     ///
     /// # Errors
-    /// Those of [`RiffpeX::encrypt_batch`].
+    /// The errors of [`RiffpeX::encrypt_batch`].
     pub fn decrypt_batch(&self, tweak: &[u8], strings: &mut [u32]) -> Result<(), Error> {
         self.check_batch(strings)?;
         self.run_batch::<true>(tweak, strings);
@@ -228,7 +228,7 @@ impl RiffpeX {
     /// Decrypts an integer below the product of the bases.
     ///
     /// # Errors
-    /// Those of [`RiffpeX::encrypt_integer`].
+    /// The errors of [`RiffpeX::encrypt_integer`].
     pub fn decrypt_integer(&self, tweak: &[u8], x: u128, order: DigitOrder) -> Result<u128, Error> {
         self.integer(x, order, |digits| self.run::<true>(tweak, digits))
     }

@@ -34,7 +34,7 @@ pub fn hash_file(path: impl AsRef<Path>) -> Result<Hash, Error> {
 /// are in the page cache, slower on a spinning disk.
 ///
 /// # Errors
-/// Those of [`hash_file`].
+/// The errors of [`hash_file`].
 ///
 /// # Security
 /// See [`hash_file`].

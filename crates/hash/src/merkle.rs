@@ -149,7 +149,7 @@ impl Tree {
         }
         let mut nodes = Vec::new();
         if old > 0 {
-            // The last whole subtree of the old list, and what is beside the way from it to the top.
+            // The last whole subtree of the old list, and what is next to the way from it to the top.
             let height = old.trailing_zeros() as usize;
             let last = (old >> height) - 1;
             nodes.push(self.levels[height][last]);

@@ -57,9 +57,9 @@ pub(crate) struct Node<'a> {
     pub(crate) bytes: &'a [u8],
     /// Index of the chunk in its message; 0 for parents.
     pub(crate) counter: u64,
-    /// Flags of the first block, beside the mode's.
+    /// Flags of the first block, next to the mode's.
     pub(crate) start: u32,
-    /// Flags of the last block, beside the mode's.
+    /// Flags of the last block, next to the mode's.
     pub(crate) end: u32,
 }
 

@@ -29,7 +29,7 @@ impl BatchHasher {
     /// [`Self::hash_into`] on all threads of the current rayon pool.
     ///
     /// # Errors
-    /// Those of [`Self::hash_into`].
+    /// The errors of [`Self::hash_into`].
     pub fn par_hash_into<M: AsRef<[u8]> + Sync, D: From<[u8; 32]> + Send>(
         &self,
         messages: &[M],

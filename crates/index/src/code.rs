@@ -65,7 +65,7 @@ impl Codec {
         (dim * self.bits()).div_ceil(8)
     }
 
-    /// Bytes that a bucket needs beside its vectors: the scales of its rows, or the centroid and the step of residuals to it.
+    /// Bytes that a bucket needs next to its vectors: the scales of its rows, or the centroid and the step of residuals to it.
     #[must_use]
     pub fn head_len(self, dim: usize) -> usize {
         match self {
@@ -74,7 +74,7 @@ impl Codec {
         }
     }
 
-    /// Bytes of a vector beside its code: its base and the code of its scale.
+    /// Bytes of a vector next to its code: its base and the code of its scale.
     #[must_use]
     pub fn mark_len(self) -> usize {
         match self {

@@ -44,7 +44,7 @@ impl Scheme {
         })
     }
 
-    /// A segment's rows encoded for scoring beside `segments`, with their hint.
+    /// A segment's rows encoded for scoring next to `segments`, with their hint.
     ///
     /// # Errors
     /// If they are not rows of this width.

@@ -26,7 +26,7 @@ pub mod look;
 pub mod manifest;
 /// Pages of payloads that are fetched by a scan.
 pub mod page_scan;
-/// The shape of what records carry beside their vectors.
+/// The shape of what records carry next to their vectors.
 pub mod payload;
 /// Memory, asked for before it is needed.
 pub mod room;

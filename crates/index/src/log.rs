@@ -11,7 +11,7 @@
 //! owner's signature is on heads under another.
 //!
 //! The entries of one index are a line: each has a higher version than the one before, and names its manifest. The first may be
-//! of any version; after it none is left out, since the next would name one that is not there. A log with an entry beside
+//! of any version; after it none is left out, since the next would name one that is not there. A log with an entry next to
 //! its line is neither made nor read, so no log that somebody has read whole has two manifests of one version. A
 //! reader that remembers a head accepts only logs that begin with its entries; two readers who compare heads, or
 //! their short form, see if one was shown another log.
@@ -184,7 +184,7 @@ impl LogFile {
     /// Reads the one that the file says it is.
     ///
     /// # Errors
-    /// Those of [`LogProof::from_bytes`] for a file of that kind, those of [`Log::from_bytes`] for all others.
+    /// The errors of [`LogProof::from_bytes`] for a file of that kind, those of [`Log::from_bytes`] for all others.
     pub fn from_bytes(bytes: &[u8], owner: &OwnerPublicKey) -> Result<Self, Error> {
         let (kind, _) = LOG_PROOF;
         if bytes.get(6..8) == Some(&kind.to_le_bytes()[..]) {

@@ -156,7 +156,7 @@ impl PageScan {
             .map(move |first| first..rows.min(first + PIECE))
     }
 
-    /// One piece of the hint, encoded beside `segments`, and the hint of that.
+    /// One piece of the hint, encoded next to `segments`, and the hint of that.
     ///
     /// # Errors
     /// Never for a table of this shape, and the [`segments`](Self::segments) of it.

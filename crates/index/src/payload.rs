@@ -1,4 +1,4 @@
-//! Payloads: what a record carries beside its vector, fetched after a search without telling which.
+//! Payloads: what a record carries next to its vector, fetched after a search without telling which.
 //!
 //! Payloads are packed: compressed one by one, and laid one after the other into pages of one length, in a secret order of
 //! the records that are there. Each page is sealed. A client knows from a sealed list where the records are. When it has

@@ -45,7 +45,7 @@ impl Pin {
     /// show that it follows.
     ///
     /// # Errors
-    /// Those of [`check`](Self::check); [`Error::Fork`] also where nothing can be between the two and it names another:
+    /// The errors of [`check`](Self::check); [`Error::Fork`] also where nothing can be between the two and it names another:
     /// the two manifests alone prove that, so no one has to show anything.
     pub fn precedes(&self, manifest: &SignedManifest) -> Result<bool, Error> {
         self.check(manifest)?;

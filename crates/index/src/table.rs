@@ -1,4 +1,4 @@
-//! Routed mode's table: codes under pads, a cluster beside the other, and the hint of it.
+//! Routed mode's table: codes under pads, a cluster next to the other, and the hint of it.
 //!
 //! The table is stored group after group and row after row, three bytes an entry, little-endian: row `i` of a group holds the
 //! vectors at place `i` of each of its clusters. The hint, the product of the table with the public matrix, stays
@@ -22,7 +22,7 @@ pub fn segments(mode: &Routed) -> Result<Segments, Error> {
     Ok(Segments::new(&params, mode.hint_seed, Grid::params().n())?)
 }
 
-/// Some groups of the table, which the bytes of their rows fill as they come: a file that is streamed is not in memory beside it.
+/// Some groups of the table, which the bytes of their rows fill as they come: a file that is streamed is not in memory next to it.
 #[derive(Debug)]
 pub struct Filling {
     table: Table,
@@ -92,7 +92,7 @@ impl Filling {
     }
 }
 
-/// The hint of one of the table's groups, encoded beside `segments`, and the hint of that.
+/// The hint of one of the table's groups, encoded next to `segments`, and the hint of that.
 ///
 /// # Errors
 /// Never for a table that was [filled](Filling), and the [`segments`] of its mode.

@@ -109,7 +109,7 @@ impl Codes {
     /// [`Codes::nearest`] on a backend of the caller's choice, for tests and benchmarks.
     ///
     /// # Errors
-    /// Those of [`Codes::nearest`].
+    /// The errors of [`Codes::nearest`].
     pub fn nearest_on<'a>(
         &self,
         backend: Backend,

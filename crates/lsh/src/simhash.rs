@@ -135,7 +135,7 @@ impl SimHash {
     /// [`SimHash::hash_into`] on a backend of the caller's choice, for tests and benchmarks.
     ///
     /// # Errors
-    /// Those of [`SimHash::hash_into`].
+    /// The errors of [`SimHash::hash_into`].
     pub fn hash_into_on(
         &self,
         backend: Backend,
@@ -177,7 +177,7 @@ impl SimHash {
     /// [`SimHash::hash_batch`] on all threads of the current rayon pool.
     ///
     /// # Errors
-    /// Those of [`SimHash::hash_batch`].
+    /// The errors of [`SimHash::hash_batch`].
     #[cfg(feature = "rayon")]
     pub fn par_hash_batch(&self, vectors: &[f32]) -> Result<Codes, Error> {
         check_vectors(vectors, self.dim)?;

@@ -25,7 +25,7 @@ sordino_cpu::kernels! {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Kernels {
     level: Level,
-    /// Keccak's instructions, beside those of the level.
+    /// Keccak's instructions, next to those of the level.
     #[cfg(target_arch = "aarch64")]
     sha3: Option<NeonSha3>,
 }

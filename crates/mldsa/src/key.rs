@@ -146,7 +146,7 @@ pub(crate) fn check_length<P: Params>(public_key: &[u8]) -> Result<(), Error> {
     }
 }
 
-/// Expands each encoded key of `work` into the key of `keys` that is named beside it.
+/// Expands each encoded key of `work` into the key of `keys` that is named next to it.
 ///
 /// FIPS 204, Algorithms 23 (`pkDecode`) and 32 (`ExpandA`), and step 2 of 8.
 pub(crate) fn expand(

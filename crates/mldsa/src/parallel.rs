@@ -77,7 +77,7 @@ impl<P: Params> BatchVerifier<P> {
     /// failure reported is the first in the order of the items, not the first found.
     ///
     /// # Errors
-    /// Those of [`verify_all`](Self::verify_all).
+    /// The errors of [`verify_all`](Self::verify_all).
     ///
     /// # Panics
     /// If another thread panicked.

@@ -65,7 +65,7 @@ fn none_per_item() {
         .map(|(key, signature)| Item::new(*key, b"message", b"", signature))
         .collect();
     let mut verdicts = vec![Err(Error::Mismatch); items.len()];
-    // 16 keys are kept, so that 20 in turn are always expanded anew
+    // 16 keys are kept, so that 20 in turn are always expanded again
     let mut verifier = BatchVerifier::with_keys_on(detected, 16);
     verifier.verify_each_into(&items, &mut verdicts).unwrap();
     let (n, ()) = count(|| verifier.verify_each_into(&items, &mut verdicts).unwrap());

@@ -20,7 +20,7 @@ const DERIVATION: &str = "sordino 2026 request key";
 /// Bytes of an encapsulation key (FIPS 203, Table 3).
 pub(crate) const KEM_KEY_LEN: usize = 1184;
 
-/// Everything that the signature of a login is about, beside its time and who signs: the server's KEM key, the ciphertext, and the token or
+/// Everything that the signature of a login is about, next to its time and who signs: the server's KEM key, the ciphertext, and the token or
 /// nothing.
 pub(crate) fn transcript(kem_key: &[u8], ciphertext: &[u8], token: &[u8]) -> Vec<u8> {
     // The first two have one length.

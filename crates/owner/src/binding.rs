@@ -1,4 +1,4 @@
-//! The public facts that a content's id is bound to, beside the content.
+//! The public facts that a content's id is bound to, next to the content.
 //!
 //! Every field has a fixed length or its length before it, and every choice a number in a field of its own, so two
 //! sets of facts never share an encoding.

@@ -25,7 +25,7 @@ pub struct Built {
 /// told of each step of each segment.
 ///
 /// # Errors
-/// Those of [`Store::create`], but for those of directories.
+/// The errors of [`Store::create`], but for those of directories.
 pub fn in_memory<R: CryptoRng + ?Sized>(
     rng: &mut R,
     keys: &OwnerKeys,

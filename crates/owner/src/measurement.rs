@@ -30,7 +30,7 @@ pub struct Alternative {
 }
 
 impl Measurement {
-    /// The measurements of an index of this cost, beside masked mode where that is possible.
+    /// The measurements of an index of this cost, next to masked mode where that is possible.
     pub(crate) fn new(
         expected_recall: f64,
         reached: bool,

@@ -1,5 +1,5 @@
 //! The memory of an owner: the newest version of each of its indexes that it has made or seen. The keeper of an index can put an older
-//! version back, which the owner has signed; so the owner keeps this memory where they cannot write, beside its key.
+//! version back, which the owner has signed; so the owner keeps this memory where they cannot write, next to its key.
 //!
 //! ```text
 //! sordino-owner-pins-1
@@ -65,7 +65,7 @@ impl Pins {
         Self { kept }
     }
 
-    /// In the file beside an owner's key file, whose name ends in `.pins`. Of a link it is beside the file that it leads to.
+    /// In the file next to an owner's key file, whose name ends in `.pins`. Of a link it is next to the file that it leads to.
     #[must_use]
     pub fn beside(key: &Path) -> Self {
         let mut path = key.canonicalize().unwrap_or_else(|_| key.to_owned());
@@ -143,7 +143,7 @@ impl Pins {
     /// Opens a store in a place, if its version is the one that is known or follows from it. That is known then.
     ///
     /// # Errors
-    /// Those of [`Store::open_on`]; [`OwnerFault::Pins`] if the memory cannot be read or written.
+    /// The errors of [`Store::open_on`]; [`OwnerFault::Pins`] if the memory cannot be read or written.
     pub fn open<D: Disk + Clone>(
         &self,
         disk: D,
@@ -172,7 +172,7 @@ impl Pins {
     /// Opens a store that was restored on purpose: whatever version is there is the one that is known from now on.
     ///
     /// # Errors
-    /// Those of [`open`](Self::open), but for [`OwnerFault::Undone`].
+    /// The errors of [`open`](Self::open), but for [`OwnerFault::Undone`].
     pub fn open_restored<D: Disk + Clone>(
         &self,
         disk: D,
@@ -194,7 +194,7 @@ impl Pins {
     /// Opens a store without what writers added after a version, as [`Store::take_back`] does, and remembers that.
     ///
     /// # Errors
-    /// Those of [`Store::take_back`]; [`OwnerFault::Pins`]; [`OwnerFault::Unpinned`] if the version is made and cannot be remembered.
+    /// The errors of [`Store::take_back`]; [`OwnerFault::Pins`]; [`OwnerFault::Unpinned`] if the version is made and cannot be remembered.
     pub fn take_back<D: Disk + Clone, R: CryptoRng + ?Sized>(
         &self,
         rng: &mut R,

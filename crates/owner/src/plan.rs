@@ -1,7 +1,7 @@
 //! The cut of an index: clusters, codes and routing from public facts, never from a query.
 //!
 //! A client pays `once + queries * per query` over its life. More clusters make the hint
-//! smaller and the queries longer; the planner tries powers of two and takes the cheapest. Beside
+//! smaller and the queries longer; the planner tries powers of two and takes the cheapest. Next to
 //! it stands what it costs to download everything, which is often less, and then the plan says so.
 
 use sordino_index::Error;
@@ -89,7 +89,7 @@ impl Plan {
     /// [adds](Metric::added): each code of a sealed index [serves](Codec::serves) some metrics only.
     ///
     /// # Errors
-    /// Those of [`new`](Self::new).
+    /// The errors of [`new`](Self::new).
     pub(crate) fn for_metric(
         n: usize,
         dim: usize,

@@ -5,7 +5,7 @@ use sordino_index::{Error, room};
 /// Bytes for a coordinate of a segment while it is written: the residuals, their codes, and the rows or the residuals over their scales.
 pub(crate) const SEGMENT: usize = 3 * size_of::<f32>();
 
-/// Bytes beside, for threads and what they work on.
+/// Bytes next to, for threads and what they work on.
 const BESIDE: usize = 32 << 20;
 
 /// Refuses work that needs `each` bytes for each of some coordinates, if they are not to be had. On other systems than Linux it asks

@@ -131,7 +131,7 @@ impl Rows {
         Ok(Vectors::new(frame.stored_dim(), lifted.collect())?)
     }
 
-    /// Row `row` as buckets and chunks store it, beside the unit vector that it is lifted to.
+    /// Row `row` as buckets and chunks store it, next to the unit vector that it is lifted to.
     pub(crate) fn entry<'a>(&'a self, row: usize, unit: &'a [f32]) -> Entry<'a> {
         let Mark { base, scale, .. } = self.marks[row];
         Entry {

@@ -216,7 +216,7 @@ impl<D: Disk> Store<D> {
         self.records.len()
     }
 
-    /// Never: the last record cannot be deleted. Beside `len` because readers expect it.
+    /// Never: the last record cannot be deleted. Next to `len` because readers expect it.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0

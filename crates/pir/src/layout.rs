@@ -31,7 +31,7 @@ impl Params<SimplePir> {
     /// One record to a column, at 128 bits: `record_len` rows, `columns` columns.
     ///
     /// # Errors
-    /// Those of [`Self::for_database`].
+    /// The errors of [`Self::for_database`].
     pub fn for_columns(columns: usize, record_len: usize) -> Result<Self, Error> {
         Self::with_layout(columns, record_len, 1, Security::default())
     }
@@ -39,7 +39,7 @@ impl Params<SimplePir> {
     /// `per_column` records to a column.
     ///
     /// # Errors
-    /// Those of [`Self::for_database`].
+    /// The errors of [`Self::for_database`].
     pub fn with_layout(
         records: usize,
         record_len: usize,
@@ -57,7 +57,7 @@ impl Params<DoublePir> {
     /// since the second level's work is `4 n / m` of the first one's.
     ///
     /// # Errors
-    /// Those of [`Self::for_database`].
+    /// The errors of [`Self::for_database`].
     pub fn for_double(records: usize, record_len: usize) -> Result<Self, Error> {
         // A square may be too large where the wide layout is not.
         let square = Self::for_double_with(records, record_len, records.isqrt().max(1));
@@ -73,7 +73,7 @@ impl Params<DoublePir> {
     /// [`Self::for_double`] with `per_column` records to a column.
     ///
     /// # Errors
-    /// Those of [`Self::for_database`].
+    /// The errors of [`Self::for_database`].
     pub fn for_double_with(
         records: usize,
         record_len: usize,
@@ -107,7 +107,7 @@ impl<P: Protocol> Params<P> {
     /// The same layout at another level of security.
     ///
     /// # Errors
-    /// Those of [`Self::for_database`].
+    /// The errors of [`Self::for_database`].
     pub fn at(&self, security: Security) -> Result<Self, Error> {
         let (records, record_len) = (self.records(), self.record_len());
         Self::choose(records, record_len, self.per_column(), security)
@@ -117,7 +117,7 @@ impl<P: Protocol> Params<P> {
     /// as many: appended records must not outgrow the set, nor need hints of more bits.
     ///
     /// # Errors
-    /// Those of [`Self::for_database`].
+    /// The errors of [`Self::for_database`].
     ///
     /// ```
     /// use sordino_pir::{Params, Set};

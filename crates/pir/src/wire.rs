@@ -299,7 +299,7 @@ impl<P: Protocol> Params<P> {
     /// **121.5 bits**.
     ///
     /// # Errors
-    /// Those of [`Self::from_bytes`]; [`Error::Security`] for parameters under any other set.
+    /// The errors of [`Self::from_bytes`]; [`Error::Security`] for parameters under any other set.
     pub fn published_from_bytes(bytes: &[u8]) -> Result<Self, Error> {
         let params = Self::from_header(Kind::Params, bytes)?;
         if params.set() != Set::Published121 {

@@ -216,7 +216,7 @@ mod tests {
             // It is gone, so that it is not read again.
             assert!(!path.exists());
         }
-        // A folder in the place of a file, and a file in the place of the folder.
+        // A folder instead of a file, and a file instead of the folder.
         fs::create_dir(&path).expect("room");
         assert_eq!(cache.get(&part(&bytes)), None);
         cache.put(&digest::of(&bytes), &bytes);

@@ -74,7 +74,7 @@ impl Client {
     /// [`connect`](Self::connect), with all that there is to choose.
     ///
     /// # Errors
-    /// Those of [`connect`](Self::connect); over a gap not [`Error::Gap`].
+    /// The errors of [`connect`](Self::connect); over a gap not [`Error::Gap`].
     pub fn connect_with(
         transport: &mut impl Transport,
         keys: &ReaderKeys,
@@ -152,7 +152,7 @@ impl Client {
     /// come from the same version without one. After an error the client is as it was.
     ///
     /// # Errors
-    /// Those of [`connect`](Self::connect) with this client's own [`pin`](Self::pin).
+    /// The errors of [`connect`](Self::connect) with this client's own [`pin`](Self::pin).
     pub fn refresh(&mut self, transport: &mut impl Transport) -> Result<bool, Error> {
         let (manifest, received) = history::offered(transport, &self.keys)?;
         let shown = history::follow(&self.pin(), &manifest, transport, &self.keys)?;
@@ -228,7 +228,7 @@ impl Client {
         self.frame.recall()
     }
 
-    /// Bytes that were downloaded beside queries, at first and by refreshing.
+    /// Bytes that were downloaded next to queries, at first and by refreshing.
     #[must_use]
     pub fn bytes_once(&self) -> usize {
         self.bytes_once
@@ -237,7 +237,7 @@ impl Client {
     /// Finds the records nearest to `query`, the manifest's `k` of them.
     ///
     /// # Errors
-    /// Those of [`ask`](Self::ask).
+    /// The errors of [`ask`](Self::ask).
     pub fn search<R: CryptoRng + ?Sized>(
         &self,
         rng: &mut R,

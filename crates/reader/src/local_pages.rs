@@ -36,7 +36,7 @@ impl LocalPages {
     /// The parts that changes have brought, but for the oldest `kept`.
     ///
     /// # Errors
-    /// Those of [`new`](Self::new).
+    /// The errors of [`new`](Self::new).
     pub(crate) fn recent(
         manifest: &Manifest,
         keys: &ContentKeys,

@@ -113,7 +113,7 @@ impl Client {
     /// The second look at candidates: they get the keys of their exact vectors.
     ///
     /// # Errors
-    /// Those of [`fetch`](Self::fetch).
+    /// The errors of [`fetch`](Self::fetch).
     pub(crate) fn look<R: CryptoRng + ?Sized>(
         &self,
         round: &mut Round<'_, R, impl Transport>,
@@ -137,7 +137,7 @@ impl Client {
     /// a search has too few pages. The server sees what a search sends.
     ///
     /// # Errors
-    /// Those of [`fetch`](Self::fetch).
+    /// The errors of [`fetch`](Self::fetch).
     fn read<R: CryptoRng + ?Sized>(
         &self,
         round: &mut Round<'_, R, impl Transport>,
@@ -153,7 +153,7 @@ impl Client {
         round: &mut Round<'_, R, impl Transport>,
         places: &[Option<u32>],
     ) -> Result<Fetched, Error> {
-        // A record is looked up in the place of every one that is not there: before the request nothing takes
+        // A record is looked up instead of every one that is not there: before the request nothing takes
         // longer where there are more places.
         let looked_up = padded(places, self.records.max(places.len()));
         let here = self.here(&looked_up);
@@ -228,7 +228,7 @@ impl Client {
     /// need.
     ///
     /// # Errors
-    /// Those of [`fetch`](Self::fetch).
+    /// The errors of [`fetch`](Self::fetch).
     pub(crate) fn read_whole<R: CryptoRng + ?Sized>(
         &self,
         round: &mut Round<'_, R, impl Transport>,

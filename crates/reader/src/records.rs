@@ -1,4 +1,4 @@
-//! The records of an index beside their vectors: ids, attributes, and which of them count no more.
+//! The records of an index next to their vectors: ids, attributes, and which of them count no more.
 //!
 //! A record's place is its row, after those of all segments before its own: inside the client records are
 //! named by it, at its edge by their ids.

@@ -1,5 +1,5 @@
 //! Routed mode: the server holds clusters of vectors under pads, and scores one cluster of each group without knowing
-//! which; beside them, all that was added since, as in masked mode.
+//! which; next to them, all that was added since, as in masked mode.
 
 use rand_core::CryptoRng;
 use sordino_ckks::column::{self, Hint, SecretKey};

@@ -1,4 +1,4 @@
-//! Sealed mode: route, fetch a fixed number of buckets privately, verify, open, rank; beside them,
+//! Sealed mode: route, fetch a fixed number of buckets privately, verify, open, rank; next to them,
 //! search what was added since.
 
 use std::sync::Arc;

@@ -107,7 +107,7 @@ impl<D: Dial> Session<D> {
     /// Connects, downloads what searching needs, and remembers the version.
     ///
     /// # Errors
-    /// Those of [`Client::connect`], of the [`Dial`] and of the [`PinStore`].
+    /// The errors of [`Client::connect`], of the [`Dial`] and of the [`PinStore`].
     pub fn open(dial: D, keys: &ReaderKeys, options: SessionOptions) -> Result<Self, Error> {
         Self::open_in(&SearchBatch::default(), dial, keys, options)
     }
@@ -115,7 +115,7 @@ impl<D: Dial> Session<D> {
     /// [`open`](Self::open) in the time of a batch, or until it is stopped.
     ///
     /// # Errors
-    /// Those of [`open`](Self::open).
+    /// The errors of [`open`](Self::open).
     pub fn open_in(
         batch: &SearchBatch,
         dial: D,
@@ -175,7 +175,7 @@ impl<D: Dial> Session<D> {
     /// One search, which is a batch of its own.
     ///
     /// # Errors
-    /// Those of [`Client::ask`] and of [`batch`](Self::batch).
+    /// The errors of [`Client::ask`] and of [`batch`](Self::batch).
     pub fn ask(&self, question: &Question<'_>) -> Result<Found, Error> {
         let batch = self.batch()?;
         self.call(&batch, |client, rng, transport| {
@@ -221,7 +221,7 @@ impl<D: Dial> Session<D> {
     /// for it. Clients that hold all of an index ask a server nothing else.
     ///
     /// # Errors
-    /// Those of [`Client::refresh`] and of [`batch`](Self::batch).
+    /// The errors of [`Client::refresh`] and of [`batch`](Self::batch).
     pub fn refresh(&self) -> Result<bool, Error> {
         self.refresh_in(&self.batch()?)
     }
@@ -229,7 +229,7 @@ impl<D: Dial> Session<D> {
     /// [`refresh`](Self::refresh), as a call of a batch.
     ///
     /// # Errors
-    /// Those of [`Client::refresh`].
+    /// The errors of [`Client::refresh`].
     pub fn refresh_in(&self, batch: &SearchBatch) -> Result<bool, Error> {
         let done = self.link.call(batch, |line| {
             let client = self.client();

@@ -33,7 +33,7 @@ impl StandIn {
         }
     }
 
-    /// Opens it in the place of a search's bucket `at`.
+    /// Opens it instead of a search's bucket `at`.
     pub(crate) fn open(&self, at: usize, frame: &Frame, opened: &mut DecodedRows) {
         let before = opened.rows.len();
         let open = BucketCodec(self.layout).open(&self.seal, 0, &self.sealed, frame, opened);

@@ -42,7 +42,7 @@ pub use static_reply::StaticReply;
 /// One version of an index that is ready to answer.
 ///
 /// A server does not change. One that runs on while the index is changed makes a new one of the new
-/// version and puts it in the place of the old; requests about another version than the one that is
+/// version and puts it instead of the old; requests about another version than the one that is
 /// served are refused, so that no query meets two versions.
 ///
 /// # Security

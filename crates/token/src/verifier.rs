@@ -100,7 +100,7 @@ impl Verifier {
     /// Verifies a token. `now` is in seconds since 1970.
     ///
     /// # Errors
-    /// Those of [`Token::from_bytes`](crate::Token::from_bytes), then in this order [`Error::Issuer`], [`Error::Audience`],
+    /// The errors of [`Token::from_bytes`](crate::Token::from_bytes), then in this order [`Error::Issuer`], [`Error::Audience`],
     /// [`Error::NotYetValid`], [`Error::Expired`], [`Error::Signature`].
     pub fn verify(&mut self, token: &[u8], now: u64) -> Result<Grant, Error> {
         let mut verdicts = self.verify_each(&[token], now);

@@ -167,10 +167,10 @@ impl Attributes {
         }
     }
 
-    /// The same records with the columns of `other`, which has a row for each, in the place of those of the same name.
+    /// The same records with the columns of `other`, which has a row for each, instead of those of the same name.
     ///
     /// # Errors
-    /// Those of [`check_beside`](Self::check_beside).
+    /// The errors of [`check_beside`](Self::check_beside).
     ///
     /// # Panics
     /// If the numbers of rows differ.
@@ -184,7 +184,7 @@ impl Attributes {
     /// Appends the records of `other`; columns that one of the two lacks have no values there.
     ///
     /// # Errors
-    /// Those of [`check_beside`](Self::check_beside), with nothing done.
+    /// The errors of [`check_beside`](Self::check_beside), with nothing done.
     pub fn append(&mut self, other: Self) -> Result<(), Error> {
         self.check_beside(&other)?;
         for (name, column) in other.columns {

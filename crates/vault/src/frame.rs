@@ -28,7 +28,7 @@
 //!
 //! A frame for the cosine has one base, which is the centre itself: then `k` follows from the length of `r`, and `rho` is that length, in 16 bits
 //! instead of the number of a base and 8 bits of a scale. Both `rho` and `abs(p)` are lengths of differences to the centre: however near all
-//! vectors lie to one another, the error of a cosine is small beside their differences.
+//! vectors lie to one another, the error of a cosine is small next to their differences.
 //!
 //! Where vectors are clustered they are lifted to unit vectors instead, about the centre, within a bound `B` on the length of `y`:
 //! `(y, sqrt(B^2 - abs(y)^2)) / B` for the inner product, `(u, abs(u)^2 / sqrt 2, z) / sqrt(3/2)` with `u = y / B` for the Euclidean distance, where `z` makes

@@ -223,7 +223,7 @@ impl Opener {
         !self.groups.is_empty()
     }
 
-    /// The pages to fetch: in the place of each that is not wanted, one by chance of all that can be opened. With one page in
+    /// The pages to fetch: instead of each that is not wanted, one by chance of all that can be opened. With one page in
     /// all of these places, a server that changes it would see whether there are any.
     ///
     /// # Security

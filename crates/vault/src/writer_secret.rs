@@ -151,7 +151,7 @@ impl WriterPublicKey {
     /// The key of these bytes.
     ///
     /// # Errors
-    /// Those of [`ReaderPublicKey::from_bytes`], and [`Error::Malformed`] for another length.
+    /// The errors of [`ReaderPublicKey::from_bytes`], and [`Error::Malformed`] for another length.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
         let Some((reader, signing)) = bytes.split_at_checked(READER_LEN) else {
             let why = format!("{} bytes, expected {WRITER_PUBLIC_LEN}", bytes.len());

@@ -1,4 +1,4 @@
-//! Columns of values beside the vectors.
+//! Columns of values next to the vectors.
 
 #[cfg(feature = "json")]
 use base64::{Engine, prelude::BASE64_STANDARD};

@@ -1,6 +1,6 @@
 #![doc = include_str!("../README.md")]
 
-/// Columns of values beside the vectors.
+/// Columns of values next to the vectors.
 pub mod column;
 /// Record ids, as their owner chooses them.
 pub mod id;

@@ -42,7 +42,7 @@ impl Vectors {
         self.data.len() / self.dim
     }
 
-    /// False: a matrix holds at least one vector. It is here because Rust's readers expect it beside `len`.
+    /// False: a matrix holds at least one vector. It is here because Rust's readers expect it next to `len`.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.data.is_empty()

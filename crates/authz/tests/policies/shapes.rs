@@ -1,4 +1,4 @@
-//! Each compiled shape, over arbitrary values, beside Cedar's own evaluator.
+//! Each compiled shape, over arbitrary values, next to Cedar's own evaluator.
 
 use core::str::FromStr;
 

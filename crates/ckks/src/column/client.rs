@@ -113,7 +113,7 @@ impl Client {
     /// them out.
     ///
     /// # Errors
-    /// Those of [`Hint::apply`].
+    /// The errors of [`Hint::apply`].
     pub fn apply(&mut self, delta: &HintDelta) -> Result<(), Error> {
         delta.check(&self.params, self.shape, self.state)?;
         self.hint.replace(self.params, delta.block(), delta.body());
@@ -137,7 +137,7 @@ impl Client {
     /// [`extend`](Self::extend)s them by these hints. After an error the client is as it was.
     ///
     /// # Errors
-    /// Those of [`truncate`](Self::truncate) and [`extend`](Self::extend).
+    /// The errors of [`truncate`](Self::truncate) and [`extend`](Self::extend).
     pub fn replace_after(&mut self, kept: usize, hints: &[Hint]) -> Result<(), Error> {
         let mut shape = self.truncated(kept)?;
         for hint in hints {

@@ -100,7 +100,7 @@ impl Combination {
     /// [`of`](Self::of) several combinations, for which the query is unpacked once.
     ///
     /// # Errors
-    /// Those of [`of`](Self::of).
+    /// The errors of [`of`](Self::of).
     pub fn all_of(all: &[Self], query: &Query) -> Result<Vec<u64>, Error> {
         for combination in all {
             query.params().check_same(&combination.params)?;
@@ -122,7 +122,7 @@ impl Combination {
     /// The bytes of a message about vectors of `dim` coordinates.
     ///
     /// # Errors
-    /// Those of [`empty`](Self::empty).
+    /// The errors of [`empty`](Self::empty).
     pub fn encoded_len(params: &Params, dim: usize) -> Result<usize, Error> {
         let shape = params.shape(dim, 0)?;
         if !params.is_whole() {

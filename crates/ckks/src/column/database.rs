@@ -65,7 +65,7 @@ impl Database {
         self.version
     }
 
-    /// Continues the count of changes of a database that was encoded anew from the same vectors and
+    /// Continues the count of changes of a database that was encoded again from the same vectors and
     /// seed, so that clients of that state keep their hints.
     pub fn set_version(&mut self, version: u64) {
         self.version = version;

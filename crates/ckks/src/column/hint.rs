@@ -121,7 +121,7 @@ impl Hint {
     /// Reads a message in the memory that it is in.
     ///
     /// # Errors
-    /// Those of [`from_bytes`](Self::from_bytes).
+    /// The errors of [`from_bytes`](Self::from_bytes).
     pub fn from_vec(mut message: Vec<u8>) -> Result<Self, Error> {
         let (head, body) = Head::split(Kind::Hint, &message)?;
         let params = Params::from_id(head.set)?;

@@ -152,7 +152,7 @@ impl Reply {
     /// Refuses a message that is not about `count` vectors of `dim` coordinates, without copying it.
     ///
     /// # Errors
-    /// Those of [`from_bytes`](Self::from_bytes), and [`Error::Mismatch`].
+    /// The errors of [`from_bytes`](Self::from_bytes), and [`Error::Mismatch`].
     pub fn check_bytes(
         message: &[u8],
         params: &Params,
@@ -169,7 +169,7 @@ impl Reply {
     /// order of the collection, a part by its number and how many of its next blocks follow.
     ///
     /// # Errors
-    /// Those of [`from_bytes`](Self::from_bytes); [`Error::Mismatch`] if a part is of another set or dimension than the
+    /// The errors of [`from_bytes`](Self::from_bytes); [`Error::Mismatch`] if a part is of another set or dimension than the
     /// first, has other blocks than the runs name, or does not end with a whole block although it does not end the
     /// collection; [`Error::Epoch`], [`Error::Version`] if it is of another state; [`Error::Count`].
     pub fn join(

@@ -59,7 +59,7 @@ impl Segments {
     /// before it is [pushed](Self::push).
     ///
     /// # Errors
-    /// Those of [`Database::encode`].
+    /// The errors of [`Database::encode`].
     pub fn encode(&self, vectors: &[f32]) -> Result<(Database, Hint), Error> {
         let codes = self.params.real_codes(vectors, self.shape.dim)?;
         self.encoded(&codes)
@@ -68,7 +68,7 @@ impl Segments {
     /// Encodes a segment of `vectors` of integers, as [`encode`](Self::encode) those of real numbers.
     ///
     /// # Errors
-    /// Those of [`Database::encode_modular`].
+    /// The errors of [`Database::encode_modular`].
     pub fn encode_modular(&self, vectors: &[i32]) -> Result<(Database, Hint), Error> {
         self.params.check_modular_rows(vectors, self.shape.dim)?;
         self.encoded(vectors)
@@ -77,7 +77,7 @@ impl Segments {
     /// The hint of a segment alone, which needs no room for what is encoded.
     ///
     /// # Errors
-    /// Those of [`encode`](Self::encode).
+    /// The errors of [`encode`](Self::encode).
     pub fn hint(&self, vectors: &[f32]) -> Result<Hint, Error> {
         let codes = self.params.real_codes(vectors, self.shape.dim)?;
         Database::hint_with_public(
@@ -92,7 +92,7 @@ impl Segments {
     /// The hint of a segment of integers alone.
     ///
     /// # Errors
-    /// Those of [`encode_modular`](Self::encode_modular).
+    /// The errors of [`encode_modular`](Self::encode_modular).
     pub fn hint_modular(&self, vectors: &[i32]) -> Result<Hint, Error> {
         self.params.check_modular_rows(vectors, self.shape.dim)?;
         Database::hint_with_public(
@@ -193,7 +193,7 @@ impl Segments {
     /// [`Database::score_onto`] does; positions that are nobody's have numbers, too.
     ///
     /// # Errors
-    /// Those of [`Database::score_onto`].
+    /// The errors of [`Database::score_onto`].
     pub fn score_onto(&self, queries: &[Query], onto: &[&[u32]]) -> Result<Vec<Reply>, Error> {
         check_onto(&self.params, self.shape, queries, onto)?;
         self.replies(queries, onto)

@@ -101,7 +101,7 @@ impl Plaintexts {
         self.shape.count == 0
     }
 
-    /// Puts `vector` in the place of vector `index`; only its pack is encoded anew.
+    /// Puts `vector` instead of vector `index`; only its pack is encoded again.
     ///
     /// # Errors
     /// [`Error::Index`], [`Error::Length`], [`Error::NotFinite`], [`Error::Norm`].
@@ -150,7 +150,7 @@ impl Plaintexts {
     /// vectors. With the feature `rayon` the threads of its current pool share the packs.
     ///
     /// # Errors
-    /// Those of [`score`](Self::score).
+    /// The errors of [`score`](Self::score).
     pub fn score_batch(&self, queries: &[Query]) -> Result<Vec<Reply>, Error> {
         let mut replies = vec![Reply::zero(self.params, self.shape); queries.len()];
         self.fill(queries, &mut replies)?;

@@ -107,7 +107,7 @@ impl Encoder {
     /// Encodes `values`, one per slot from slot 0 on, at the set's scale and highest level.
     ///
     /// # Errors
-    /// Those of [`encode_at`](Self::encode_at).
+    /// The errors of [`encode_at`](Self::encode_at).
     pub fn encode(&self, values: &[f64]) -> Result<Plaintext, Error> {
         self.encode_at(values, self.params.max_level(), self.params.scale())
     }

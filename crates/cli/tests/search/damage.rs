@@ -161,7 +161,7 @@ impl Bench {
         let what = format!("seed {seed}, {source}: {what}");
         match kind {
             0..=4 => self.index(kind, &what),
-            // Whatever is wrong in a cache is downloaded anew.
+            // Whatever is wrong in a cache is downloaded again.
             5 | 6 => {
                 let found = self.asked("--cache @dmg", "@reader.key");
                 assert_eq!(found.code, Some(0), "{what}: {}", found.error);

@@ -150,7 +150,7 @@ fn check_text(place: &Place, index: &str) {
     assert_eq!(payload["title"], "Title 0\tof \"many\"");
 }
 
-/// Records are shown by id, written out, and built anew from what was written.
+/// Records are shown by id, written out, and built again from what was written.
 fn check_records(place: &Place, index: &str) {
     let shown = done(&place.line(&format!(
         "index get @{index} --id doc-7,doc-5 --key @reader.key --vectors"

@@ -12,7 +12,7 @@ const NEW: [&str; 4] = [
     "keys grant @local eve --public @bob.pub --key @owner.key",
 ];
 
-/// An index at version 3, in which bob was revoked, and the version before that beside it.
+/// An index at version 3, in which bob was revoked, and the version before that next to it.
 fn place() -> Place {
     let place = Place::new();
     place.build("local", &["--mode", "local", "--own-readers"]);
@@ -25,7 +25,7 @@ fn place() -> Place {
     place
 }
 
-/// Puts a version in the place of the index.
+/// Puts a version instead of the index.
 fn show(place: &Place, name: &str) {
     fs::remove_dir_all(place.path("local")).unwrap();
     copy(&place.path(name), &place.path("local"));
@@ -150,6 +150,6 @@ fn a_memory_that_cannot_be_kept_is_named_before_the_change() {
             .unwrap()
             .contains(" 4 ")
     );
-    // The file beside the key knows version 3, from which 4 follows.
+    // The file next to the key knows version 3, from which 4 follows.
     done(&place.line(NEW[0]));
 }

@@ -297,7 +297,7 @@ fn a_query_waits_for_a_server_that_is_still_starting() {
     assert!(output.stdout.starts_with(b"0\t1\t0\t"));
 }
 
-/// More requests a second than the server answers to one address: the rest are made anew.
+/// More requests a second than the server answers to one address: the rest are made again.
 #[test]
 fn a_query_that_is_refused_for_its_rate_is_made_anew() {
     let place = Place::new();

@@ -350,7 +350,7 @@ fn what_cannot_be_served_is_said_and_left_out() {
     moved(&place, "local", "root/news");
     fs::copy(place.path("owner.pub"), place.path("root/mail.pub")).unwrap();
     let log = place.path("log");
-    // No owner of one; then one that has more than it may; then a secret beside an index.
+    // No owner of one; then one that has more than it may; then a secret next to an index.
     let served = Served::logged(&place.line("--root @root --plaintext --anyone"), &log);
     let said = fs::read_to_string(&log).unwrap();
     assert!(said.contains("the owner's public key is missing"), "{said}");

@@ -80,7 +80,7 @@ fn a_log_shows_who_was_shown_another_history() {
     delete(&place, "copy", 4);
     let other = "log check @log --key @owner.pub --index @copy";
     assert!(failed(&line(other), 3).contains("not in the owner's log"));
-    // The owner cannot log it beside the other.
+    // The owner cannot log it next to the other.
     let second = failed(
         &line("log append @log @copy --key @owner.key --pins @copy.pins"),
         3,

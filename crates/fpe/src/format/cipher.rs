@@ -37,7 +37,7 @@ impl FormatCipher {
     /// Decrypts a text of the format.
     ///
     /// # Errors
-    /// Those of [`FormatCipher::encrypt`].
+    /// The errors of [`FormatCipher::encrypt`].
     pub fn decrypt(&self, tweak: &[u8], text: &str) -> Result<String, Error> {
         self.run::<false>(tweak, text)
     }

@@ -67,7 +67,7 @@ impl Riffpe {
     /// The inverse of [`Riffpe::encrypt_batch`].
     ///
     /// # Errors
-    /// Those of [`Riffpe::encrypt_batch`].
+    /// The errors of [`Riffpe::encrypt_batch`].
     pub fn decrypt_batch(&self, tweak: &[u8], strings: &mut [u32]) -> Result<(), Error> {
         self.0.decrypt_batch(tweak, strings)
     }
@@ -83,7 +83,7 @@ impl Riffpe {
     /// Decrypts an integer below `radix^digits`.
     ///
     /// # Errors
-    /// Those of [`Riffpe::encrypt_integer`].
+    /// The errors of [`Riffpe::encrypt_integer`].
     pub fn decrypt_integer(&self, tweak: &[u8], x: u128, order: DigitOrder) -> Result<u128, Error> {
         self.0.decrypt_integer(tweak, x, order)
     }

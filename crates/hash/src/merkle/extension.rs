@@ -1,4 +1,4 @@
-//! Extension proofs: the nodes that an older and a newer tree of one growing list have in common, and those beside them.
+//! Extension proofs: the nodes that an older and a newer tree of one growing list have in common, and those next to them.
 
 use alloc::vec::Vec;
 

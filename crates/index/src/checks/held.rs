@@ -5,7 +5,7 @@
 //! ```
 //!
 //! with signs `e_iv` in `{-1, 1}` that are drawn under a key of the segment. A group is a run of [`GROUP`] positions. Rows of open
-//! mode are known to the server, and no pad hides a sum of them, so sums are not stored beside the rows: they are a sealed
+//! mode are known to the server, and no pad hides a sum of them, so sums are not stored next to the rows: they are a sealed
 //! part that readers download once. A client multiplies them with its query and asks how far the sums of the scores are from that:
 //!
 //! ```text

@@ -86,7 +86,7 @@ impl<D: Disk> Folder<D> {
         }
     }
 
-    /// Refuses manifests, beside no `CURRENT`, that a copy of these versions has not left: what they name would be removed.
+    /// Refuses manifests, next to no `CURRENT`, that a copy of these versions has not left: what they name would be removed.
     fn check_begun<'a>(
         &self,
         line: impl Iterator<Item = &'a SignedManifest> + Clone,

@@ -71,7 +71,7 @@ impl<D: Disk> Folder<D> {
     /// of it is in memory at a time than these bytes and some megabytes.
     ///
     /// # Errors
-    /// Those of [`part`](Self::part), and if a range ends beyond the last byte.
+    /// The errors of [`part`](Self::part), and if a range ends beyond the last byte.
     pub fn part_range(&self, part: &Part, span: &Span, room: Vec<u8>) -> Result<Bytes, Error> {
         let mut own = room;
         own.clear();

@@ -45,7 +45,7 @@ impl Columns {
 pub enum Checking {
     /// None: in open mode alone.
     None,
-    /// By sums of some hundred to some thousand rows: check rows that the server stores, or in open mode sums that readers hold. Changes that are small beside the noise
+    /// By sums of some hundred to some thousand rows: check rows that the server stores, or in open mode sums that readers hold. Changes that are small next to the noise
     /// of such a sum are not seen.
     #[default]
     Sums,

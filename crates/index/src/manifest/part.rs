@@ -113,7 +113,7 @@ impl Payloads {
     }
 }
 
-/// The parts of a segment's records beside their vectors.
+/// The parts of a segment's records next to their vectors.
 fn record_parts(at: usize, segment: &Segment) -> impl Iterator<Item = Part> {
     let ids = coded(PartKind::Ids, &segment.ids, Holder::Everyone);
     let attributes = segment.attributes.as_ref();
@@ -178,7 +178,7 @@ impl Manifest {
     /// Bytes of all parts that are stored.
     ///
     /// # Errors
-    /// Those of [`parts`](Self::parts).
+    /// The errors of [`parts`](Self::parts).
     pub fn stored_len(&self) -> Result<u64, Error> {
         let parts = self.parts()?;
         let stored = parts.iter().filter(|part| part.holder.is_stored());

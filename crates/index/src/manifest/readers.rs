@@ -20,7 +20,7 @@ pub const MAX_READERS: usize = 1024;
 /// The longest list that the owner keeps of its readers, labels and groups.
 pub const MAX_DIRECTORY: usize = 1 << 24;
 
-/// Bytes of a content key wrapped for a reader beside the key: its number.
+/// Bytes of a content key wrapped for a reader next to the key: its number.
 pub const NUMBER_LEN: usize = 4;
 
 /// Bytes of the head of a ring: of its file, and of three lengths.

@@ -44,7 +44,7 @@ pub fn read_queries(
 /// Reads the `count` answers of the reply to such a `request`. The server's are already encoded, one after the other.
 ///
 /// # Errors
-/// Those of [`read_queries`].
+/// The errors of [`read_queries`].
 pub fn read_answers(
     request: Message,
     params: &Params,

@@ -20,7 +20,7 @@ pub(crate) const ADDED: Kind = (6, "manifest");
 /// The version of a manifest, and the bytes after its head.
 ///
 /// # Errors
-/// Those of [`strip_file_head`].
+/// The errors of [`strip_file_head`].
 pub(crate) fn strip_manifest_head(bytes: &[u8]) -> Result<(u16, &[u8]), Error> {
     strip_head_of(MANIFEST, &[OF_MANIFESTS, WITH_READERS, WITH_WRITERS], bytes)
 }
@@ -34,7 +34,7 @@ pub(crate) fn is_added(bytes: &[u8]) -> bool {
 /// The bytes after the head of a manifest with additions.
 ///
 /// # Errors
-/// Those of [`strip_file_head`].
+/// The errors of [`strip_file_head`].
 pub(crate) fn strip_added_head(bytes: &[u8]) -> Result<&[u8], Error> {
     let (_, body) = strip_head_of(ADDED, &[WITH_WRITERS], bytes)?;
     Ok(body)

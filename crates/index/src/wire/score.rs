@@ -18,7 +18,7 @@ pub fn read(params: &column::Params, dim: usize, body: &[u8]) -> Result<column::
 /// The query for the scores of centroids of `dim` coordinates.
 ///
 /// # Errors
-/// Those of [`read`].
+/// The errors of [`read`].
 pub fn read_for_centroids(dim: usize, body: &[u8]) -> Result<dot::Query, Error> {
     Message::Score.check_len(body, dot::Query::encoded_len(dim))?;
     Ok(dot::Query::from_bytes(body)?)

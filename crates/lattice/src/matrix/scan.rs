@@ -53,7 +53,7 @@ pub fn for_row_chunks(
 
 /// `D B` for any number of columns of `B`, row after row: one pass over `D`.
 ///
-/// Full panels of 16 columns go through the panel kernel. A few columns beside them are cheaper one by
+/// Full panels of 16 columns go through the panel kernel. A few columns next to them are cheaper one by
 /// one, over rows that are still in the cache.
 ///
 /// # Panics

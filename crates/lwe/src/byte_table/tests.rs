@@ -16,7 +16,7 @@ fn words(seed: u64, len: usize) -> Vec<u32> {
         .collect()
 }
 
-/// Groups of several queries fill panels, and leave some beside them.
+/// Groups of several queries fill panels, and leave some next to them.
 #[test]
 fn every_backend_gives_the_products() {
     let params = Params::module_1536_bytes();

@@ -52,7 +52,7 @@ fn every_value_of_z_in_every_lane() {
             assert_eq!(out, Poly::ZERO);
             for lane in lanes_of(kernels) {
                 for value in (0..1_u32 << width).step_by(STEP) {
-                    // every row of 16 coefficients in turn, beside zeros
+                    // every row of 16 coefficients in turn, next to zeros
                     let i = lane + 16 * (value as usize % 16);
                     put(&mut packed, i, width, value);
                     let short = kernels.unpack_z(&mut out, &packed, set.gamma1_bits, bound);

@@ -239,7 +239,7 @@ impl Changes {
             }
             state.coming.push(manifest);
         } else if follows(&state.current) {
-            // Another change, in the place of one that did not come to its end.
+            // Another change, instead of one that did not come to its end.
             state.coming = vec![manifest];
         } else {
             return Err(not_next.into());

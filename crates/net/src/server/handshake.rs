@@ -39,7 +39,7 @@ impl<T: AsyncRead + AsyncWrite + Send + Unpin> Secured for T {}
 type Opened = Box<dyn Secured>;
 
 /// A connection whose handshake is part of its first read or write, so that it takes place where
-/// the connection is served, beside all others, and under its clock.
+/// the connection is served, next to all others, and under its clock.
 pub(crate) struct Handshake {
     peer: Arc<Peer>,
     state: State,

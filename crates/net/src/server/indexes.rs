@@ -45,7 +45,7 @@ impl Indexes {
         })
     }
 
-    /// Serves an index under this name, in the place of the one that has it. Without a policy it is for all who may ask. Requests
+    /// Serves an index under this name, instead of the one that has it. Without a policy it is for all who may ask. Requests
     /// that have begun are answered from the index that they began with.
     ///
     /// # Errors
@@ -63,7 +63,7 @@ impl Indexes {
     /// owner of an index is refused there as at one that does not exist.
     ///
     /// # Errors
-    /// Those of [`open`](Self::open).
+    /// The errors of [`open`](Self::open).
     pub fn open_to_changes(
         &self,
         name: &IndexName,
@@ -135,7 +135,7 @@ impl Indexes {
     /// each step of a change; the index may have `most` bytes.
     ///
     /// # Errors
-    /// Those of [`Service::accept_changes`](crate::Service::accept_changes).
+    /// The errors of [`Service::accept_changes`](crate::Service::accept_changes).
     pub fn accepting(
         &self,
         dir: impl AsRef<Path>,
@@ -189,7 +189,7 @@ impl Indexes {
     /// Changes who may ask, and the rates, as [`Service::change`](crate::Service::change) does.
     ///
     /// # Errors
-    /// Those of [`Service::change`](crate::Service::change).
+    /// The errors of [`Service::change`](crate::Service::change).
     pub fn change(&self, access: &Access, limits: &Limits) -> Result<(), Error> {
         self.shared.change(access, limits)
     }

@@ -202,7 +202,7 @@ impl ServedIndex {
 
     /// The longest request that is answered, as an encoded call.
     pub(crate) fn longest_call(&self) -> usize {
-        // The tag and the length of the message. Beside it a client may send a signature, which is longer than a request's tag, and
+        // The tag and the length of the message. Next to it a client may send a signature, which is longer than a request's tag, and
         // is then told that it is not read.
         const FIELD: usize = 1 + 10;
         let versions = self.versions.read();

@@ -41,7 +41,7 @@ impl Service {
     /// when or how often.
     ///
     /// # Errors
-    /// Those of [`new`](Self::new).
+    /// The errors of [`new`](Self::new).
     pub fn over(
         shards: Shards,
         server: Server,

@@ -58,7 +58,7 @@ impl Shards {
     /// The same of several servers for each shard. They take requests in turns; where one fails, the next is asked.
     ///
     /// # Errors
-    /// Those of [`new`](Self::new).
+    /// The errors of [`new`](Self::new).
     pub fn replicated<L: IntoIterator<Item = Endpoint>>(
         shards: impl IntoIterator<Item = L>,
         owner: &OwnerPublicKey,

@@ -50,7 +50,7 @@ pub(crate) struct Terms {
     number: u64,
     policy: RwLock<Option<Policy>>,
     rate: SharedRate,
-    /// Steps of changes, beside it.
+    /// Steps of changes, next to it.
     steps: SharedRate,
     /// Shared with the other indexes.
     places: Arc<Places>,

@@ -84,7 +84,7 @@ pub(crate) struct KnownKeys {
 }
 
 impl KnownKeys {
-    /// These keys, in the place of the present ones.
+    /// These keys, instead of the present ones.
     pub(crate) fn renewed(&self, keys: &[ClientPublicKey]) -> Self {
         let mut renewed = Self {
             numbers: HashMap::new(),

@@ -20,7 +20,7 @@ pub(super) fn change<T>(
     work: impl FnOnce(&mut Vec<Line>) -> Result<T, Error>,
 ) -> Result<T, Error> {
     let failed = |error: io::Error| refused(path, error.to_string());
-    // A file that cannot be made beside it could not be put in its place: a memory that cannot be written is noticed before a change.
+    // A file that cannot be made next to it could not be put in its place: a memory that cannot be written is noticed before a change.
     let _held = hold(path).map_err(failed)?;
     let before = read(path)?;
     let mut lines = before.clone();
@@ -63,7 +63,7 @@ pub(super) fn read(path: &Path) -> Result<Vec<Line>, Error> {
     })
 }
 
-/// Puts a whole file in the place of the old one.
+/// Puts a whole file instead of the old one.
 fn write(path: &Path, lines: &[Line]) -> io::Result<()> {
     let mut text = format!("{HEAD}\n");
     for line in lines {

@@ -41,7 +41,7 @@ pub(super) fn name(folder: &Path) -> String {
     name
 }
 
-/// Puts a version in the place of all that is known of its index, and the index in this place.
+/// Puts a version instead of all that is known of its index, and the index in this place.
 pub(super) fn put(lines: &mut Vec<Line>, place: &str, pin: Pin) {
     lines.retain(|line| line.place != place || line.pin.index == pin.index);
     for line in lines.iter_mut().filter(|line| line.pin.index == pin.index) {

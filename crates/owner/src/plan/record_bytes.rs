@@ -8,7 +8,7 @@ pub(crate) const SEGMENT: usize = 1 << 17;
 /// The shortest list, without its tag.
 const SHORTEST: usize = 128;
 
-/// Bytes that a record has beside its vector and its payload, on average.
+/// Bytes that a record has next to its vector and its payload, on average.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RecordBytes {
     /// The id's: 16 of a UUID, of a text its length and 1, of a number up to 11, by how far it is from the one

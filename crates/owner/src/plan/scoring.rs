@@ -50,7 +50,7 @@ pub(crate) fn cheapest(
     costed.min_by_key(|scoring| scoring.cost.total(queries))
 }
 
-/// Bytes of a row's base and scale, or of its length. The Euclidean distance has a constant beside them, which is not planned with.
+/// Bytes of a row's base and scale, or of its length. The Euclidean distance has a constant next to them, which is not planned with.
 const SCALE_LEN: usize = 2;
 
 /// The bytes that a client of an index of `n` records transfers.

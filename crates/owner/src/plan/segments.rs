@@ -5,7 +5,7 @@ use sordino_index::manifest::{MAX_SEGMENTS, ModeKind};
 use super::{Plan, Retrieval, SEGMENT};
 use crate::room;
 
-/// Bytes of memory for a coordinate of all vectors, where a build clusters them, and beside them; as measured.
+/// Bytes of memory for a coordinate of all vectors, where a build clusters them, and next to them; as measured.
 const ROUTED_BUILD: u64 = 16;
 const SEALED_BUILD: u64 = 24;
 const BUILD: u64 = 50_000_000;

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::Speed;
 
-/// The terms by which modes are weighed beside a plan's bytes.
+/// The terms by which modes are weighed next to a plan's bytes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Terms {
     /// The longest that a client may compute for one search, on one thread; `None`: as long as it

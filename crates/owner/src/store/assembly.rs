@@ -62,7 +62,7 @@ impl Assembly {
     /// centre and the bases are chosen that all are stored relative to.
     ///
     /// # Errors
-    /// Those of [`Store::create`](crate::Store::create) about the directory and the spec; [`Error::Mode`] for another mode than masked and open, for a second look,
+    /// The errors of [`Store::create`](crate::Store::create) about the directory and the spec; [`Error::Mode`] for another mode than masked and open, for a second look,
     /// for readers of its own and for exact checks.
     pub fn begin<R: CryptoRng + ?Sized>(
         dir: impl AsRef<Path>,

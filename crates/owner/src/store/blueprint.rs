@@ -166,7 +166,7 @@ impl Blueprint {
     /// [`Assembly::take`](super::Assembly::take) takes one of them.
     ///
     /// # Errors
-    /// Those of [`Store::create`](super::Store::create) about records, and [`Error::Mode`] for records with payloads.
+    /// The errors of [`Store::create`](super::Store::create) about records, and [`Error::Mode`] for records with payloads.
     pub fn make<D: Disk, R: CryptoRng + ?Sized>(
         &self,
         rng: &mut R,

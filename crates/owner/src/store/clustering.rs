@@ -44,7 +44,7 @@ impl Clustering {
     /// do not make it better.
     ///
     /// # Errors
-    /// Those of [`begin`](Self::begin) about the spec and the sizes.
+    /// The errors of [`begin`](Self::begin) about the spec and the sizes.
     pub fn sample(spec: &Spec, n: usize, dim: usize) -> Result<usize, Error> {
         let (_, clusters) = planned(spec, n, dim)?;
         Ok(n.min(clusters.saturating_mul(cluster::SAMPLE)))
@@ -54,7 +54,7 @@ impl Clustering {
     /// metric that has one is chosen, where the spec names none.
     ///
     /// # Errors
-    /// Those of [`Store::create`] about the spec and the vectors; [`Error::Mode`] for another mode than routed and sealed, which
+    /// The errors of [`Store::create`] about the spec and the vectors; [`Error::Mode`] for another mode than routed and sealed, which
     /// has no centroids; [`Error::Count`] for a sample of fewer vectors than there are clusters.
     pub fn begin<R: CryptoRng + ?Sized>(
         rng: &mut R,

@@ -33,7 +33,7 @@ impl<D: Disk> Store<D> {
     /// key, so that a reader who is granted it later has none of what the record was. Segments at the front that are full, under the newest key,
     /// and have lost nothing stay as they are, so clients keep
     /// their hints. Sealed mode clusters all records again from their 8-bit codes, which the owner keeps
-    /// beside the buckets for this (a byte for each coordinate, and a record id): what 8 bits hold is
+    /// next to the buckets for this (a byte for each coordinate, and a record id): what 8 bits hold is
     /// kept exactly too. Routed mode clusters again from 12-bit codes, to which what was added since is rounded once. The exact
     /// vectors of a second look stay as they are where the frame does.
     ///
@@ -190,7 +190,7 @@ impl<D: Disk> Store<D> {
     }
 
     /// Adds rows of a segment to those that wait: with the scales that they are stored at, if those stay, and with these
-    /// attributes in the place of their own ones of the same names.
+    /// attributes instead of their own ones of the same names.
     pub(super) fn read_rows(
         &self,
         at: usize,

@@ -71,7 +71,7 @@ impl<D: Disk + Clone> Contents<D> {
     /// then done again, with the version that is the newest by then.
     ///
     /// # Errors
-    /// Those of [`open_dir`](Contents::open_dir), and those of `work`.
+    /// The errors of [`open_dir`](Contents::open_dir), and those of `work`.
     pub fn read_on<T>(
         disk: D,
         dir: impl AsRef<Path>,
@@ -132,7 +132,7 @@ impl<D: Disk> Contents<D> {
         self.records.len()
     }
 
-    /// Never: an index keeps at least one record. Beside `len` because readers expect it.
+    /// Never: an index keeps at least one record. Next to `len` because readers expect it.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
@@ -159,7 +159,7 @@ impl<D: Disk> Contents<D> {
     /// The attributes that there are: columns without rows.
     ///
     /// # Errors
-    /// Those of [`all`](Self::all), and [`Error::Attribute`] for an attribute of two types.
+    /// The errors of [`all`](Self::all), and [`Error::Attribute`] for an attribute of two types.
     pub fn attributes(&self) -> Result<Attributes, Error> {
         AttributeColumns::new(&self.folder, &self.manifest, &self.keys).all()
     }
@@ -178,7 +178,7 @@ impl<D: Disk> Contents<D> {
     /// These records, in no certain order; those that are not there are left out.
     ///
     /// # Errors
-    /// Those of [`all`](Self::all).
+    /// The errors of [`all`](Self::all).
     pub fn get(&self, ids: &[Id]) -> impl Iterator<Item = Result<Stored, Error>> {
         let mut rows = vec![Vec::new(); self.records.sets.len()];
         for (segment, row) in ids.iter().filter_map(|id| self.records.find(id)) {

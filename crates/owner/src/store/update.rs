@@ -108,7 +108,7 @@ impl<D: Disk> Store<D> {
     /// index. A record that is replaced gets the label that it is added with now.
     ///
     /// # Errors
-    /// Those of [`add`](Self::add); [`Error::Mode`] if the index is neither masked nor local, [`Error::Access`] if it has no
+    /// The errors of [`add`](Self::add); [`Error::Mode`] if the index is neither masked nor local, [`Error::Access`] if it has no
     /// readers of its own, or if a record that has a label would be replaced by one without.
     pub fn add_labelled<R: CryptoRng + ?Sized>(
         &mut self,

@@ -45,7 +45,7 @@ pub struct Verified {
 
 impl Store {
     /// Checks an index as [`verify`](Self::verify) does, and needs no more than to read its files: it takes
-    /// no lock, works on a copy that cannot be written, and beside an owner who is changing the index. A reader
+    /// no lock, works on a copy that cannot be written, and next to an owner who is changing the index. A reader
     /// may do it: of an index with readers of its own it checks what it may read, and digests of the rest.
     ///
     /// # Errors

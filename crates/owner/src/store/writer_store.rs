@@ -66,7 +66,7 @@ impl WriterStore {
     /// Opens an index, to add to it. What an interrupted change left is removed.
     ///
     /// # Errors
-    /// Those of [`open_on`](Self::open_on).
+    /// The errors of [`open_on`](Self::open_on).
     pub fn open(dir: impl AsRef<Path>, keys: &WriterKeys) -> Result<Self, Error> {
         Self::open_on(Files, dir, keys, None)
     }

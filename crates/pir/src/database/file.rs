@@ -65,7 +65,7 @@ impl<P: Protocol> Database<P> {
     /// processes share one copy in memory.
     ///
     /// # Errors
-    /// Those of [`Self::read_file`]. If the file's length has changed, every later scan is refused with
+    /// The errors of [`Self::read_file`]. If the file's length has changed, every later scan is refused with
     /// [`Error::Length`].
     ///
     /// # Safety

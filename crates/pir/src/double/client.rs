@@ -81,7 +81,7 @@ impl Client {
     /// [`Self::new`] on a backend of the caller's choice.
     ///
     /// # Errors
-    /// Those of [`Self::new`].
+    /// The errors of [`Self::new`].
     pub fn new_on(
         backend: Backend,
         params: &Params,

@@ -41,7 +41,7 @@ impl Server {
     /// [`Self::setup`] on a backend of the caller's choice.
     ///
     /// # Errors
-    /// Those of [`Self::setup`].
+    /// The errors of [`Self::setup`].
     pub fn setup_on(
         backend: Backend,
         database: Database,
@@ -110,7 +110,7 @@ impl Server {
     /// Answers queries of any clients: one pass over the database for all of them.
     ///
     /// # Errors
-    /// Those of [`Self::answer`], for the first query that is refused; then none is answered.
+    /// The errors of [`Self::answer`], for the first query that is refused; then none is answered.
     pub fn answer_batch(&self, queries: &[Query]) -> Result<Vec<Answer>, Error> {
         queries.iter().try_for_each(|query| self.check(query))?;
         let columns: Vec<_> = queries.iter().map(|query| query.first()).collect();

@@ -149,7 +149,7 @@ impl Params {
         polys.saturating_mul(N * size_of::<u64>())
     }
 
-    /// Bytes of memory that an answer takes beside the database, and which a server keeps from one to the next: the
+    /// Bytes of memory that an answer takes next to the database, and which a server keeps from one to the next: the
     /// selectors, the encrypted bits, and the sums of all rows. A thread has `F` ciphertexts more for as long as it folds.
     #[must_use]
     pub fn room_bytes(&self) -> usize {

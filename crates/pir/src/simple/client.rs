@@ -91,7 +91,7 @@ impl Client {
     /// [`Self::new`] on a backend of the caller's choice.
     ///
     /// # Errors
-    /// Those of [`Self::new`].
+    /// The errors of [`Self::new`].
     pub fn new_on(
         backend: Backend,
         params: &Params,
@@ -152,7 +152,7 @@ impl Client {
     /// Queries for several records: one pass over `A` for all of them.
     ///
     /// # Errors
-    /// Those of [`Self::query`].
+    /// The errors of [`Self::query`].
     ///
     /// # Security
     /// The same as for [`Self::query`]. The server sees how many there are.

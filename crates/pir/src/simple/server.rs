@@ -35,7 +35,7 @@ impl Server {
     /// A server for a database whose hint was computed before, under the same seed.
     ///
     /// # Errors
-    /// Those of [`Self::setup`].
+    /// The errors of [`Self::setup`].
     pub fn new(database: Database, params: &Params, seed: &Seed) -> Result<Self, Error> {
         Self::new_on(Backend::detect_with_tiles(), database, params, seed)
     }
@@ -59,7 +59,7 @@ impl Server {
     /// [`Self::setup`] on a backend of the caller's choice.
     ///
     /// # Errors
-    /// Those of [`Self::setup`].
+    /// The errors of [`Self::setup`].
     pub fn setup_on(
         backend: Backend,
         database: Database,
@@ -117,7 +117,7 @@ impl Server {
     /// [`verified`](crate::verified) clients need.
     ///
     /// # Errors
-    /// Those of [`Self::answer`].
+    /// The errors of [`Self::answer`].
     pub fn answer_raw(&self, query: &Query) -> Result<RawAnswer, Error> {
         self.check(query)?;
         let b = Vector::new(self.backend, query.first());
@@ -131,7 +131,7 @@ impl Server {
     /// Answers queries of any clients: one pass over the database for all of them.
     ///
     /// # Errors
-    /// Those of [`Self::answer`], for the first query that is refused; then none is answered.
+    /// The errors of [`Self::answer`], for the first query that is refused; then none is answered.
     pub fn answer_batch(&self, queries: &[Query]) -> Result<Vec<Answer>, Error> {
         queries.iter().try_for_each(|query| self.check(query))?;
         if let [query] = queries {

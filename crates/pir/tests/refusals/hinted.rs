@@ -106,7 +106,7 @@ fn truncated_and_extended_messages_are_refused() {
     }
 }
 
-/// The seeds of the fuzz targets are today's messages; `SORDINO_WRITE_SEEDS=1` writes them anew.
+/// The seeds of the fuzz targets are today's messages; `SORDINO_WRITE_SEEDS=1` writes them again.
 #[test]
 fn the_fuzz_targets_start_from_messages_of_today() {
     let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus");

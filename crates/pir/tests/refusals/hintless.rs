@@ -183,7 +183,7 @@ fn answers_and_queries_of_noise_are_used_without_a_panic() {
     }
 }
 
-/// The seeds of the fuzz target are today's messages; `SORDINO_WRITE_SEEDS=1` writes them anew.
+/// The seeds of the fuzz target are today's messages; `SORDINO_WRITE_SEEDS=1` writes them again.
 #[test]
 fn the_fuzz_target_starts_from_messages_of_today() {
     let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus/pir_hintless");

@@ -17,7 +17,7 @@ impl Client {
     /// from this client's: both are then of one history. Nothing is downloaded, and this client stays as it is.
     ///
     /// # Errors
-    /// Those of [`connect`](Self::connect) with either pin.
+    /// The errors of [`connect`](Self::connect) with either pin.
     pub fn check_pin(&self, transport: &mut impl Transport, pin: &Pin) -> Result<(), Error> {
         let (newest, _) = history::offered(transport, &self.keys)?;
         for pin in [pin, &self.pin()] {

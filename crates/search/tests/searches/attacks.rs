@@ -1,4 +1,4 @@
-//! Attacks on systems of this kind, as they stand in the literature. Each must fail here; beside it the same attack
+//! Attacks on systems of this kind, as they stand in the literature. Each must fail here; next to it the same attack
 //! is run where its protection is off, and must succeed, so that a test of it can fail, but where the table says otherwise.
 //!
 //! | attack | from | here | protection off |
@@ -11,8 +11,8 @@
 //! | selective failure | Mohassel and Franklin, *Efficiency tradeoffs for malicious two-party computation*, PKC 2006; Colombo, Nikitin, Corrigan-Gibbs, Wu and Ford, *Authenticated private information retrieval*, USENIX Security 2023 | `selective`; `pages`; `hostile` for a search's flow | a client that ends at the first wrong reply |
 //! | reactions to changed ciphertexts | Hall, Goldberg and Schneier, *Reaction attacks against several public-key cryptosystems*, ICICS 1999 | `reactions`, where the reader that ends is a model of it | a client that searches on after refusals; open mode without checks |
 //! | decrypted scores that come back | Li and Micciancio, *On the security of homomorphic encryption on approximate numbers*, EUROCRYPT 2021 | `scores` | scores are shown |
-//! | failures of decryption, provoked | Cheon, Choe, Passelègue, Stehlé and Suvanto, *Attacks against the IND-CPA-D security of exact FHE schemes*, CCS 2024 | `sessions`: not the attack, but what bounds it, sessions of 64 requests | a client that connects anew after a wrong reply |
-//! | changed answers | Ben-David, Kalai and Paneth, *Verifiable private information retrieval*, TCC 2022; the test is of the kind of Freivalds', *Probabilistic machines can use less running time*, IFIP 1977 | `lies`; `clusters` in routed mode; the tests `lies` beside these | open mode without checks; in routed mode, which has no index without check rows, changes below the tolerance |
+//! | failures of decryption, provoked | Cheon, Choe, Passelègue, Stehlé and Suvanto, *Attacks against the IND-CPA-D security of exact FHE schemes*, CCS 2024 | `sessions`: not the attack, but what bounds it, sessions of 64 requests | a client that connects again after a wrong reply |
+//! | changed answers | Ben-David, Kalai and Paneth, *Verifiable private information retrieval*, TCC 2022; the test is of the kind of Freivalds', *Probabilistic machines can use less running time*, IFIP 1977 | `lies`; `clusters` in routed mode; the tests `lies` next to these | open mode without checks; in routed mode, which has no index without check rows, changes below the tolerance |
 //! | messages of one index in another | Abadi and Needham, *Prudent engineering practice for cryptographic protocols*, S&P 1994 | `confusion` | for scores, open mode without checks; for an index, a client without a pin |
 //! | older versions and forks | Mazières and Shasha, *Building secure file systems out of Byzantine storage*, PODC 2002; Li, Krohn, Mazières and Shasha, *SUNDR*, OSDI 2004 | `forks`; `pins` and `versions` in `store` | a client without a pin |
 //! | an older version that its owner signed, shown to the owner | the same | `rollback`: a folder that takes a revocation or a deletion back; `turning`: one that changes between two looks | an owner that remembers no version |

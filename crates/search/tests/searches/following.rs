@@ -1,4 +1,4 @@
-//! A server that follows its index: it answers like one that was started anew, and reads only what is new.
+//! A server that follows its index: it answers like one that was started again, and reads only what is new.
 
 use std::fs;
 use std::path::Path;

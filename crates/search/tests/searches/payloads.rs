@@ -273,7 +273,7 @@ fn followed_through_changes(way: FetchKind) {
     };
     check(&store, &mut client);
     store.compact(&mut rng(5), &mut |_| ()).unwrap();
-    // The same records in other places: the same payloads, written anew.
+    // The same records in other places: the same payloads, written again.
     let third = store.manifest().payloads.clone().unwrap();
     assert_eq!(third.records, second.records);
     assert!(third.id != second.id && store.manifest().recent.is_empty());
@@ -332,7 +332,7 @@ fn fetched_by_id(way: FetchKind) {
     assert!(refused > 0);
 }
 
-/// Bytes of a message beside its body.
+/// Bytes of a message next to its body.
 const HEAD: usize = 16;
 
 /// The cost of payloads is the difference between an index with them and one without.

@@ -119,7 +119,7 @@ fn check(
     }
 }
 
-/// Queries beside some of these rows.
+/// Queries next to some of these rows.
 fn beside(rows: &[f64], dim: usize, count: usize, by: f64) -> Vec<f64> {
     let away = normal(count, dim, 77);
     let step = rows.len() / dim / count;

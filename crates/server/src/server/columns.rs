@@ -18,7 +18,7 @@ pub(super) struct Columns {
     held: Vec<EncodedSegment>,
 }
 
-/// The constants that encoded rows depend on beside their content.
+/// The constants that encoded rows depend on next to their content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Encoding {
     scheme: Scheme,

@@ -149,7 +149,7 @@ impl Server {
     /// The shards that a request is for, if it is one that they answer.
     ///
     /// # Errors
-    /// Those of [`handle`](Self::handle); [`Error::Malformed`] if this server [gathers](Self::gather) nothing.
+    /// The errors of [`handle`](Self::handle); [`Error::Malformed`] if this server [gathers](Self::gather) nothing.
     pub fn ask(&self, request: Request<&[u8]>) -> Result<PendingRequest, Error> {
         let gathered = self.gathered()?;
         let (kind, body) = (request.kind(), request.body());
@@ -222,7 +222,7 @@ impl Server {
     /// a server with all of the data.
     ///
     /// # Errors
-    /// Those of [`check_part`](Self::check_part), and if the number of replies is another.
+    /// The errors of [`check_part`](Self::check_part), and if the number of replies is another.
     pub fn join(&self, asked: PendingRequest, replies: &[Vec<u8>]) -> Result<Vec<u8>, Error> {
         let shards: Vec<Shard> = asked.shards().collect();
         if replies.len() != shards.len() {

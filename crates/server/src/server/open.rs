@@ -80,7 +80,7 @@ impl<'a> OpenOptions<'a> {
         }
     }
 
-    /// The same, with this version in the place of the newest. Its parts and the manifests before it have to be in the folder.
+    /// The same, with this version instead of the newest. Its parts and the manifests before it have to be in the folder.
     pub fn version(self, version: &'a SignedManifest) -> Self {
         Self {
             version: Some(version),
@@ -92,7 +92,7 @@ impl<'a> OpenOptions<'a> {
     /// served and one part.
     ///
     /// # Errors
-    /// Those of [`Index::open_dir`], and if parts do not fit the manifest; [`Error::Mode`] for a shard of an index in a mode
+    /// The errors of [`Index::open_dir`], and if parts do not fit the manifest; [`Error::Mode`] for a shard of an index in a mode
     /// that is not cut, or that cannot be cut into this number of shards; [`Error::Room`]; [`Error::Memory`] if the machine or its
     /// container lacks what the version needs at least, where it follows no other.
     pub fn open<D: Disk>(&self, folder: &Folder<D>) -> Result<Server, Error> {
@@ -220,7 +220,7 @@ impl Server {
     /// Serves the newest version in an owner's directory. [`OpenOptions`] are for more choices.
     ///
     /// # Errors
-    /// Those of [`OpenOptions::open`].
+    /// The errors of [`OpenOptions::open`].
     pub fn open_dir(dir: impl AsRef<Path>, owner: &OwnerPublicKey) -> Result<Self, Error> {
         OpenOptions::new(owner).open_dir(dir)
     }

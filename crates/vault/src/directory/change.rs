@@ -6,7 +6,7 @@ use crate::writer_secret::WriterPublicKey;
 /// A change of who may read what.
 #[derive(Clone, Copy, Debug)]
 pub enum Change<'a> {
-    /// Gives a reader labels and groups beside those it has. One that is not there yet has to come with its public key.
+    /// Gives a reader labels and groups next to those it has. One that is not there yet has to come with its public key.
     Grant {
         /// The reader's name.
         reader: &'a str,

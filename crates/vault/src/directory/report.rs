@@ -37,7 +37,7 @@ pub struct Label {
     pub generations: usize,
     /// Records.
     pub records: u64,
-    /// Rows that are stored beside them, of records that were deleted, replaced or given another label: a holder of the label's keys can
+    /// Rows that are stored next to them, of records that were deleted, replaced or given another label: a holder of the label's keys can
     /// read them until the index is compacted.
     pub stale: u64,
     /// Rows, those among them, that are not under the newest key.

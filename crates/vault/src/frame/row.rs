@@ -7,7 +7,7 @@ use sordino_index::Error;
 use sordino_index::code::SCALES_HEAD_LEN;
 use sordino_index::manifest::scales_len;
 
-/// A row as it is stored beside its residual.
+/// A row as it is stored next to its residual.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct RowScale {
     /// `b`.

@@ -1,4 +1,4 @@
-//! Coordinates of a query beside the counters of their pads, as registers hold them.
+//! Coordinates of a query next to the counters of their pads, as registers hold them.
 
 use sordino_vectors::u32_of;
 use zeroize::{Zeroize, Zeroizing};

@@ -23,7 +23,7 @@ impl Reader {
     /// Opens a file by its extension; of a table, these columns.
     ///
     /// # Errors
-    /// Those of [`open`](Self::open), and if there are no such columns.
+    /// The errors of [`open`](Self::open), and if there are no such columns.
     pub fn open_columns(path: impl AsRef<Path>, columns: &ColumnNames) -> Result<Self, Error> {
         Self::open_with(path, columns, &FileOptions::default())
     }
@@ -31,7 +31,7 @@ impl Reader {
     /// Opens a file as the options say; of a table, these columns. It may be a pipe.
     ///
     /// # Errors
-    /// Those of [`open_columns`](Self::open_columns).
+    /// The errors of [`open_columns`](Self::open_columns).
     pub fn open_with(
         path: impl AsRef<Path>,
         columns: &ColumnNames,
@@ -71,7 +71,7 @@ impl Reader {
     /// Reads a file's bytes.
     ///
     /// # Errors
-    /// Those of [`open`](Self::open).
+    /// The errors of [`open`](Self::open).
     pub fn from_bytes(format: Format, bytes: Vec<u8>) -> Result<Self, Error> {
         Self::from_bytes_columns(format, bytes, &ColumnNames::default())
     }
@@ -79,7 +79,7 @@ impl Reader {
     /// Reads these columns of a file's bytes.
     ///
     /// # Errors
-    /// Those of [`open_columns`](Self::open_columns).
+    /// The errors of [`open_columns`](Self::open_columns).
     pub fn from_bytes_columns(
         format: Format,
         bytes: Vec<u8>,
@@ -98,7 +98,7 @@ impl Reader {
     /// Reads these columns of a file's bytes, whose format the options name.
     ///
     /// # Errors
-    /// Those of [`open_columns`](Self::open_columns); [`Error::UnknownFormat`] if there is no format.
+    /// The errors of [`open_columns`](Self::open_columns); [`Error::UnknownFormat`] if there is no format.
     pub fn from_bytes_with(
         bytes: Vec<u8>,
         columns: &ColumnNames,

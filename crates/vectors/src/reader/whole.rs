@@ -19,7 +19,7 @@ impl Vectors {
     /// Reads a whole file; of a table, the vectors of these columns.
     ///
     /// # Errors
-    /// Those of [`open`](Self::open), and if there are no such columns.
+    /// The errors of [`open`](Self::open), and if there are no such columns.
     pub fn open_columns(path: impl AsRef<Path>, columns: &ColumnNames) -> Result<Self, Error> {
         let path = path.as_ref();
         Self::collect(Reader::open_columns(path, columns)?).map_err(|error| error.in_file(path))
@@ -28,7 +28,7 @@ impl Vectors {
     /// Reads the bytes of a whole file.
     ///
     /// # Errors
-    /// Those of [`open`](Self::open).
+    /// The errors of [`open`](Self::open).
     pub fn from_bytes(format: Format, bytes: Vec<u8>) -> Result<Self, Error> {
         Self::collect(Reader::from_bytes(format, bytes)?)
     }

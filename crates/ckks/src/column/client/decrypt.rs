@@ -31,7 +31,7 @@ impl Client {
     /// [`score`](crate::column::Params::score) makes real numbers of; and ends its secret.
     ///
     /// # Errors
-    /// Those of [`decrypt`](Self::decrypt).
+    /// The errors of [`decrypt`](Self::decrypt).
     ///
     /// # Security
     /// The same as for [`decrypt`](Self::decrypt).
@@ -44,7 +44,7 @@ impl Client {
     /// Decrypts the scores mod `P` of a query of integers, in `[-P/2, P/2)`, and ends its secret.
     ///
     /// # Errors
-    /// Those of [`decrypt`](Self::decrypt), but [`Error::Encoding`] for a real-valued set.
+    /// The errors of [`decrypt`](Self::decrypt), but [`Error::Encoding`] for a real-valued set.
     ///
     /// # Security
     /// The same as for [`decrypt`](Self::decrypt), except that the scores of an exact set do not carry an error.

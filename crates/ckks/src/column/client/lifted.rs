@@ -39,7 +39,7 @@ impl Lifted {
         });
     }
 
-    /// Puts a block in the place of block `j`, or behind the last.
+    /// Puts a block instead of block `j`, or behind the last.
     pub(super) fn replace(&mut self, params: Params, j: usize, block: &[u8]) {
         let mut left = j;
         for piece in &mut self.pieces {

@@ -54,7 +54,7 @@ impl Database {
     /// is rounded once.
     ///
     /// # Errors
-    /// Those of [`score_batch`](Self::score_batch); [`Error::Encoding`] for a real-valued set; [`Error::Mismatch`]
+    /// The errors of [`score_batch`](Self::score_batch); [`Error::Encoding`] for a real-valued set; [`Error::Mismatch`]
     /// if there is not one list for each query or one number for each vector.
     pub fn score_onto(&self, queries: &[Query], onto: &[&[u32]]) -> Result<Vec<Reply>, Error> {
         check_onto(&self.params, self.shape, queries, onto)?;

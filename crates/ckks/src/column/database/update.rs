@@ -1,4 +1,4 @@
-//! Changes of single vectors: only their blocks are encoded anew, and clients follow by deltas.
+//! Changes of single vectors: only their blocks are encoded again, and clients follow by deltas.
 
 use sordino_lattice::aligned::Aligned;
 use sordino_lattice::threads;
@@ -13,7 +13,7 @@ use crate::column::state::State;
 use crate::dot::N;
 
 impl Database {
-    /// Puts a real-valued `vector` in the place of vector `index`.
+    /// Puts a real-valued `vector` instead of vector `index`.
     ///
     /// # Errors
     /// [`Error::Index`], and those of [`encode`](Self::encode).
@@ -22,7 +22,7 @@ impl Database {
         self.replace_codes(index, &codes)
     }
 
-    /// Puts a `vector` of integers in the place of vector `index`.
+    /// Puts a `vector` of integers instead of vector `index`.
     ///
     /// # Errors
     /// [`Error::Index`], and those of [`encode_modular`](Self::encode_modular).
@@ -63,7 +63,7 @@ impl Database {
     /// Appends real-valued `vectors`; the deltas of the blocks that changed, in order.
     ///
     /// # Errors
-    /// Those of [`encode`](Self::encode).
+    /// The errors of [`encode`](Self::encode).
     pub fn append(&mut self, vectors: &[f32]) -> Result<Vec<HintDelta>, Error> {
         let codes = self.params.real_codes(vectors, self.shape.dim)?;
         self.append_codes(&codes)
@@ -72,7 +72,7 @@ impl Database {
     /// Appends `vectors` of integers; the deltas of the blocks that changed, in order.
     ///
     /// # Errors
-    /// Those of [`encode_modular`](Self::encode_modular).
+    /// The errors of [`encode_modular`](Self::encode_modular).
     pub fn append_modular(&mut self, vectors: &[i32]) -> Result<Vec<HintDelta>, Error> {
         self.params.check_modular(vectors, self.shape.dim)?;
         self.append_codes(vectors)
@@ -85,7 +85,7 @@ impl Database {
     /// a client, so whoever puts segments together must tell clients which they are.
     ///
     /// # Errors
-    /// Those of [`encode`](Self::encode).
+    /// The errors of [`encode`](Self::encode).
     pub fn append_segment(&mut self, vectors: &[f32]) -> Result<Hint, Error> {
         let codes = self.params.real_codes(vectors, self.shape.dim)?;
         self.append_segment_codes(&codes)
@@ -94,7 +94,7 @@ impl Database {
     /// Appends `vectors` of integers from a new block on, as [`append_segment`](Self::append_segment).
     ///
     /// # Errors
-    /// Those of [`encode_modular`](Self::encode_modular).
+    /// The errors of [`encode_modular`](Self::encode_modular).
     pub fn append_segment_modular(&mut self, vectors: &[i32]) -> Result<Hint, Error> {
         self.params.check_modular(vectors, self.shape.dim)?;
         self.append_segment_codes(vectors)

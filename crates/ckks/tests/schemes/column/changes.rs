@@ -277,7 +277,7 @@ fn parts_of_segments_join_to_the_whole() {
                 &runs
             ));
             if of > 1 {
-                // A part in the place of another, and one whose last block is not whole before others.
+                // A part instead of another, and one whose last block is not whole before others.
                 assert!(refused(&[&[last], &replies[1..]].concat(), &runs));
                 let turned: Vec<_> = runs.iter().rev().copied().collect();
                 assert!(refused(&replies, &turned));

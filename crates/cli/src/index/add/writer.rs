@@ -23,7 +23,7 @@ pub(super) fn add(args: &Args, keys: &WriterKeys, output: Output) -> Result<(), 
     }
     if !args.input.has_ids(&layout) {
         return refused(
-            "a writer names the id of each record (--ids, --id-column): numbers that follow could be those of records that it cannot read",
+            "a writer names the id of each record (--ids, --id-column): numbers that follow could belong to records that it cannot read",
         );
     }
     if store.manifest().has_payloads() && !layout.has_payloads() && !args.leave_empty {

@@ -37,7 +37,7 @@ impl Scheme {
         }
     }
 
-    /// Rows that a segment of `n` records stores: masked ones may have check rows beside them.
+    /// Rows that a segment of `n` records stores: masked ones may have check rows next to them.
     #[must_use]
     pub fn stored(self, n: usize, width: usize) -> usize {
         match (self.rows, self.checking) {
@@ -47,7 +47,7 @@ impl Scheme {
     }
 
     /// Bytes of the sums that readers hold of `n` open rows, sealed, or of the combinations by which scores are checked exactly: what is downloaded
-    /// once beside the hint.
+    /// once next to the hint.
     ///
     /// # Errors
     /// If there are no rows of this width.

@@ -10,7 +10,7 @@ impl<S> Running<S> {
     /// connections that come from now on get it, those that are there keep the old.
     ///
     /// # Errors
-    /// Those of [`Service::change`](crate::Service::change); [`Error::Certificate`] if the certificate cannot be used, or if there
+    /// The errors of [`Service::change`](crate::Service::change); [`Error::Certificate`] if the certificate cannot be used, or if there
     /// was none before. Nothing is changed then.
     pub fn change(
         &self,

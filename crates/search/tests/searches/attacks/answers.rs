@@ -42,12 +42,12 @@ impl Answers {
         Self(unpack(reply, ROUTED_BITS, count))
     }
 
-    /// Puts them in the place of a reply's.
+    /// Puts them instead of a reply's.
     pub(crate) fn write(&self, reply: &mut [u8]) {
         pack(&self.0, BITS, reply);
     }
 
-    /// Puts answers of routed mode in the place of a reply's.
+    /// Puts answers of routed mode instead of a reply's.
     pub(crate) fn write_routed(&self, reply: &mut [u8]) {
         pack(&self.0, ROUTED_BITS, reply);
     }

@@ -1,5 +1,5 @@
 //! Messages of one index in another: both are signed by one owner, are read with one key and have one shape, and the server
-//! puts the one's in the place of the other's.
+//! puts the one's instead of the other's.
 
 use sordino_search::{Client, Error, Found, InProcess, Index, Server, Vectors};
 use sordino_testkit::{Hostile, SCORE, connect, keys, kind, rng};
@@ -36,7 +36,7 @@ fn substitute(other: &Server, seen: &[u8], request: &[u8], reply: &mut Vec<u8>) 
 /// An index of these vectors, by the seed of the owner's generator.
 type Build = fn(u64, &Vectors) -> Index;
 
-/// A search among so many records, of which the server has two indexes: with the one's scores in the place of the other's, or with its own.
+/// A search among so many records, of which the server has two indexes: with the one's scores instead of the other's, or with its own.
 fn asked(build: Build, n: usize, seed: u64) -> [Result<Found, Error>; 2] {
     let vectors = vectors(n);
     let own = Server::new(build(1, &vectors)).unwrap();

@@ -19,7 +19,7 @@ const NONE: [String; 0] = [];
 /// A change of an index.
 type Work = fn(&mut Store) -> Result<u64, Error>;
 
-/// An owner's folder, which somebody else keeps, and the owner's memory of it beside the key.
+/// An owner's folder, which somebody else keeps, and the owner's memory of it next to the key.
 pub(crate) struct Kept {
     dir: TempDir,
 }

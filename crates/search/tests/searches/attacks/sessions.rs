@@ -61,7 +61,7 @@ fn sessions_end_when_they_are_used_up_whatever_was_answered() {
         let requests = requests(&server, SESSION + 2, lies, |client| client);
         assert_eq!(beginnings(&requests), [0, SESSION]);
     }
-    // A client that connects anew when it was answered wrongly shows that it was.
+    // A client that connects again when it was answered wrongly shows that it was.
     let requests = requests(&server, 20, |at| at % 10 == 5, |_| connect(&server));
     assert_eq!(beginnings(&requests), [0, 6, 16]);
 }

@@ -10,7 +10,7 @@ use sordino_testkit::rng;
 /// Records, and bytes of one.
 const RECORDS: usize = 48;
 const LEN: usize = 16;
-/// Searches for the same record, and decoys beside each.
+/// Searches for the same record, and decoys next to each.
 const SEARCHES: usize = 8;
 const DECOYS: usize = 15;
 

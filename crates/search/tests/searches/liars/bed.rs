@@ -43,7 +43,7 @@ pub(crate) struct Liar<'a> {
 pub(crate) struct Place {
     /// The position of the record that was asked for, or of any other.
     pub(crate) at: usize,
-    /// Those of all records beside it, and of those that are checked together with it.
+    /// Those of all records next to it, and of those that are checked together with it.
     pub(crate) rows: Range<usize>,
     pub(crate) group: Range<usize>,
     /// Those of its check rows, if the server stores such.

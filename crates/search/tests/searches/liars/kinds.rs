@@ -50,7 +50,7 @@ fn with_checks(
     true
 }
 
-/// Puts other answers in the place of all.
+/// Puts other answers instead of all.
 fn replaced(liar: &mut Liar<'_>, by: Option<Vec<u64>>) -> bool {
     let changed = by.as_ref().is_some_and(|by| *by != liar.words.all);
     if let Some(by) = by {

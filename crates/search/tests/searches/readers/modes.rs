@@ -48,7 +48,7 @@ fn every_mode_has_readers_and_closes_to_who_is_revoked() {
             bed.grant("alice", &[], &[]);
             bed.grant("bob", &[], &[]);
             if !own {
-                // In sealed and routed mode all of the base is under one key: before it is written anew they cannot read.
+                // In sealed and routed mode all of the base is under one key: before it is written again they cannot read.
                 bed.compact();
             }
             let server = bed.server();

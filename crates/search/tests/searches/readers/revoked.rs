@@ -68,7 +68,7 @@ fn what_is_written_after_is_closed_and_compacting_closes_the_rest() {
             assert!(matches!(refused, Err(Error::NoReader)), "{refused:?}");
         }
         assert!(matches!(contents(&bed, "bob"), Err(Error::NoReader)));
-        // With the keys that it kept: what was there before, but for payloads, which were written anew.
+        // With the keys that it kept: what was there before, but for payloads, which were written again.
         assert_eq!(opened(&bed, &before), (vec![0, 1], false, false));
 
         bed.add(200, None);

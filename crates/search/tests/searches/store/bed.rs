@@ -1,4 +1,4 @@
-//! A store beside a plain model of what it should hold.
+//! A store next to a plain model of what it should hold.
 
 use std::collections::BTreeMap;
 

@@ -210,7 +210,7 @@ fn damaged_files_are_made_anew() {
                 fs::read(&first).unwrap() == good[0],
                 "damage {at} of {form:?}"
             );
-            // The manifest names no hint of a single group of clusters, so that the file beside it counts.
+            // The manifest names no hint of a single group of clusters, so that the file next to it counts.
             if form == ROUTED {
                 assert!(fs::read(&hint).unwrap() == good[1], "damage {at}");
             }

@@ -126,7 +126,7 @@ fn verifying_changes_nothing_and_needs_no_lock() {
         for name in ["parts/notes.txt", &format!("parts/{DIGEST}"), "CURRENT.tmp"] {
             std::fs::write(bed.dir.path().join(name), "mine").unwrap();
         }
-        // Beside an owner who has it open, and on a copy that was never locked.
+        // Next to an owner who has it open, and on a copy that was never locked.
         let copied = tempfile::tempdir().unwrap();
         copy(bed.dir.path(), copied.path());
         std::fs::remove_file(copied.path().join("LOCK")).unwrap();
@@ -142,7 +142,7 @@ fn verifying_changes_nothing_and_needs_no_lock() {
     assert!(matches!(nothing, Err(Error::NoIndex { .. })));
 }
 
-/// An owner who changes the index over and over, beside one who checks it.
+/// An owner who changes the index over and over, next to one who checks it.
 #[test]
 fn an_index_can_be_verified_while_it_is_changed() {
     let dir = tempfile::tempdir().unwrap();
@@ -234,7 +234,7 @@ fn a_server_keeps_what_it_has_opened() {
                     file.set_len(len).unwrap();
                 }
             }
-            // One that downloads all of it anew.
+            // One that downloads all of it again.
             let (later, _) = connect(&server);
             assert_eq!(search(&later), before);
             assert_eq!(search(&client), before);

@@ -75,7 +75,7 @@ fn vectors(kind: u32, count: usize) -> Vectors {
     Vectors::new(DIM, data).unwrap()
 }
 
-/// Backups are restored and go on, writers share a past, and the generator begins anew with each change.
+/// Backups are restored and go on, writers share a past, and the generator begins again with each change.
 fn ordeal(spec: &Spec, steps: usize) {
     let mut chance = rng(77);
     let mut seen = Seen::new();

@@ -39,7 +39,7 @@ fn an_observer_sees_the_same_of_every_query_after_updates() {
     }
 }
 
-/// Clusters are asked for with what was added beside them: so much more up and down for the first record, in every search.
+/// Clusters are asked for with what was added next to them: so much more up and down for the first record, in every search.
 #[test]
 fn what_was_added_to_a_routed_index_is_asked_for_in_polynomials_of_64_coordinates() {
     let mut bed = bed(&spec(ROUTED), 1.0);

@@ -171,7 +171,7 @@ fn a_changed_chain_is_refused() {
     );
 }
 
-/// Compaction that writes all segments anew draws a new seed: queries before and after have nothing
+/// Compaction that writes all segments again draws a new seed: queries before and after have nothing
 /// public in common. Clients follow as to any other version.
 #[test]
 fn compaction_draws_a_new_seed_when_nothing_is_kept() {

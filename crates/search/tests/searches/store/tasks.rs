@@ -299,7 +299,7 @@ fn what_is_no_segment_of_this_build_is_refused() {
     );
     let repeated = assembly.take(repeated.unwrap()).unwrap_err();
     assert!(matches!(repeated, Error::RepeatedId { .. }), "{repeated}");
-    // An end with a task too few leaves no index, and the next attempt begins anew.
+    // An end with a task too few leaves no index, and the next attempt begins again.
     let early = assembly.finish(&mut rng(9), 3).unwrap_err();
     assert!(
         early.to_string().contains("no segment of task 2"),
