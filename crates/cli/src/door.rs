@@ -1,6 +1,7 @@
 //! The options of whatever answers clients on a network: addresses, certificate, who may ask, bounds, log.
 
 use crate::host::Host;
+use crate::origin_args::OriginArgs;
 use crate::{Error, keys, log, numbers, times};
 use clap::{ArgGroup, Args as ClapArgs};
 use sordino_net::{Access, ClientPublicKey, Exporter, Identity, KeyKind, Limits, Listen, Running};
@@ -49,6 +50,8 @@ pub(crate) struct Door {
     /// The time by which the clocks of issuers of tokens and this server may differ.
     #[arg(long, value_name = "TIME", default_value = "0s", value_parser = times::leeway)]
     leeway: u64,
+    #[command(flatten)]
+    pages: OriginArgs,
     /// Give metrics out on this address, in the clear, at /metrics; there /healthz says that the process
     /// lives, and /readyz that it serves.
     #[arg(long, value_name = "ADDRESS", value_parser = Host::read)]
@@ -139,7 +142,9 @@ impl Door {
         }
         let mut addresses = addresses.into_iter();
         let first = addresses.next().unwrap_or(self.listen[0].first());
-        let mut listen = addresses.fold(Listen::on(first), Listen::also_on);
+        let listen = addresses.fold(Listen::on(first), Listen::also_on);
+        let origins = self.pages.origins.iter().cloned();
+        let mut listen = origins.fold(listen, Listen::allow_origin);
         if let Some(identity) = self.identity()? {
             if let Some(key) = &self.cert_key {
                 warn_if_exposed(key);
@@ -199,6 +204,7 @@ impl Door {
             ("listen", self.listen != new.listen),
             ("metrics", self.metrics != new.metrics),
             ("plaintext", self.plaintext != new.plaintext),
+            ("allow-origin", self.pages != new.pages),
             ("max-in-flight", self.max_in_flight != new.max_in_flight),
             (
                 "max-connections",

@@ -14,3 +14,4 @@ mod spoken;
 mod stopping;
 mod strangers;
 mod tenants;
+mod web;
