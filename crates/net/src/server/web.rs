@@ -28,6 +28,9 @@ const BINARY: [&str; 2] = ["application/grpc-web", "application/grpc-web+proto"]
 /// The beginning of those that its other forms have, too.
 const ANY_FORM: &str = "application/grpc-web";
 
+/// The beginning of gRPC's. A page cannot send it without its browser asking first.
+const GRPC: &str = "application/grpc";
+
 /// The method that a page may use.
 const METHODS: &str = "POST";
 
@@ -73,7 +76,7 @@ impl Web {
             Form::Grpc | Form::Binary => None,
             Form::Other => Some(said(
                 StatusCode::UNSUPPORTED_MEDIA_TYPE,
-                "This server speaks gRPC-Web with Content-Type application/grpc-web+proto, and no other form.\n",
+                "This server speaks gRPC with Content-Type application/grpc, gRPC-Web with application/grpc-web+proto, and no other form.\n",
             )),
             Form::None => Some(not_spoken()),
         }
@@ -135,9 +138,9 @@ enum Form {
     Grpc,
     /// gRPC-Web in its binary form.
     Binary,
-    /// gRPC-Web in another form.
+    /// Another form, of gRPC-Web or over HTTP/2.
     Other,
-    /// None that is spoken here.
+    /// HTTP/1.1 that is no gRPC-Web.
     None,
 }
 
@@ -148,8 +151,9 @@ impl Form {
         match content {
             Some(content) if BINARY.contains(&content) => Self::Binary,
             Some(content) if content.starts_with(ANY_FORM) => Self::Other,
-            _ if request.version() == Version::HTTP_2 => Self::Grpc,
-            _ => Self::None,
+            _ if request.version() != Version::HTTP_2 => Self::None,
+            Some(content) if content.starts_with(GRPC) => Self::Grpc,
+            _ => Self::Other,
         }
     }
 }

@@ -17,6 +17,7 @@ use crate::parties::{
     DIM, FORMS, connect, loopback, message, open_door, parts_request, server, set, signed_door,
     until_metric,
 };
+use crate::strangers::http2;
 
 /// The content type of gRPC-Web.
 const WEB: &str = "application/grpc-web+proto";
@@ -428,6 +429,54 @@ fn what_is_not_grpc_web_is_told_what_is() {
     let answer = client.send(get.as_bytes());
     assert!(answer.head.starts_with("http/1.1 405"), "{}", answer.head);
     still_serves(&running);
+}
+
+/// Pages may send a few content types to any host without their browsers asking first.
+#[test]
+fn over_http_2_what_pages_send_unasked_is_refused() {
+    let running = open_door(server(2, &set()), Limits::default());
+    let request = CallRequest {
+        message: message(GET_MANIFEST, b"").into(),
+        tag: None,
+    };
+    let body = frame(0, &request.encode_to_vec());
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let mut send = runtime.block_on(http2(running.address())).unwrap();
+    let origin = "http://localhost:3000";
+    let mut status = |content: &str, origin: Option<&str>| {
+        let path = format!("http://{}/sordino.v1.Search/Call", running.address());
+        let mut request = hyper::Request::post(path).header("content-type", content);
+        if let Some(origin) = origin {
+            request = request.header("origin", origin);
+        }
+        let body = http_body_util::Full::new(bytes::Bytes::from(body.clone()));
+        let answer = runtime.block_on(send.send_request(request.body(body).unwrap()));
+        let answer = answer.unwrap();
+        let form = answer.headers().get("content-type").cloned().unwrap();
+        let body = http_body_util::BodyExt::collect(answer.into_parts().1);
+        let body = runtime.block_on(body).unwrap().to_bytes();
+        (form.to_str().unwrap().to_owned(), body)
+    };
+    for content in ["text/plain", "application/x-www-form-urlencoded"] {
+        for origin in [Some(origin), None] {
+            let (form, text) = status(content, origin);
+            assert_eq!(form, "text/plain");
+            assert!(
+                text.starts_with(b"This server speaks gRPC with"),
+                "{text:?}"
+            );
+        }
+    }
+    let (_, text) = status(WEB, Some(origin));
+    assert!(
+        text.starts_with(b"This server answers no pages"),
+        "{text:?}"
+    );
+    // The same bytes in both forms, but for the last frame
+    let ((_, grpc), (form, web)) = (status("application/grpc", None), status(WEB, None));
+    assert_eq!(form, WEB);
+    assert!(grpc.len() > 4000 && web.starts_with(&grpc));
+    assert_eq!(web[grpc.len()..], frame(0x80, b"grpc-status:0\r\n"));
 }
 
 /// HTTP/1.1 does not read while it writes, so the clock is looked at there, too.
