@@ -184,7 +184,7 @@ impl Transport for WebClient {
         let last = messages.len() - 1;
         for (at, message) in messages.into_iter().enumerate() {
             let part = CallReply::decode(message).unwrap();
-            assert!(part.length as usize <= limit);
+            assert!(part.length <= limit as u64);
             assert!(at == last || part.chunk.len() == 65536);
             reply.extend(part.chunk);
         }
