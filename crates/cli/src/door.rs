@@ -1,6 +1,7 @@
 //! The options of servers: addresses, certificate, who may ask, limits, log.
 
 use crate::host::Host;
+use crate::origin_args::OriginArgs;
 use crate::{Error, keys, log, numbers, times};
 use clap::{ArgGroup, Args as ClapArgs};
 use sordino_net::{Access, ClientPublicKey, Exporter, Identity, KeyKind, Limits, Listen, Running};
@@ -55,6 +56,8 @@ pub(crate) struct Door {
     /// The time by which the clocks of token issuers and of this server may differ.
     #[arg(help_heading = CLIENTS, long, value_name = "TIME", default_value = "0s", value_parser = times::leeway)]
     leeway: u64,
+    #[command(flatten)]
+    pages: OriginArgs,
     /// Serve metrics on this address, in the clear, at /metrics. There /healthz says that the process lives, and
     /// /readyz that it serves.
     #[arg(help_heading = LOG, long, value_name = "ADDRESS", value_parser = Host::read)]
@@ -148,7 +151,9 @@ impl Door {
         }
         let mut addresses = addresses.into_iter();
         let first = addresses.next().unwrap_or(self.listen[0].first());
-        let mut listen = addresses.fold(Listen::on(first), Listen::also_on);
+        let listen = addresses.fold(Listen::on(first), Listen::also_on);
+        let origins = self.pages.origins.iter().cloned();
+        let mut listen = origins.fold(listen, Listen::allow_origin);
         if let Some(identity) = self.identity()? {
             if let Some(key) = &self.cert_key {
                 warn_if_exposed(key);
@@ -208,6 +213,7 @@ impl Door {
             ("listen", self.listen != new.listen),
             ("metrics", self.metrics != new.metrics),
             ("plaintext", self.plaintext != new.plaintext),
+            ("allow-origin", self.pages != new.pages),
             ("max-in-flight", self.max_in_flight != new.max_in_flight),
             (
                 "max-connections",

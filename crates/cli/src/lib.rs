@@ -34,6 +34,7 @@ mod key_source; // a file, a variable or a command
 mod mode;
 mod notify;
 mod numbers;
+mod origin_args;
 mod output;
 mod owned_index; // an index that is changed
 mod pin;

@@ -9,6 +9,7 @@ mod records;
 use crate::cache::CacheArgs;
 use crate::endpoint::EndpointArgs;
 use crate::host::Host;
+use crate::origin_args::OriginArgs;
 use crate::pin::PinArgs;
 use crate::{Error, Output, keys, log, notify};
 use clap::Args as ClapArgs;
@@ -16,7 +17,7 @@ use owner_args::OwnerArgs;
 use serde::Serialize;
 use signal_hook::consts::TERM_SIGNALS;
 use signal_hook::iterator::Signals;
-use sordino_proxy::{Error as Fault, Origin, Proxy, ProxyOptions, Searcher, Token};
+use sordino_proxy::{Error as Fault, Proxy, ProxyOptions, Searcher, Token};
 use sordino_search::Retry;
 use std::{net::SocketAddr, path::PathBuf, sync::mpsc, time::Duration};
 
@@ -52,10 +53,8 @@ pub struct Args {
     timeout: u32,
     #[command(flatten)]
     owner: OwnerArgs,
-    /// Let pages of this origin, such as http://localhost:3000, ask from a browser with the token (CORS). May be
-    /// given several times.
-    #[arg(long, value_name = "URL")]
-    allow_origin: Vec<Origin>,
+    #[command(flatten)]
+    pages: OriginArgs,
     /// The format of the log on standard error.
     #[arg(long, value_enum, default_value = "text")]
     log: log::Form,
@@ -107,7 +106,7 @@ pub fn run(args: &Args, output: Output) -> Result<(), Error> {
     let options = args.pin.session(args.cache.open(), Retry::all(time))?;
     let terms = ProxyOptions {
         timeout: time,
-        origins: args.allow_origin.clone(),
+        origins: args.pages.origins.clone(),
         writing: args.owner.writing(&token, &endpoint, output)?,
     };
     let proxy = Proxy::listen(args.listen.first(), token, terms)?;

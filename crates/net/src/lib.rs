@@ -16,6 +16,7 @@ mod error;
 mod index_name;
 #[cfg(any(feature = "client", feature = "server"))]
 mod login;
+mod origins;
 #[cfg(any(feature = "client", feature = "server"))]
 mod protocol;
 mod public_key;
@@ -33,6 +34,7 @@ pub use caller::{Deadlines, Endpoint};
 pub use client::{Connection, KeyFile, KeyKind, Pushed, Traffic};
 pub use error::Error;
 pub use index_name::IndexName;
+pub use origins::{CrossOrigin, Origin};
 pub use public_key::ClientPublicKey;
 pub use refusal::Refusal;
 #[cfg(all(feature = "client", feature = "server"))]

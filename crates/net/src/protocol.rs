@@ -18,3 +18,7 @@ pub(crate) const STALE: &str = "sordino-stale";
 /// The protocol that TLS is asked for (RFC 7301): HTTP/2.
 #[cfg(feature = "tls")]
 pub(crate) const ALPN: &[u8] = b"h2";
+
+/// The protocol that a server also speaks, for gRPC-Web: HTTP/1.1.
+#[cfg(all(feature = "server", feature = "tls"))]
+pub(crate) const ALPN_WEB: &[u8] = b"http/1.1";

@@ -17,6 +17,7 @@ mod served_index;
 mod service;
 mod service_state;
 mod shards;
+mod web;
 
 // Who may ask
 mod askers;

@@ -4,7 +4,6 @@ mod error;
 mod health; // of the searches
 mod job; // a request while its vectors are searched for
 mod options; // of the port
-mod origins; // of pages in browsers
 mod places; // of connections
 mod problem; // a reason that an answer gives
 mod proxy; // the port
@@ -17,10 +16,10 @@ mod token; // shown by programs
 
 pub use error::Error;
 pub use options::{ProxyOptions, Writing};
-pub use origins::Origin;
 pub use problem::Problem;
 pub use proxy::Proxy;
 pub use records::{Counted, Listed, Page, Record, Records, RecordsError, Written};
 pub use request::{SearchRequest, Shape};
 pub use searcher::Searcher;
+pub use sordino_net::Origin;
 pub use token::Token;

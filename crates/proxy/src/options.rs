@@ -1,8 +1,8 @@
 //! The terms of a proxy.
 
-use crate::origins::Origin;
 use crate::records::Records;
 use crate::token::Token;
+use sordino_net::Origin;
 use std::sync::Arc;
 use std::time::Duration;
 

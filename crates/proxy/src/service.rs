@@ -1,7 +1,6 @@
 //! Answers to the requests of programs, each in its time.
 
 use crate::options::{ProxyOptions, Writing};
-use crate::origins;
 use crate::places::Place;
 use crate::problem::Problem;
 use crate::records::{self, Work};
@@ -14,6 +13,7 @@ use hyper::body::{Bytes, Incoming};
 use hyper::header::{AUTHORIZATION, CACHE_CONTROL, CONNECTION, CONTENT_TYPE, HeaderValue, ORIGIN};
 use hyper::{Method, Request, Response, StatusCode};
 use serde_json::json;
+use sordino_net::CrossOrigin;
 use std::{
     sync::{Arc, OnceLock},
     time::Instant,
@@ -30,6 +30,12 @@ const CHANGES: u32 = 8;
 /// Bytes of a body.
 const BODY: usize = 4 << 20;
 
+/// The methods that a page may use.
+const METHODS: &str = "GET, POST, PUT, DELETE";
+
+/// The headers that a page may send: of the token, and of a body of JSON.
+const HEADERS: &str = "authorization, content-type";
+
 /// The description of all this.
 const OPENAPI: &str = include_str!("openapi.json");
 
@@ -42,6 +48,8 @@ pub(crate) struct Service {
     /// None until the client is connected.
     searcher: OnceLock<Searcher>,
     options: ProxyOptions,
+    /// The pages that may ask from a browser.
+    pages: CrossOrigin,
     requests: Semaphore,
     /// Requests about records.
     changes: Arc<Semaphore>,
@@ -52,6 +60,7 @@ impl Service {
         Self {
             token,
             searcher: OnceLock::new(),
+            pages: CrossOrigin::new(options.origins.clone(), METHODS, HEADERS),
             options,
             requests: Semaphore::new(REQUESTS as usize),
             changes: Arc::new(Semaphore::new(CHANGES as usize)),
@@ -78,16 +87,14 @@ impl Service {
 
     /// The answer to a request, whatever becomes of it.
     pub(crate) async fn reply(&self, request: Request<Incoming>, place: &Place) -> Reply {
-        let ProxyOptions {
-            timeout, origins, ..
-        } = &self.options;
+        let timeout = &self.options.timeout;
         let end = Instant::now() + *timeout;
         let asked = request.headers().get(ORIGIN).cloned();
         let late = || Err(Problem::slow(timeout.as_secs()));
         let reply = timeout_at(end.into(), self.route(request, place, end)).await;
         let reply = reply.unwrap_or_else(|_| late());
         let mut reply = reply.unwrap_or_else(|problem| problem_reply(&problem));
-        origins::allow(origins, asked.as_ref(), &mut reply);
+        self.pages.allow(asked.as_ref(), reply.headers_mut());
         reply
     }
 
@@ -97,9 +104,10 @@ impl Service {
         place: &Place,
         end: Instant,
     ) -> Result<Reply, Problem> {
-        if !self.options.origins.is_empty()
-            && let Some(reply) = origins::preflight(request.method(), request.headers())
-        {
+        if let Some(headers) = self.pages.preflight(request.method(), request.headers()) {
+            let mut reply = Response::new(Full::default());
+            *reply.status_mut() = StatusCode::NO_CONTENT;
+            *reply.headers_mut() = headers;
             return Ok(reply);
         }
         let read = matches!(*request.method(), Method::GET | Method::HEAD);

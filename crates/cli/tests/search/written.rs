@@ -7,6 +7,8 @@ use crate::proxied::Proxy;
 use crate::served::Served;
 use serde_json::{Value, json};
 use std::fs;
+use std::io::{Read, Write};
+use std::net::TcpStream;
 
 impl Proxy {
     fn records(&self, method: &str, path: &str, body: &Value) -> (u16, Value) {
@@ -253,4 +255,20 @@ fn pages_of_named_origins_may_ask_and_others_not() {
     let other = ask("OPTIONS", "/search", "http://evil.example");
     assert!(!other.contains("allow-origin"), "{other}");
     assert_eq!(proxy.get("/healthz").0, 200);
+    // The server has the option, too.
+    let open = "@local --key @owner.pub --plaintext --anyone --allow-origin http://localhost:3000";
+    let served = Served::new(&place.line(open));
+    let asked = |origin: &str| {
+        let mut tcp = TcpStream::connect(&served.address).unwrap();
+        let head = format!(
+            "OPTIONS /sordino.v1.Search/Call HTTP/1.1\r\nHost: x\r\nOrigin: {origin}\r\n\
+             Access-Control-Request-Method: POST\r\nConnection: close\r\n\r\n"
+        );
+        tcp.write_all(head.as_bytes()).unwrap();
+        let mut reply = String::new();
+        tcp.read_to_string(&mut reply).unwrap();
+        reply.to_ascii_lowercase()
+    };
+    assert!(asked("http://localhost:3000").contains(allowed));
+    assert!(!asked("http://evil.example").contains("allow-origin"));
 }

@@ -1,6 +1,7 @@
 //! The beginning of a connection: TLS, and a look at what the other side speaks.
 
 use std::io;
+use std::mem;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
@@ -23,13 +24,16 @@ pub(crate) struct Tls;
 /// The beginning of HTTP/2 (RFC 9113, 3.4), which no method of HTTP/1.1 has.
 const HTTP2: [u8; 3] = *b"PRI";
 
-/// The answer to HTTP/1.1, which this port does not speak.
+/// The beginnings of the methods of HTTP/1.1 that gRPC-Web has: POST, and OPTIONS by which a browser asks first.
+const WEB: [[u8; 3]; 2] = [*b"POS", *b"OPT"];
+
+/// The answer to other methods of HTTP/1.1, such as a browser's that is pointed at this port.
 const HTTP1: &[u8] = b"HTTP/1.1 505 HTTP Version Not Supported\r\n\
     Content-Type: text/plain\r\nContent-Length: 76\r\nConnection: close\r\n\r\n\
     This is a Sordino server: gRPC over HTTP/2. Search it with `sordino query`.\n";
 
 /// Bytes that are still read of a connection that ends, and the time for that.
-const END_READ: u64 = 64 << 10;
+const END_READ: u64 = 1 << 20;
 const END_TIME: Duration = Duration::from_secs(1);
 
 /// Reads and writes of a connection, above TLS.
@@ -37,6 +41,15 @@ trait Secured: AsyncRead + AsyncWrite + Send + Unpin {}
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> Secured for T {}
 
 type Opened = Box<dyn Secured>;
+
+/// A connection of which it is known what the other side speaks.
+struct Begun {
+    opened: Opened,
+    /// The bytes that showed it.
+    first: [u8; HTTP2.len()],
+    /// The number of them that have been passed on.
+    passed: usize,
+}
 
 /// A connection whose handshake is part of its first read or write, so that it takes place where
 /// the connection is served, next to all others, and under its clock.
@@ -46,9 +59,10 @@ pub(crate) struct Handshake {
 }
 
 enum State {
-    Handshake(Pin<Box<dyn Future<Output = io::Result<Opened>> + Send>>),
-    /// Open, with the number of bytes of [`HTTP2`] that have been passed on.
-    Open(Opened, usize),
+    Handshake(Pin<Box<dyn Future<Output = io::Result<Begun>> + Send>>),
+    Open(Begun),
+    /// HTTP/1.1 that is over.
+    Ending(Pin<Box<dyn Future<Output = ()> + Send>>),
     Failed,
 }
 
@@ -61,13 +75,10 @@ impl Handshake {
         }
     }
 
-    fn poll_open(
-        &mut self,
-        context: &mut Context<'_>,
-    ) -> Poll<io::Result<(&mut Opened, &mut usize)>> {
+    fn poll_open(&mut self, context: &mut Context<'_>) -> Poll<io::Result<&mut Begun>> {
         if let State::Handshake(opening) = &mut self.state {
             match ready!(opening.as_mut().poll(context)) {
-                Ok(opened) => self.state = State::Open(opened, 0),
+                Ok(begun) => self.state = State::Open(begun),
                 Err(error) => {
                     self.state = State::Failed;
                     return Poll::Ready(Err(error));
@@ -75,19 +86,22 @@ impl Handshake {
             }
         }
         match &mut self.state {
-            State::Open(opened, passed) => Poll::Ready(Ok((opened, passed))),
+            State::Open(begun) => Poll::Ready(Ok(begun)),
             _ => Poll::Ready(Err(io::ErrorKind::NotConnected.into())),
         }
     }
 }
 
-/// Shakes hands, and goes on only with HTTP/2.
-async fn open(watched: TimedStream, tls: Tls) -> io::Result<Opened> {
+/// Shakes hands, and goes on only with HTTP/2, or with HTTP/1.1 that may be gRPC-Web.
+async fn open(watched: TimedStream, tls: Tls) -> io::Result<Begun> {
     #[cfg(feature = "tls")]
     let opened: Opened = match tls {
         Some(tls) => match tls.current().accept(watched).into_fallible().await {
             Ok(stream) => Box::new(stream),
-            Err((error, watched)) => return Err(end(watched, error).await),
+            Err((error, watched)) => {
+                end(watched).await;
+                return Err(error);
+            }
         },
         None => Box::new(watched),
     };
@@ -99,21 +113,26 @@ async fn open(watched: TimedStream, tls: Tls) -> io::Result<Opened> {
     begin(opened).await
 }
 
-async fn begin(mut opened: Opened) -> io::Result<Opened> {
+async fn begin(mut opened: Opened) -> io::Result<Begun> {
     let mut first = [0; HTTP2.len()];
     opened.read_exact(&mut first).await?;
-    if first == HTTP2 {
-        return Ok(opened);
+    if first == HTTP2 || WEB.contains(&first) {
+        return Ok(Begun {
+            opened,
+            first,
+            passed: 0,
+        });
     }
     if first.iter().all(u8::is_ascii_uppercase) {
         opened.write_all(HTTP1).await?;
     }
-    Err(end(opened, io::ErrorKind::InvalidData.into()).await)
+    end(opened).await;
+    Err(io::ErrorKind::InvalidData.into())
 }
 
-/// Ends a connection that nothing comes of, for this error. Bytes that are unread at the close would
+/// Ends a connection that nothing more comes of. Bytes that are unread at the close would
 /// take the last words along, so a little is read first.
-async fn end(mut stream: impl AsyncRead + AsyncWrite + Unpin, error: io::Error) -> io::Error {
+async fn end(mut stream: impl AsyncRead + AsyncWrite + Unpin) {
     let reading = async {
         stream.shutdown().await?;
         let mut rest = stream.take(END_READ);
@@ -121,7 +140,6 @@ async fn end(mut stream: impl AsyncRead + AsyncWrite + Unpin, error: io::Error) 
     };
     // However that ends, the connection does.
     let _ = tokio::time::timeout(END_TIME, reading).await;
-    error
 }
 
 impl Connected for Handshake {
@@ -138,14 +156,15 @@ impl AsyncRead for Handshake {
         context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        let (opened, passed) = ready!(self.poll_open(context))?;
-        if *passed < HTTP2.len() {
-            let some = (HTTP2.len() - *passed).min(buffer.remaining());
-            buffer.put_slice(&HTTP2[*passed..*passed + some]);
-            *passed += some;
+        let begun = ready!(self.poll_open(context))?;
+        let left = &begun.first[begun.passed..];
+        if !left.is_empty() {
+            let some = left.len().min(buffer.remaining());
+            buffer.put_slice(&left[..some]);
+            begun.passed += some;
             return Poll::Ready(Ok(()));
         }
-        Pin::new(opened).poll_read(context, buffer)
+        Pin::new(&mut begun.opened).poll_read(context, buffer)
     }
 }
 
@@ -155,8 +174,8 @@ impl AsyncWrite for Handshake {
         context: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
-        let (opened, _) = ready!(self.poll_open(context))?;
-        Pin::new(opened).poll_write(context, bytes)
+        let begun = ready!(self.poll_open(context))?;
+        Pin::new(&mut begun.opened).poll_write(context, bytes)
     }
 
     fn poll_write_vectored(
@@ -164,8 +183,8 @@ impl AsyncWrite for Handshake {
         context: &mut Context<'_>,
         parts: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        let (opened, _) = ready!(self.poll_open(context))?;
-        Pin::new(opened).poll_write_vectored(context, parts)
+        let begun = ready!(self.poll_open(context))?;
+        Pin::new(&mut begun.opened).poll_write_vectored(context, parts)
     }
 
     /// Both TCP and TLS take several parts at once.
@@ -174,13 +193,25 @@ impl AsyncWrite for Handshake {
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        let (opened, _) = ready!(self.poll_open(context))?;
-        Pin::new(opened).poll_flush(context)
+        let begun = ready!(self.poll_open(context))?;
+        Pin::new(&mut begun.opened).poll_flush(context)
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.state = match mem::replace(&mut self.state, State::Failed) {
+            // A request of HTTP/1.1 that is refused before all of it is read leaves bytes behind.
+            State::Open(begun) if begun.first != HTTP2 => {
+                State::Ending(Box::pin(end(begun.opened)))
+            }
+            state => state,
+        };
         match &mut self.state {
-            State::Open(opened, _) => Pin::new(opened).poll_shutdown(context),
+            State::Open(begun) => Pin::new(&mut begun.opened).poll_shutdown(context),
+            State::Ending(ending) => {
+                ready!(ending.as_mut().poll(context));
+                self.state = State::Failed;
+                Poll::Ready(Ok(()))
+            }
             // Nothing was said that would have to be ended; dropping it closes it.
             _ => Poll::Ready(Ok(())),
         }

@@ -16,6 +16,7 @@ use tonic_health::server::HealthReporter;
 use super::grpc::Gate;
 use super::peer::Peer;
 use super::service_state::ServiceState;
+use super::web;
 
 /// Bytes of a request: it has a name of one of the server's services, or of none.
 const LONGEST: usize = 256;
@@ -62,6 +63,9 @@ impl<H: Health> tower_service::Service<http::Request<Body>> for Probes<H> {
 
     /// A health that is watched holds no place: the answer has begun, and ends with its connection.
     fn call(&mut self, request: http::Request<Body>) -> Self::Future {
+        if request.version() != http::Version::HTTP_2 {
+            return Box::pin(std::future::ready(Ok(web::not_spoken())));
+        }
         let shared = Arc::clone(&self.shared);
         let Some(peer) = request.extensions().get::<Arc<Peer>>() else {
             // Every connection has one.

@@ -10,7 +10,7 @@ use zeroize::Zeroizing;
 
 use super::certificate::{self, CertificateInfo};
 use crate::Error;
-use crate::protocol::ALPN;
+use crate::protocol::{ALPN, ALPN_WEB};
 
 /// A certificate chain and the private key of its first certificate, in PEM.
 /// Two are equal if their texts are.
@@ -43,7 +43,8 @@ impl Identity {
             .with_no_client_auth()
             .with_single_cert(chain.clone(), key.clone_key())
             .map_err(|error| certificate::refused(&chain, key, &provider, &error))?;
-        config.alpn_protocols = vec![ALPN.to_vec()];
+        // In the order in which the server prefers them.
+        config.alpn_protocols = vec![ALPN.to_vec(), ALPN_WEB.to_vec()];
         Ok(Secured {
             acceptor: TlsAcceptor::from(Arc::new(config)),
             info: CertificateInfo::of(&own),

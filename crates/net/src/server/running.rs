@@ -20,7 +20,8 @@ use super::health::{Probes, report};
 #[cfg(feature = "tls")]
 use super::identity::{Acceptor, Identity};
 use super::service_state::ServiceState;
-use crate::{Error, Exporter, Indexes, Limits, Service};
+use super::web::{HEAD, Web};
+use crate::{Error, Exporter, Indexes, Limits, Origin, Service};
 
 #[cfg(feature = "tls")]
 mod renewal;
@@ -43,6 +44,7 @@ const PING: Duration = Duration::from_secs(20);
 pub struct Listen {
     addresses: Vec<SocketAddr>,
     metrics: Metrics,
+    origins: Vec<Origin>,
     #[cfg(feature = "tls")]
     identity: Option<Identity>,
 }
@@ -65,6 +67,7 @@ impl Listen {
         Self {
             addresses: vec![address],
             metrics: Metrics::None,
+            origins: Vec::new(),
             #[cfg(feature = "tls")]
             identity: None,
         }
@@ -92,6 +95,13 @@ impl Listen {
         self
     }
 
+    /// Lets pages of this origin ask from a browser, by gRPC-Web. Those of an origin that is not named are refused.
+    #[must_use]
+    pub fn allow_origin(mut self, origin: Origin) -> Self {
+        self.origins.push(origin);
+        self
+    }
+
     /// Speaks TLS with this certificate.
     #[cfg(feature = "tls")]
     #[must_use]
@@ -100,16 +110,17 @@ impl Listen {
         self
     }
 
-    /// HTTP/2 with its bounds, for requests of at most `longest` bytes.
+    /// HTTP/2 with its bounds, for requests of at most `longest` bytes; and HTTP/1.1, for gRPC-Web alone.
     fn builder(limits: &Limits, longest: usize) -> Server {
         let longest = u32::try_from(longest).unwrap_or(*WINDOWS.end());
         let window = longest.clamp(*WINDOWS.start(), *WINDOWS.end());
         Server::builder()
+            .accept_http1(true)
             .max_concurrent_streams(limits.per_connection)
             .initial_stream_window_size(window)
             .initial_connection_window_size(2 * window)
             .max_frame_size(FRAME)
-            .http2_max_header_list_size(8 << 10)
+            .http2_max_header_list_size(HEAD)
             .http2_max_pending_accept_reset_streams(Some(RESETS))
             .http2_max_local_error_reset_streams(Some(RESETS))
             .http2_keepalive_interval(Some(PING))
@@ -184,6 +195,7 @@ impl<S> Running<S> {
         }
 
         let (stop, stopped) = oneshot::channel::<()>();
+        let origins = listen.origins.clone();
         let handle = Arc::clone(shared);
         let shared = Arc::clone(shared);
         let (reporter, health) = health_reporter();
@@ -195,7 +207,7 @@ impl<S> Running<S> {
             let incoming = Connections::new(listeners, acceptor, anyone, limits, metrics, stopping);
             builder
                 .add_service(Probes::new(health, &shared))
-                .add_service(Gate { shared })
+                .add_service(Web::new(Gate { shared }, origins))
                 .serve_with_incoming_shutdown(incoming, async {
                     // The sender is used, or dropped with its holder: either way it ends.
                     let _ = stopped.await;

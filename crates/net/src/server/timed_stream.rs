@@ -51,30 +51,52 @@ impl TimedStream {
     }
 }
 
-impl AsyncRead for TimedStream {
-    /// HTTP/2 always reads, so this is where the clock is looked at.
-    fn poll_read(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        buffer: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
+impl TimedStream {
+    /// Ready when the connection has to end.
+    fn poll_end(&mut self, context: &mut Context<'_>) -> Poll<io::Error> {
         let displaced = match &mut self.displaced {
             Some(displaced) => displaced.as_mut().poll(context).is_ready(),
-            None => return Poll::Ready(Err(io::ErrorKind::ConnectionAborted.into())),
+            None => return Poll::Ready(io::ErrorKind::ConnectionAborted.into()),
         };
         if displaced {
             self.metrics.closed.inc();
             // Nothing more is read, not even to end it politely: its place is another's.
             self.displaced = None;
-            return Poll::Ready(Err(io::ErrorKind::ConnectionAborted.into()));
+            return Poll::Ready(io::ErrorKind::ConnectionAborted.into());
         }
         while self.tick.as_mut().poll(context).is_ready() {
             let now = Instant::now();
             if self.peer.is_over(now) {
-                return Poll::Ready(Err(io::ErrorKind::TimedOut.into()));
+                return Poll::Ready(io::ErrorKind::TimedOut.into());
             }
             let next = now + self.peer.tick;
             self.tick.as_mut().reset(next.into());
+        }
+        Poll::Pending
+    }
+
+    /// A write that waits ends with the connection.
+    fn or_end(
+        &mut self,
+        written: Poll<io::Result<usize>>,
+        context: &mut Context<'_>,
+    ) -> Poll<io::Result<usize>> {
+        match written {
+            Poll::Pending => self.poll_end(context).map(Err),
+            written => written,
+        }
+    }
+}
+
+impl AsyncRead for TimedStream {
+    /// HTTP/2 always reads, and HTTP/1.1 whenever it does not write. The clock is looked at here, and in a write that waits.
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        if let Poll::Ready(end) = self.poll_end(context) {
+            return Poll::Ready(Err(end));
         }
         Pin::new(&mut self.tcp).poll_read(context, buffer)
     }
@@ -86,7 +108,8 @@ impl AsyncWrite for TimedStream {
         context: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.tcp).poll_write(context, bytes)
+        let written = Pin::new(&mut self.tcp).poll_write(context, bytes);
+        self.or_end(written, context)
     }
 
     fn poll_write_vectored(
@@ -94,7 +117,8 @@ impl AsyncWrite for TimedStream {
         context: &mut Context<'_>,
         parts: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.tcp).poll_write_vectored(context, parts)
+        let written = Pin::new(&mut self.tcp).poll_write_vectored(context, parts);
+        self.or_end(written, context)
     }
 
     fn is_write_vectored(&self) -> bool {

@@ -181,7 +181,7 @@ pub(crate) fn closes(tcp: &mut TcpStream, within: Duration) -> bool {
 }
 
 /// Short limits, so that the tests are; but honest requests keep to them on a busy machine.
-fn hasty() -> Limits {
+pub(crate) fn hasty() -> Limits {
     Limits::default()
         .in_flight(1)
         .first_request(Duration::from_secs(3))

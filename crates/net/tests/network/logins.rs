@@ -36,6 +36,12 @@ pub(crate) struct LoggedIn {
     key: [u8; 32],
 }
 
+impl LoggedIn {
+    pub(crate) fn new(login: u64, key: [u8; 32]) -> Self {
+        Self { login, key }
+    }
+}
+
 /// A request for the index of this name.
 fn to<T>(name: Option<&'static str>, message: T) -> tonic::Request<T> {
     let mut request = tonic::Request::new(message);

@@ -14,4 +14,5 @@ mod spoken;
 mod stopping;
 mod strangers;
 mod tenants;
+mod web;
 mod writers;

@@ -16,12 +16,12 @@ use crate::parties::{
 };
 use crate::searches::http;
 
-/// A handshake with nothing but this version of TLS.
-fn shakes(
-    address: SocketAddr,
+/// A client of nothing but this version of TLS, which offers these protocols.
+fn tls_client(
     certificate: &Certificate,
     version: &'static SupportedProtocolVersion,
-) -> Result<(), rustls::Error> {
+    offered: &[&str],
+) -> rustls::ClientConnection {
     let mut roots = RootCertStore::empty();
     let root = rustls::pki_types::CertificateDer::from_pem_slice(certificate.pem.as_bytes());
     roots.add(root.unwrap()).unwrap();
@@ -30,9 +30,18 @@ fn shakes(
         .unwrap()
         .with_root_certificates(roots)
         .with_no_client_auth();
-    config.alpn_protocols = vec![b"h2".to_vec()];
+    config.alpn_protocols = offered.iter().map(|it| it.as_bytes().to_vec()).collect();
     let name = ServerName::try_from("localhost").unwrap();
-    let mut client = rustls::ClientConnection::new(Arc::new(config), name).unwrap();
+    rustls::ClientConnection::new(Arc::new(config), name).unwrap()
+}
+
+/// A handshake with nothing but this version of TLS.
+fn shakes(
+    address: SocketAddr,
+    certificate: &Certificate,
+    version: &'static SupportedProtocolVersion,
+) -> Result<(), rustls::Error> {
+    let mut client = tls_client(certificate, version, &["h2"]);
     let mut tcp = TcpStream::connect(address).unwrap();
     while client.is_handshaking() {
         if let Err(error) = client.complete_io(&mut tcp) {
@@ -62,6 +71,23 @@ fn nothing_older_than_tls_1_3_is_spoken() {
             .exchange(&message(GET_MANIFEST, b""), 1 << 20)
             .is_ok()
     );
+}
+
+/// HTTP/1.1 is for gRPC-Web alone, so that whoever can speak both gets HTTP/2.
+#[test]
+fn http_2_is_preferred_and_http_1_1_is_there() {
+    let certificate = certificate();
+    let running = locked_door(server(2, &set()), &certificate);
+    let chosen = |offered: &[&str]| {
+        let mut client = tls_client(&certificate, &version::TLS13, offered);
+        let mut tcp = TcpStream::connect(running.address()).unwrap();
+        while client.is_handshaking() {
+            client.complete_io(&mut tcp).unwrap();
+        }
+        client.alpn_protocol().map(<[u8]>::to_vec).unwrap()
+    };
+    assert_eq!(chosen(&["http/1.1", "h2"]), b"h2");
+    assert_eq!(chosen(&["http/1.1"]), b"http/1.1");
 }
 
 /// The reason why nothing comes of a connection.

@@ -66,7 +66,7 @@ impl Drop for Strangers {
     }
 }
 
-async fn http2<B>(address: SocketAddr) -> Option<SendRequest<B>>
+pub(crate) async fn http2<B>(address: SocketAddr) -> Option<SendRequest<B>>
 where
     B: hyper::body::Body<Data = Bytes, Error = Infallible> + Send + Unpin + 'static,
 {

@@ -1,0 +1,12 @@
+//! The pages of browsers that may ask.
+
+use clap::Args as ClapArgs;
+use sordino_net::Origin;
+
+/// Options of whatever pages may ask.
+#[derive(ClapArgs, Clone, Debug, PartialEq, Eq)]
+pub(crate) struct OriginArgs {
+    /// Let pages of this origin, such as http://localhost:3000, ask from a browser (CORS); may be given several times.
+    #[arg(long = "allow-origin", value_name = "URL")]
+    pub(crate) origins: Vec<Origin>,
+}

@@ -1,0 +1,525 @@
+//! gRPC-Web: clients that speak HTTP/1.1, with and without a page's origin.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+
+use prost::Message;
+use sordino_net::schema::{
+    CallReply, CallRequest, HelloReply, HelloRequest, LoginReply, LoginRequest,
+};
+use sordino_net::{Access, Limits, Listen, Refusal, Running, Service};
+use sordino_search::{Client, Error, InProcess, Transport};
+use sordino_testkit::{GET_MANIFEST, keys, rng};
+
+use crate::hostile_client::{hasty, still_serves};
+use crate::logins::{LoggedIn, Raw};
+use crate::parties::{
+    DIM, FORMS, connect, loopback, message, open_door, parts_request, server, set, signed_door,
+    until_metric,
+};
+use crate::strangers::http2;
+
+/// The content type of gRPC-Web.
+const WEB: &str = "application/grpc-web+proto";
+
+/// An answer of HTTP.
+struct Answer {
+    head: String,
+    body: Vec<u8>,
+    /// Its bytes with head and framing.
+    wire: usize,
+}
+
+impl Answer {
+    fn field(&self, name: &str) -> Option<&str> {
+        let mut fields = self.head.lines().filter_map(|line| line.split_once(": "));
+        fields.find(|(found, _)| *found == name).map(|(_, it)| it)
+    }
+
+    /// The messages, and what the last frame says.
+    #[track_caller]
+    fn frames(&self) -> (Vec<&[u8]>, &str) {
+        assert!(self.head.starts_with("http/1.1 200"), "{}", self.head);
+        assert_eq!(self.field("content-type"), Some(WEB));
+        let (mut messages, mut trailers, mut rest) = (Vec::new(), "", &self.body[..]);
+        while !rest.is_empty() {
+            assert_eq!(trailers, "", "nothing follows the trailers");
+            let (head, more) = rest.split_at(5);
+            let len = u32::from_be_bytes(head[1..].try_into().unwrap());
+            let (frame, more) = more.split_at(len as usize);
+            match head[0] {
+                0 => messages.push(frame),
+                0x80 => trailers = std::str::from_utf8(frame).unwrap(),
+                flag => panic!("a frame with the flag {flag}"),
+            }
+            rest = more;
+        }
+        (messages, trailers)
+    }
+
+    /// The refusal and the gRPC code, where nothing else is answered.
+    #[track_caller]
+    fn refusal(&self) -> (&str, &str) {
+        assert_eq!(self.body, b"", "{}", self.head);
+        let found = (self.field("sordino-refusal"), self.field("grpc-status"));
+        (found.0.expect(&self.head), found.1.expect(&self.head))
+    }
+}
+
+/// A client of gRPC-Web, written from its description alone.
+struct WebClient {
+    tcp: BufReader<TcpStream>,
+    /// More fields of each head, with their ends of lines.
+    fields: &'static str,
+    login: Option<LoggedIn>,
+    /// The number of the last tag.
+    number: u64,
+    /// Requests, replies, and their bytes on the wire.
+    seen: Vec<(Vec<u8>, Vec<u8>, [usize; 2])>,
+}
+
+impl WebClient {
+    fn open(running: &Running) -> Self {
+        Self {
+            tcp: BufReader::new(TcpStream::connect(running.address()).unwrap()),
+            fields: "",
+            login: None,
+            number: 0,
+            seen: Vec::new(),
+        }
+    }
+
+    /// The same for a page.
+    fn of(running: &Running, fields: &'static str) -> Self {
+        Self {
+            fields,
+            ..Self::open(running)
+        }
+    }
+
+    /// Sends this, whatever it is, and reads an answer.
+    fn send(&mut self, bytes: &[u8]) -> Answer {
+        self.tcp.get_mut().write_all(bytes).unwrap();
+        let (mut head, mut wire) = (String::new(), 0);
+        loop {
+            let mut line = String::new();
+            wire += self.tcp.read_line(&mut line).unwrap();
+            assert!(line.ends_with("\r\n"), "{head}{line}");
+            if line == "\r\n" {
+                break;
+            }
+            head += &line.to_ascii_lowercase();
+        }
+        let mut answer = Answer {
+            head,
+            body: Vec::new(),
+            wire,
+        };
+        let len = answer.field("content-length").map(|it| it.parse().unwrap());
+        if answer.field("transfer-encoding") == Some("chunked") {
+            while self.chunk(&mut answer) {}
+        } else {
+            answer.body.resize(len.unwrap_or(0), 0);
+            self.tcp.read_exact(&mut answer.body).unwrap();
+            answer.wire += answer.body.len();
+        }
+        answer
+    }
+
+    /// Reads a chunk of a body; false for the last.
+    fn chunk(&mut self, answer: &mut Answer) -> bool {
+        let mut line = String::new();
+        answer.wire += self.tcp.read_line(&mut line).unwrap();
+        let len = usize::from_str_radix(line.trim_end(), 16).unwrap();
+        let mut chunk = vec![0; len + 2];
+        self.tcp.read_exact(&mut chunk).unwrap();
+        answer.wire += chunk.len();
+        assert_eq!(chunk[len..], *b"\r\n");
+        answer.body.extend(&chunk[..len]);
+        len > 0
+    }
+
+    /// The head of a request with a body of this length.
+    fn head(&self, path: &str, content: &str, len: usize) -> String {
+        let fields = self.fields;
+        format!(
+            "POST {path} HTTP/1.1\r\nHost: x\r\nContent-Type: {content}\r\nContent-Length: {len}\r\n{fields}\r\n"
+        )
+    }
+
+    /// Sends a body to one of the calls.
+    fn post(&mut self, call: &str, body: &[u8]) -> Answer {
+        let head = self.head(&format!("/sordino.v1.Search/{call}"), WEB, body.len());
+        self.send(&[head.as_bytes(), body].concat())
+    }
+
+    /// Makes a call.
+    fn make<T: Message>(&mut self, call: &str, request: &T) -> Answer {
+        self.post(call, &frame(0, &request.encode_to_vec()))
+    }
+
+    /// Asks for a message of the search protocol.
+    fn ask(&mut self, message: &[u8]) -> Answer {
+        let tag = self.login.map(|login| {
+            self.number += 1;
+            login.tag(self.number, message)
+        });
+        let message = bytes::Bytes::copy_from_slice(message);
+        self.make("Call", &CallRequest { message, tag })
+    }
+}
+
+/// A message as it travels.
+fn frame(flag: u8, message: &[u8]) -> Vec<u8> {
+    let len = u32::try_from(message.len()).unwrap();
+    [&[flag], &len.to_be_bytes()[..], message].concat()
+}
+
+impl Transport for WebClient {
+    fn call(&mut self, request: &[u8], limit: usize) -> Result<Vec<u8>, Error> {
+        let answer = self.ask(request);
+        let (messages, trailers) = answer.frames();
+        assert_eq!(trailers, "grpc-status:0\r\n");
+        let mut reply = Vec::new();
+        let last = messages.len() - 1;
+        for (at, message) in messages.into_iter().enumerate() {
+            let part = CallReply::decode(message).unwrap();
+            assert!(part.length <= limit as u64);
+            assert!(at == last || part.chunk.len() == 65536);
+            reply.extend(part.chunk);
+        }
+        let fields = [request.len(), answer.wire];
+        self.seen.push((request.to_vec(), reply.clone(), fields));
+        Ok(reply)
+    }
+}
+
+/// Requests and replies of a client that speaks gRPC.
+struct Recorder<T>(T, Vec<(Vec<u8>, Vec<u8>)>);
+
+impl<T: Transport> Transport for Recorder<T> {
+    fn call(&mut self, request: &[u8], limit: usize) -> Result<Vec<u8>, Error> {
+        let reply = self.0.call(request, limit)?;
+        self.1.push((request.to_vec(), reply.clone()));
+        Ok(reply)
+    }
+}
+
+#[test]
+fn the_bytes_are_those_of_grpc_and_the_same_for_every_query() {
+    let set = set();
+    for form in [1, 2, 4] {
+        let (name, _) = FORMS[form];
+        let running = open_door(server(form, &set), Limits::default());
+        let mut web = WebClient::open(&running);
+        let mut grpc = Recorder(connect(&running), Vec::new());
+        let near = Client::connect(&mut web, &keys().reader(), None).unwrap();
+        let far = Client::connect(&mut grpc, &keys().reader(), None).unwrap();
+        let once = web.seen.len();
+        let queries = set.queries.rows().take(4).map(<[f32]>::to_vec);
+        let extremes = [vec![1e30; DIM], vec![-1e-30; DIM]];
+        let queries: Vec<_> = extremes.into_iter().chain(queries).collect();
+        for (seed, query) in queries.iter().enumerate() {
+            let seed = seed as u64;
+            let found = near.search(&mut rng(seed), &mut web, query).unwrap();
+            let other = far.search(&mut rng(seed), &mut grpc, query).unwrap();
+            assert_eq!(found.hits, other.hits, "{name}");
+        }
+        let bytes: Vec<_> = web.seen.iter().map(|(q, r, _)| (q, r)).collect();
+        let others: Vec<_> = grpc.1.iter().map(|(q, r)| (q, r)).collect();
+        assert_eq!(bytes, others, "{name}");
+        // An observer sees each search as the first.
+        let sizes: Vec<_> = web.seen[once..].iter().map(|(_, _, it)| *it).collect();
+        let calls = [1, 2, 0, 1, 1][form];
+        assert_eq!(sizes.len(), calls * queries.len());
+        for search in sizes.chunks(calls.max(1)) {
+            assert_eq!(search, &sizes[..calls], "{name}");
+        }
+        // A connection that is open keeps no server from its end.
+        running.stop().unwrap();
+    }
+}
+
+#[test]
+fn clients_log_in_and_are_refused_as_with_grpc() {
+    let set = set();
+    let running = signed_door(server(4, &set), Limits::default());
+    let mut web = WebClient::open(&running);
+    let manifest = message(GET_MANIFEST, b"");
+    let refused = web.ask(&manifest);
+    assert_eq!(refused.refusal(), (Refusal::Unsigned.name(), "16"));
+
+    let raw = Raw::open(&running);
+    let hello = web.make("Hello", &HelloRequest {});
+    let hello = HelloReply::decode(hello.frames().0[0]).unwrap();
+    assert_eq!((hello.instance, hello.kem_key), {
+        let shown = (raw.instance.clone(), raw.kem_key.clone());
+        (shown.0.into(), shown.1.into())
+    });
+    let (request, key) = raw.ask(&raw.kem_key, 1);
+    let request: LoginRequest = request;
+    let reply = web.make("Login", &request);
+    let reply = LoginReply::decode(reply.frames().0[0]).unwrap();
+    web.login = Some(LoggedIn::new(reply.login, key));
+    let replayed = web.make("Login", &request);
+    assert_eq!(replayed.refusal(), (Refusal::Replayed.name(), "16"));
+
+    let client = Client::connect(&mut web, &keys().reader(), None).unwrap();
+    let found = client.search(&mut rng(1), &mut web, set.queries.row(0));
+    let local = server(4, &set);
+    let mut local = InProcess::new(&local);
+    let near = Client::connect(&mut local, &keys().reader(), None).unwrap();
+    let near = near.search(&mut rng(1), &mut local, set.queries.row(0));
+    assert_eq!(found.unwrap().hits, near.unwrap().hits);
+    // A number that was seen
+    web.number -= 1;
+    let again = web.ask(&manifest);
+    assert_eq!(again.refusal(), (Refusal::Replayed.name(), "16"));
+}
+
+/// The answer to the browser of a page of `origin`, which asks first what the page may do.
+fn preflight(running: &Running, origin: &str) -> Answer {
+    let request = format!(
+        "OPTIONS /sordino.v1.Search/Call HTTP/1.1\r\nHost: x\r\nOrigin: {origin}\r\n\
+         Access-Control-Request-Method: POST\r\n\
+         Access-Control-Request-Headers: content-type,x-grpc-web\r\n\r\n"
+    );
+    WebClient::open(running).send(request.as_bytes())
+}
+
+#[test]
+fn pages_of_named_origins_may_ask_and_others_not() {
+    let service = Service::new(server(2, &set()), &Access::Anyone, Limits::default()).unwrap();
+    let origins = ["https://app.example", "http://localhost:3000"];
+    let listen = origins.iter().fold(Listen::on(loopback()), |listen, it| {
+        listen.allow_origin(it.parse().unwrap())
+    });
+    let running = service.listen(&listen).unwrap();
+    let manifest = message(GET_MANIFEST, b"");
+    let allow = "access-control-allow-origin";
+    for origin in origins {
+        let before = preflight(&running, origin);
+        assert!(before.head.starts_with("http/1.1 204"), "{}", before.head);
+        assert_eq!(before.field(allow), Some(origin));
+        assert_eq!(before.field("access-control-allow-methods"), Some("post"));
+        let sent = before.field("access-control-allow-headers").unwrap();
+        assert!(
+            ["content-type", "x-grpc-web", "sordino-index"].map(|it| sent.contains(it))
+                == [true; 3]
+        );
+    }
+    let mut page = WebClient::of(&running, "Origin: http://localhost:3000\r\n");
+    let found = page.ask(&manifest);
+    assert_eq!(found.frames().1, "grpc-status:0\r\n");
+    assert_eq!(found.field(allow), Some(origins[1]));
+    assert_eq!(found.field("vary"), Some("origin"));
+    // It can read why it is refused.
+    let refused = page.ask(b"no message");
+    assert_eq!(refused.refusal(), (Refusal::Message.name(), "3"));
+    let shown = refused.field("access-control-expose-headers").unwrap();
+    assert!(shown.contains("sordino-refusal") && shown.contains("grpc-status"));
+
+    for other in ["http://localhost:3001", "null"] {
+        let before = preflight(&running, other);
+        assert_eq!(before.field(allow), None, "{other}");
+    }
+    let mut other = WebClient::of(&running, "Origin: http://localhost:3001\r\n");
+    let refused = other.ask(&manifest);
+    assert!(refused.head.starts_with("http/1.1 403"), "{}", refused.head);
+    assert_eq!(refused.field(allow), None);
+    // No page: it is answered, and learns no origin.
+    let found = WebClient::open(&running).ask(&manifest);
+    assert_eq!((found.frames().0.len(), found.field(allow)), (1, None));
+}
+
+#[test]
+fn without_a_named_origin_no_page_may_ask() {
+    let running = open_door(server(2, &set()), Limits::default());
+    let manifest = message(GET_MANIFEST, b"");
+    let before = preflight(&running, "http://localhost:3000");
+    assert!(before.head.starts_with("http/1.1 505"), "{}", before.head);
+    // One that has this host's name for its own is a page, too.
+    let mut page = WebClient::of(&running, "Origin: http://x\r\n");
+    let refused = page.ask(&manifest);
+    assert!(refused.head.starts_with("http/1.1 403"), "{}", refused.head);
+    let text = String::from_utf8(refused.body.clone()).unwrap();
+    assert!(text.contains("--allow-origin"), "{text}");
+    let found = WebClient::open(&running).ask(&manifest);
+    assert_eq!(found.frames().1, "grpc-status:0\r\n");
+    for answer in [before, refused, found] {
+        assert!(!answer.head.contains("access-control"), "{}", answer.head);
+        assert!(!answer.head.contains("vary"), "{}", answer.head);
+    }
+}
+
+#[test]
+fn hostile_frames_are_refused_by_name() {
+    let set = set();
+    let running = open_door(server(4, &set), Limits::default());
+    let longest = server(4, &set).longest_request().unwrap();
+    let message = CallRequest {
+        message: message(GET_MANIFEST, b"").into(),
+        tag: None,
+    };
+    let good = message.encode_to_vec();
+    let whole = frame(0, &good);
+    let (long, malformed) = ((Refusal::Long.name(), "11"), (Refusal::Message.name(), "3"));
+    let cases: Vec<(Vec<u8>, (&str, &str))> = vec![
+        // A length beyond the longest request: with nothing behind it, and with all of it.
+        ([&[0, 0xff, 0xff, 0xff, 0xff], &good[..]].concat(), long),
+        (frame(0, &vec![0; longest + 4000]), long),
+        (frame(1, &good), malformed),
+        (frame(2, &good), malformed),
+        // Trailers in the place of a message
+        (frame(0x80, b"grpc-status:0\r\n"), malformed),
+        (whole[..whole.len() - 1].to_vec(), malformed),
+        (whole[..3].to_vec(), malformed),
+        (Vec::new(), malformed),
+        (frame(0, &[0xff; 40]), malformed),
+        // A whole message, and a second one that is none.
+        ([&whole[..], &frame(7, b"x")].concat(), malformed),
+    ];
+    for (body, expected) in cases {
+        let found = WebClient::open(&running).post("Call", &body);
+        assert_eq!(
+            found.refusal(),
+            expected,
+            "{:?}",
+            &body[..body.len().min(40)]
+        );
+    }
+    until_metric(&running, "refused_total{reason=\"long\"} 2");
+    until_metric(&running, "receiving 0");
+    still_serves(&running);
+}
+
+#[test]
+fn what_is_not_grpc_web_is_told_what_is() {
+    let running = open_door(server(2, &set()), Limits::default());
+    let call = "/sordino.v1.Search/Call";
+    let body = frame(0, b"");
+    for (path, content, fields, expected) in [
+        (call, "application/grpc", "", "505"),
+        (call, "application/json", "", "505"),
+        ("/grpc.health.v1.Health/Check", WEB, "", "505"),
+        (
+            "/grpc.health.v1.Health/Watch",
+            "application/grpc",
+            "",
+            "505",
+        ),
+        (call, "application/grpc-web-text", "", "415"),
+        (call, "application/grpc-web+json", "", "415"),
+        (call, WEB, "Origin: http://x\r\n", "403"),
+    ] {
+        let mut client = WebClient::of(&running, fields);
+        let head = client.head(path, content, body.len());
+        let answer = client.send(&[head.as_bytes(), &body].concat());
+        let status = format!("http/1.1 {expected}");
+        assert!(answer.head.starts_with(&status), "{path}: {}", answer.head);
+        assert!(answer.body.ends_with(b".\n"), "{path}: {}", answer.head);
+    }
+    let mut client = WebClient::open(&running);
+    let fields = format!("X-Long: {}\r\n\r\n", "x".repeat(9000));
+    let head = client.head(call, WEB, 0).replacen("\r\n\r\n", "\r\n", 1) + &fields;
+    let answer = client.send(head.as_bytes());
+    assert!(answer.head.starts_with("http/1.1 431"), "{}", answer.head);
+    // The connection goes on, and its next request is no better for that.
+    let get = format!("GET {call} HTTP/1.1\r\nHost: x\r\nContent-Type: {WEB}\r\n\r\n");
+    let answer = client.send(get.as_bytes());
+    assert!(answer.head.starts_with("http/1.1 405"), "{}", answer.head);
+    still_serves(&running);
+}
+
+/// Pages may send a few content types to any host without their browsers asking first.
+#[test]
+fn over_http_2_what_pages_send_unasked_is_refused() {
+    let running = open_door(server(2, &set()), Limits::default());
+    let request = CallRequest {
+        message: message(GET_MANIFEST, b"").into(),
+        tag: None,
+    };
+    let body = frame(0, &request.encode_to_vec());
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let mut send = runtime.block_on(http2(running.address())).unwrap();
+    let origin = "http://localhost:3000";
+    let mut status = |content: &str, origin: Option<&str>| {
+        let path = format!("http://{}/sordino.v1.Search/Call", running.address());
+        let mut request = hyper::Request::post(path).header("content-type", content);
+        if let Some(origin) = origin {
+            request = request.header("origin", origin);
+        }
+        let body = http_body_util::Full::new(bytes::Bytes::from(body.clone()));
+        let answer = runtime.block_on(send.send_request(request.body(body).unwrap()));
+        let answer = answer.unwrap();
+        let form = answer.headers().get("content-type").cloned().unwrap();
+        let body = http_body_util::BodyExt::collect(answer.into_parts().1);
+        let body = runtime.block_on(body).unwrap().to_bytes();
+        (form.to_str().unwrap().to_owned(), body)
+    };
+    for content in ["text/plain", "application/x-www-form-urlencoded"] {
+        for origin in [Some(origin), None] {
+            let (form, text) = status(content, origin);
+            assert_eq!(form, "text/plain");
+            assert!(
+                text.starts_with(b"This server speaks gRPC with"),
+                "{text:?}"
+            );
+        }
+    }
+    let (_, text) = status(WEB, Some(origin));
+    assert!(
+        text.starts_with(b"This server answers no pages"),
+        "{text:?}"
+    );
+    // The same bytes in both forms, but for the last frame
+    let ((_, grpc), (form, web)) = (status("application/grpc", None), status(WEB, None));
+    assert_eq!(form, WEB);
+    assert!(grpc.len() > 4000 && web.starts_with(&grpc));
+    assert_eq!(web[grpc.len()..], frame(0x80, b"grpc-status:0\r\n"));
+}
+
+/// HTTP/1.1 does not read while it writes, so the clock is looked at there, too.
+#[test]
+fn a_reply_that_nobody_takes_is_given_up_whatever_else_is_sent() {
+    let set = set();
+    let running = open_door(server(2, &set), hasty());
+    let request = CallRequest {
+        message: parts_request(&server(2, &set)).into(),
+        tag: None,
+    };
+    let body = frame(0, &request.encode_to_vec());
+    let whole = {
+        let mut client = WebClient::open(&running);
+        client.post("Call", &body).wire
+    };
+    let head = WebClient::open(&running).head("/sordino.v1.Search/Call", WEB, body.len());
+    // Several requests, so that what is answered is more than any buffer on the way.
+    let many = (64 << 20) / whole + 1;
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let taken = runtime.block_on(async {
+        use tokio::io::{AsyncReadExt, AsyncWriteExt};
+        let socket = tokio::net::TcpSocket::new_v4().unwrap();
+        socket.set_recv_buffer_size(4096).unwrap();
+        let mut tcp = socket.connect(running.address()).await.unwrap();
+        let (_, mut write) = tcp.split();
+        let one = [head.as_bytes(), &body].concat();
+        let flood = async {
+            for _ in 0..many {
+                if write.write_all(&one).await.is_err() {
+                    return;
+                }
+            }
+        };
+        // The server stops to read when it cannot write.
+        let _ = tokio::time::timeout(std::time::Duration::from_secs(2), flood).await;
+        until_metric(&running, "connections 0");
+        until_metric(&running, "in_flight 0");
+        let mut taken = Vec::new();
+        // It ends in a reset.
+        let _ = tcp.read_to_end(&mut taken).await;
+        taken.len()
+    });
+    assert!(taken < many * whole, "{taken} bytes were taken");
+    still_serves(&running);
+}
