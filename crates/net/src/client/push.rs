@@ -56,7 +56,7 @@ impl Connection {
     /// [`push`](Self::push) that has `watch` called with the length of each piece that has arrived.
     ///
     /// # Errors
-    /// Those of `push`.
+    /// The errors of `push`.
     pub fn push_watched(
         &mut self,
         dir: impl AsRef<Path>,

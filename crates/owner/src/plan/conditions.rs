@@ -14,6 +14,10 @@ const MOST_ONCE: f64 = 3.0;
 /// A second before the first search counts as these many later ones: a user who waits for the first sees nothing yet.
 const FIRST: f64 = 5.0;
 
+/// Pages of a search from which copies of dealt pages are worth their memory: ten pages of a million records take about the same
+/// bytes without them.
+const MANY: usize = 24;
+
 /// The seconds of a download that need not be weighed.
 const LITTLE: f64 = 0.1;
 
@@ -126,10 +130,9 @@ impl Conditions {
     /// The way for which a client waits the least. A second look's pages are not downloaded: a client with all exact vectors
     /// needs no server to score them.
     pub(crate) fn quickest(&self, sizes: (usize, usize, usize), look: bool) -> Option<(Way, Rank)> {
-        // The copies of dealt pages are worth their memory where a search fetches many pages: ten take about the same bytes without.
         let dealt = |way: &Way| matches!(way, Way::Scan(scan) if scan.copies() > 0);
         let ways = self.ways(sizes).into_iter();
-        let ways = ways.filter(|(way, _)| look || !dealt(way));
+        let ways = ways.filter(|(way, _)| sizes.2 >= MANY || !dealt(way));
         let ranked = ways.map(|(way, wait)| {
             let once = self.seconds(way.cost_of(sizes).once);
             let useless = look && way == Way::Download && once > LITTLE;
