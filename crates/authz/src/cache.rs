@@ -97,7 +97,7 @@ impl<V: Clone, const N: usize> Cache<V, N> {
             })
     }
 
-    /// Remembers a value that points at `next to` bytes, unless that and its key are longer than an eighth of the cache.
+    /// Remembers a value that points at `beside` bytes, unless that and its key are longer than an eighth of the cache.
     pub(crate) fn insert(&self, key: &Key<'_, N>, value: V, beside: usize) {
         let fields = key.fields().iter().map(|field| field.len());
         let bytes = ENTRY + beside + fields.sum::<usize>();

@@ -98,7 +98,7 @@ impl Engine {
     /// use sordino_authz::{Engine, Request, Uid};
     /// let groups = r#"[{"uid": {"type": "User", "id": "eve"}, "attrs": {}, "parents": [{"type": "Team", "id": "a"}]}]"#;
     /// let all = Engine::without_schema("", groups)?;
-    /// let mail = all.next to("permit(principal in Team::\"a\", action, resource);", 1 << 20)?;
+    /// let mail = all.beside("permit(principal in Team::\"a\", action, resource);", 1 << 20)?;
     /// let request = Request::new(Uid::new("User", "eve"), Uid::new("Action", "read"), Uid::new("Box", "1"));
     /// assert!(mail.allows(&request) && !all.allows(&request));
     /// # Ok::<(), sordino_authz::Error>(())
