@@ -310,7 +310,7 @@ fn compared(rows: &Attributes, name: &str, value: &Value, relation: Relation) ->
         (Column::Text(values), Value::Text(value)) => match instant::time(value) {
             // An instant has many spellings: with a fraction of a second or none, in other zones.
             Some(time) => {
-                let order = |x: &Box<str>| match instant::time(x) {
+                let order = |x: &str| match instant::time(x) {
                     Some(x) => x.cmp(&time),
                     None => x.cmp(value),
                 };

@@ -127,6 +127,7 @@ fn refused(why: impl Into<String>) -> Error {
 
 impl SignedManifest {
     /// The additions since the owner's last change, oldest first, each with its writer.
+    #[must_use]
     pub fn additions(
         &self,
     ) -> impl DoubleEndedIterator<Item = (&Writer, &Addition)> + ExactSizeIterator {
@@ -135,6 +136,7 @@ impl SignedManifest {
     }
 
     /// The versions before this one that it has in it, oldest first: the owner's last, and those of all additions but the last.
+    #[must_use]
     pub fn shown(&self) -> impl DoubleEndedIterator<Item = &ShownVersion> {
         self.additions.iter().map(|it| &it.before)
     }
