@@ -367,7 +367,7 @@ def test_attributes_are_decided_before_documents_are_ranked(tmp_path, key):
     texts = [f"text {n}" for n in range(200)]
     store = SordinoVectorStore(EMBEDDING, tmp_path / "index", key=key)
     store.add_texts(texts, [{"rare": n % 100 == 7, "source": f"s{n}"} for n in range(200)], ids=texts)
-    with pytest.warns(UserWarning, match="not 2: the filter was asked of the 20 nearest"):
+    with pytest.warns(UserWarning, match="instead of 2: the filter ran on the 20 nearest"):
         store.similarity_search("text 1", k=2, filter={"source": {"$in": ["s150", "s151"]}})
     # A name that is said later is one of all documents.
     later = SordinoVectorStore(EMBEDDING, tmp_path / "index", key=key, attributes=["rare", "source", "new"])

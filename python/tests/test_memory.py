@@ -382,7 +382,7 @@ def test_a_service_is_a_model_and_says_to_whom_texts_are_shown(monkeypatch):
         assert "in the clear to 127.0.0.1" in model.shows
         assert np.allclose(model(["abc", "xyz"]), letters(["abc", "xyz"]))
         assert Service.seen[-1] == ("Bearer a key", {"model": "letters", "input": ["abc", "xyz"]})
-        for name, words in [("broken", "another answer"), ("secret", "answered 401")]:
+        for name, words in [("broken", "not in OpenAI's form"), ("secret", "answered 401")]:
             with pytest.raises(sordino.NetworkError, match=words):
                 Embedding(f"{address}#{name}")(["abc"])
         service.shutdown()

@@ -208,10 +208,10 @@ def test_ids_that_an_index_has_not_are_refused_or_made(run, held):
     assert code == 0 and told["attributes"] == {"source_id": "text"}
     from hashlib import sha256
 
-    assert held([sha256(("é" * 40).encode()).hexdigest()])[1] == [{"source_id": "é" * 40}]
+    assert held([sha256(("é" * 300).encode()).hexdigest()])[1] == [{"source_id": "é" * 300}]
     code, told = run(long, "--ids", "number", index="numbered")
     assert code == 0 and told["ids"] == "number"
-    assert held([0, 1, 2], "numbered")[1] == [{"source_id": "id-0"}, {"source_id": "é" * 40}, {"source_id": "id-2"}]
+    assert held([0, 1, 2], "numbered")[1] == [{"source_id": "id-0"}, {"source_id": "é" * 300}, {"source_id": "id-2"}]
     # Where there are none, records are numbered, or the column is to be named.
     bare = rows(3, id=lambda at: None)
     assert "--id NAME" in run(bare, index="bare")[1]
@@ -380,7 +380,7 @@ def test_what_is_told_to_people(run, capsys, monkeypatch, tmp_path):
     assert main(["qdrant", "x", "my.index", "--key", "owner.key", "--metric", "cosine", "--on-error", "report=o"]) == 0
     told = capsys.readouterr().out
     assert told == (
-        "the store: 3 rows of 8 dimensions, cosine, in the place of Manhattan\n"
+        "the store: 3 rows of 8 dimensions, cosine, instead of Manhattan\n"
         "ids         text, of 2 text, 1 number\n"
         'payloads    JSON objects, {"text": ..., "metadata": {...}}; 0 rows have no text, 0 an empty one\n'
         "attributes  n (int); 8 bytes, which each client downloads once\n"

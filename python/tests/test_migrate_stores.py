@@ -134,8 +134,8 @@ def test_chroma_with_nothing_or_several_collections(chroma, run, tmp_path):
     assert "no collection 'other'" in run("chroma", "chroma", "--collection", "other")
     assert not (tmp_path / "my.index").exists()
     long = chroma("long", "cosine")
-    long.add(ids=["x" * 100, "y"], embeddings=[[1.0, 0.0], [0.0, 0.0]])
-    assert "an id of 100 bytes" in run("chroma", "chroma", "--collection", "long")
+    long.add(ids=["x" * 600, "y"], embeddings=[[1.0, 0.0], [0.0, 0.0]])
+    assert "an id of 600 bytes" in run("chroma", "chroma", "--collection", "long")
     told = run("chroma", "chroma", "--collection", "long", "--ids", "hash", "--on-error", "skip")
     assert told["records"] == 1 and told["first_left_out"] == ["row 1, id 'y': a vector of zeros, which has no cosine"]
 
@@ -228,7 +228,7 @@ def test_qdrants_named_vectors(qdrant, run, tmp_path):
     assert run(*one) == "no single vector: found 'text', 'image', 'late'; expected --vector NAME"
     assert "'words' is sparse" in run(*one, "--vector", "words")
     assert "several rows for each point" in run(*one, "--vector", "late")
-    assert "compares by Manhattan, which Sordino has not" in run(*one, "--vector", "image")
+    assert "compares by Manhattan, which Sordino lacks" in run(*one, "--vector", "image")
     assert f"id {uuid.UUID(int=2)!r}: no vector" in run(*one, "--vector", "text")
     assert not (tmp_path / "my.index").exists()
     told = run(*one, "--vector", "text", "--on-error", "report=out")
@@ -495,7 +495,7 @@ def test_pgvectors_other_columns(server, run, tmp_path):
     assert "is empty" in run("pgvector", address, "--table", "bare", index="bare")
     connection.execute("create index on bare using hnsw (v vector_l1_ops)")
     connection.execute("insert into bare values ('00000000-0000-0000-0000-000000000001', '[1,2,3]')")
-    assert "compares by l1, which Sordino has not" in run("pgvector", address, "--table", "bare", index="bare")
+    assert "compares by l1, which Sordino lacks" in run("pgvector", address, "--table", "bare", index="bare")
     assert run("pgvector", address, "--table", "bare", "--metric", "cosine", index="bare")["ids"] == "uuid"
     assert "no table none_such: found" in run("pgvector", address, "--table", "none_such", index="none")
     assert "PostgreSQL cannot be read: OperationalError" in run("pgvector", "postgresql:///x?host=/none", index="none")

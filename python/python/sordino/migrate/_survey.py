@@ -251,7 +251,7 @@ def _chosen(found: Survey, wanted: str) -> tuple[dict[Path, str], dict[str, str]
     # The names that most rows have come first, since there may be too many.
     for path, column in sorted(found.columns.items(), key=lambda item: -item[1].rows):
         name = ".".join(path)
-        word, reason = column.attribute(_filters.TEXT if asked else _SHORT)
+        word, reason = column.attribute(_filters.TEXT if asked or path == (SOURCE_ID,) else _SHORT)
         if places[name] > 1:
             word, reason = None, "two places have this name"
         elif "`" in name or not 1 <= len(name.encode(errors="replace")) <= _NAME or not _arrays.is_unicode(name):
