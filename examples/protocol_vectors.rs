@@ -95,7 +95,9 @@ fn keys() -> Value {
     let owner = OwnerKeys::from_master(MASTER);
     let reader = owner.shared();
     let (fresh, words) = ([1; 32], [1u32, 2, 3]);
-    let id = owner.content_id(&fresh, b"binding", b"ids", words.into_iter());
+    let id = owner
+        .ids()
+        .id(&fresh, b"binding", b"ids", words.into_iter());
     let purposes = [
         Purpose::Bucket,
         Purpose::Chunk,

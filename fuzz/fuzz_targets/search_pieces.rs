@@ -16,7 +16,7 @@ fuzz_target!(|data: &[u8]| {
     assert!(Nearest::from_bytes(data, keys).is_err() || data.len() > 16);
     // The same as another process of the owner would have written them.
     let tagged = |kind: &[u8]| {
-        let tag = keys.content_id(&[0; 32], kind, data, std::iter::empty());
+        let tag = keys.ids().id(&[0; 32], kind, data, std::iter::empty());
         [data, &tag].concat()
     };
     let bytes = tagged(b"blueprint");

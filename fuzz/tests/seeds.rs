@@ -126,7 +126,7 @@ fn pieces_of_builds_are_read() {
     ] {
         let bytes = seed("search_pieces", name);
         let tagged = |kind: &[u8]| {
-            let tag = keys.content_id(&[0; 32], kind, &bytes, std::iter::empty());
+            let tag = keys.ids().id(&[0; 32], kind, &bytes, std::iter::empty());
             [&bytes[..], &tag].concat()
         };
         let read = match name {

@@ -41,8 +41,8 @@ impl ByteTable {
     /// A table of the columns that the iterator yields, in order, under `seed`, which serves one table; draw it at random.
     ///
     /// # Errors
-    /// [`Error::Mismatch`] for another set than [`Params::module_1536_bytes`], [`Error::Shape`] for a shape that it does not
-    /// have, [`Error::Length`] for another number of columns, or of bytes in one, than those of the shape.
+    /// [`Error::Mismatch`] if the set is not [`Params::module_1536_bytes`], [`Error::Shape`] for a shape that it does not
+    /// have, [`Error::Length`] if the columns, or the bytes of one, are more or fewer than the shape has.
     pub fn from_columns<I>(
         params: &Params,
         shape: Shape,

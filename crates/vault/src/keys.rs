@@ -86,17 +86,6 @@ impl OwnerKeys {
         ContentIds::new(self.derive("sordino 2026 content ids"))
     }
 
-    /// The id of content in this form, by the owner's [key of ids](Self::ids).
-    pub fn content_id(
-        &self,
-        fresh: &[u8; 32],
-        binding: &[u8],
-        ids: &[u8],
-        words: impl Iterator<Item = u32>,
-    ) -> [u8; 16] {
-        self.ids().id(fresh, binding, ids, words)
-    }
-
     fn signing(&self) -> SigningKey<ml_dsa::MlDsa87> {
         let mut seed = self.derive("sordino 2026 manifest signing key");
         let key = SigningKey::from_seed(&seed.into());

@@ -151,7 +151,7 @@ pub(super) fn salts<R: CryptoRng + ?Sized>(
         let number = number.to_le_bytes();
         let none = std::iter::empty();
         let bound = [&number[..], &state, list].concat();
-        keys.content_id(&fresh, b"content key", &bound, none)
+        keys.ids().id(&fresh, b"content key", &bound, none)
     }
 }
 

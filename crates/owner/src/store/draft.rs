@@ -318,7 +318,8 @@ fn far(rows: &Rows, frame: Frame, k: usize) -> (Vec<usize>, Frame) {
 /// A new index's id: a keyed digest of its first segment's id, so that it is as fresh as that one.
 fn index_id(keys: &OwnerKeys, manifest: &Manifest) -> [u8; 16] {
     let first = manifest.segments()[0].id;
-    keys.content_id(&[0; 32], b"index", &first, std::iter::empty())
+    keys.ids()
+        .id(&[0; 32], b"index", &first, std::iter::empty())
 }
 
 #[cfg(test)]

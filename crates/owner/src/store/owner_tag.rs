@@ -47,7 +47,7 @@ pub(super) fn opened<T>(
 }
 
 fn tag(keys: &OwnerKeys, name: &[u8], bytes: &[u8]) -> [u8; TAG_LEN] {
-    keys.content_id(&[0; 32], name, bytes, std::iter::empty())
+    keys.ids().id(&[0; 32], name, bytes, std::iter::empty())
 }
 
 pub(super) fn malformed(why: &str) -> Error {

@@ -61,7 +61,7 @@ struct Elements {
 }
 
 impl Elements {
-    /// The next element, which is JSON: where it is not, nobody knows where it ends, and it may have taken others with it.
+    /// The next element, which is JSON: where it is not, its end is unknown, and it may have taken others with it.
     fn next(&mut self) -> Option<Result<(u64, Vec<u8>), Error>> {
         if self.done {
             return None;
