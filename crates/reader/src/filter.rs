@@ -12,7 +12,8 @@
 //! in SQL (Kleene's logic), and a record passes those that are true. A test of a value that a record lacks is unknown, `!=` and `not in` too; only `is null` and `is not
 //! null` are always known. `not` of unknown is unknown, `and` with false is false, and `or` with true is true.
 //!
-//! In the text after `like`, `%` stands for any signs and `_` for one. `has` is for lists, which are texts of JSON; a text that is
+//! In the text after `like`, `%` stands for any signs and `_` for one. A list is a text of JSON. `has`, `=`, `in` and `like` are true of
+//! it if they are true of one of its members, and `has` alone looks for members that are no texts. A text that is
 //! no list is a list of itself. Dates and instants by ISO 8601 are compared as times, wherever both
 //! texts are such; one without a zone is taken as in UTC.
 
@@ -224,7 +225,7 @@ impl Condition {
                 truths
             }
             Self::Like(name, pattern) => of_texts(rows, name, |text| match pattern {
-                Value::Text(pattern) => Some(texts::is_like(text, pattern)),
+                Value::Text(pattern) => Some(texts::any(text, |it| texts::is_like(it, pattern))),
                 _ => None,
             }),
             Self::Has(name, value) => of_texts(rows, name, |list| Some(texts::has(list, value))),
@@ -307,17 +308,21 @@ fn compared(rows: &Attributes, name: &str, value: &Value, relation: Relation) ->
         (Column::Bool(values), Value::Bool(value)) => {
             each(values, |x| Some(x.cmp(value)), relation)
         }
-        (Column::Text(values), Value::Text(value)) => match instant::time(value) {
+        (Column::Text(values), Value::Text(value)) => {
             // An instant has many spellings: with a fraction of a second or none, in other zones.
-            Some(time) => {
-                let order = |x: &str| match instant::time(x) {
-                    Some(x) => x.cmp(&time),
-                    None => x.cmp(value),
-                };
-                each(values, |x| Some(order(x)), relation)
-            }
-            None => each(values, |x| Some(x.cmp(value)), relation),
-        },
+            let time = instant::time(value);
+            let order = |x: &str| {
+                let times = time.and_then(|time| Some((instant::time(x)?, time)));
+                times.map_or_else(|| x.cmp(value), |(x, time)| x.cmp(&time))
+            };
+            let any = |x: &str| texts::any(x, |member| order(member).is_eq());
+            let holds = |x: &str| match relation {
+                Relation::Equal => any(x),
+                Relation::Unequal => !any(x),
+                _ => relation.holds(order(x)),
+            };
+            values.iter().map(|x| x.as_deref().map(holds)).collect()
+        }
         _ => vec![None; rows.rows()],
     }
 }
@@ -451,6 +456,12 @@ mod tests {
             ("tags has 'a'", "1010"),
             ("tags has 2 or tags has true", "0100"),
             ("tags not has 'b'", "1110"),
+            ("tags = 'a'", "1010"),
+            ("tags != 'a'", "0100"),
+            ("tags in ('é', 'z')", "0100"),
+            ("tags not in ('a', 'z')", "0100"),
+            ("tags like '_'", "1110"),
+            ("tags = '[\"a\", 1]'", "1000"),
             ("day between '2026-01-01' and '2026-02-01'", "0100"),
             ("day > '2026-01-31T09:59:59.999Z'", "0100"),
             (

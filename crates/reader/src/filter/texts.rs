@@ -48,6 +48,12 @@ pub(super) fn has(list: &str, value: &Value) -> bool {
     members.iter().any(is)
 }
 
+/// True if a text is so, or of a list as JSON one of its texts.
+pub(super) fn any(text: &str, is: impl Fn(&str) -> bool) -> bool {
+    let members = || serde_json::from_str::<Vec<serde_json::Value>>(text).unwrap_or_default();
+    is(text) || (text.starts_with('[') && members().iter().any(|it| it.as_str().is_some_and(&is)))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
