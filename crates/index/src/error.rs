@@ -229,6 +229,14 @@ pub enum Error {
         /// The version that can be read.
         expected: u16,
     },
+    /// What a writer added does not open, or contradicts itself.
+    #[error("{}", words::addition(*version, fault))]
+    Addition {
+        /// The version that the addition made.
+        version: u64,
+        /// The first fault.
+        fault: Box<Self>,
+    },
     /// A part of an index is not the one that the signed manifest names.
     #[error("{}", words::digest(what))]
     Digest {

@@ -201,12 +201,12 @@ impl Pins {
         disk: D,
         (dir, place): (&Path, &str),
         keys: &OwnerKeys,
-        version: u64,
+        (version, revoked): (u64, Option<&str>),
     ) -> Result<Store<D>, Error> {
         let first = Index::manifest_on(disk.clone(), dir, &keys.public())?;
         let places = places(place, dir);
         let known = self.with(|lines| Ok(line::expected(lines, &places, &first)))?;
-        let store = Store::take_back(rng, disk, dir, keys, (version, known.first()))?;
+        let store = Store::take_back(rng, disk, dir, keys, (version, known.first()), revoked)?;
         self.remember(place, &store)?;
         Ok(store)
     }

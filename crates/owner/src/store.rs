@@ -21,6 +21,7 @@
 //! [apart](Clustering), some 230 bytes for each record come on top of what comes in.
 
 mod access;
+mod additions;
 mod assembly;
 mod attribute_columns;
 mod blueprint;

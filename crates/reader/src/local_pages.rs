@@ -36,7 +36,11 @@ impl LocalPages {
     /// The parts that changes have brought, but for the oldest `kept`.
     ///
     /// # Errors
-    /// The errors of [`new`](Self::new).
+    /// The errors of [`new`](Self::new); [`Error::Addition`].
+    ///
+    /// # Security
+    /// Opens all that writers added, before any search. If it opened records as they are found, a thief of a writer's key could add one
+    /// that does not open, and see whether a query comes near it by the client's refusal.
     pub(crate) fn recent(
         manifest: &Manifest,
         keys: &ContentKeys,
@@ -44,7 +48,17 @@ impl LocalPages {
         download: &mut Download,
     ) -> Result<Vec<Self>, Error> {
         let recent = manifest.recent.iter().skip(kept);
-        let recent = recent.map(|it| Self::new(manifest, it, keys, download));
+        let recent = recent.map(|payloads| {
+            let part = Self::new(manifest, payloads, keys, download);
+            let opened = part.and_then(|part| {
+                if manifest.was_added(payloads.version) && part.opener.has_key() {
+                    let content = &part.content;
+                    part.opener.open_added(manifest, payloads, content)?;
+                }
+                Ok(part)
+            });
+            opened.map_err(|fault| manifest.blamed(payloads.version, fault))
+        });
         recent.collect()
     }
 

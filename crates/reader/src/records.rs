@@ -52,7 +52,8 @@ impl Fresh {
         let mut segments: Vec<Known> = Vec::new();
         for (at, segment) in all.into_iter().enumerate() {
             if at >= kept {
-                segments.push(Known::new(first, segment, manifest.ids, keys, download)?);
+                let known = Known::new(first, segment, manifest.ids, keys, download);
+                segments.push(known.map_err(|fault| manifest.blamed(segment.version, fault))?);
             }
             // All together have no more than 32 bits: the manifest was checked.
             first += segment.n;

@@ -17,6 +17,9 @@ pub(super) struct Args {
     /// The version whose records stay: the owner's last, or one that an addition made, as `sordino index info` shows them.
     #[arg(long, value_name = "VERSION")]
     after: u64,
+    /// Revoke this writer in the same version, so that it cannot add again in between.
+    #[arg(long, value_name = "NAME")]
+    revoke: Option<String>,
     /// The owner's key file.
     #[arg(long, value_name = "OWNER_KEY")]
     key: PathBuf,
@@ -27,8 +30,7 @@ pub(super) struct Args {
 const EXAMPLES: &str = "\
 Examples:
   sordino index info base.index --key owner.key
-  sordino index take-back base.index --after 41 --key owner.key
-  sordino keys revoke base.index agent --key owner.key
+  sordino index take-back base.index --after 41 --revoke agent --key owner.key
 
 What writers added after that version is not opened, and is not in the new version, which follows from the newest one. Records that other
 writers added after it go too: they may add them again. What was taken back stays readable in versions from before.";
@@ -46,7 +48,8 @@ pub(super) fn run(args: &Args, output: Output) -> Result<(), Error> {
     let place = Place::of(&args.index)?;
     let name = place.name();
     let at = (place.root(), &name[..]);
-    let store = pins.take_back(&mut random()?, place.disk(), at, &keys, args.after);
+    let what = (args.after, args.revoke.as_deref());
+    let store = pins.take_back(&mut random()?, place.disk(), at, &keys, what);
     let store = store.map_err(Error::index(&args.index))?;
     let report = Report {
         index: args.index.clone(),

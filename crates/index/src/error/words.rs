@@ -23,6 +23,14 @@ pub(super) fn rollback(found: u64, pinned: u64) -> String {
     )
 }
 
+/// Said of what a writer added.
+pub(super) fn addition(version: u64, fault: &dyn std::fmt::Display) -> String {
+    format!(
+        "what a writer added as version {version} is not what it should be: {fault}. The owner of the index sees with `sordino index info` \
+         who added it, and takes it back with `sordino index take-back`"
+    )
+}
+
 /// Said of a version of another history.
 pub(super) fn fork(version: u64) -> String {
     let shown = shown("another history");

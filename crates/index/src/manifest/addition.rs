@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::check::require;
 use super::{ColumnSegment, Manifest, Mode, Segment, Writer};
+use crate::Error;
 use crate::digest::Digest;
 use crate::payload::{PageGroup, Payloads};
 
@@ -168,6 +169,25 @@ impl Manifest {
     #[must_use]
     pub fn is_added(&self, segment: &Segment) -> bool {
         segment.version > self.deleted.version
+    }
+
+    /// True of the version of a part that a writer added since the owner's last change.
+    #[must_use]
+    pub fn was_added(&self, version: u64) -> bool {
+        !self.writers.is_empty() && version > self.deleted.version
+    }
+
+    /// A fault in a part of this version: [`Error::Addition`] if a writer added it, unless a file could not be read.
+    #[must_use]
+    pub fn blamed(&self, version: u64, fault: Error) -> Error {
+        match fault {
+            fault @ (Error::File { .. } | Error::Addition { .. }) => fault,
+            fault if !self.was_added(version) => fault,
+            fault => Error::Addition {
+                version,
+                fault: fault.into(),
+            },
+        }
     }
 
     /// The places of the records that a part of payloads may speak of: all, or, of one that a writer added, those of the segments that were

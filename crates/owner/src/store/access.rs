@@ -50,12 +50,12 @@ impl<D: Disk> Store<D> {
         rng: &mut R,
         change: Change<'_>,
     ) -> Result<u64, Error> {
-        self.check_sure()?;
+        self.check_base()?;
         let made = self.changed_access(rng, change);
         self.settle(made)
     }
 
-    fn changed_access<R: CryptoRng + ?Sized>(
+    pub(super) fn changed_access<R: CryptoRng + ?Sized>(
         &mut self,
         rng: &mut R,
         change: Change<'_>,

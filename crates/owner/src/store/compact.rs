@@ -46,7 +46,7 @@ impl<D: Disk> Store<D> {
         rng: &mut R,
         progress: &mut dyn FnMut(Step),
     ) -> Result<u64, Error> {
-        self.check_sure()?;
+        self.check_base()?;
         let left = self.left();
         let stays = |at: &usize| !left.contains(self.label_at(*at));
         let kept = (0..self.settled()).take_while(stays).count();

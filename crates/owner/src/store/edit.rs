@@ -114,7 +114,7 @@ impl<D: Disk> Store<D> {
     /// [`Error::Attribute`] for another type than the attribute has, [`Error::Segments`]. [`Error::File`] as for
     /// [`add`](Self::add).
     pub fn update<R: CryptoRng + ?Sized>(&mut self, rng: &mut R, edit: Edit) -> Result<u64, Error> {
-        self.check_sure()?;
+        self.check_base()?;
         self.check_edit(&edit)?;
         if edit.payloads.is_none() && edit.attributes.is_none() {
             return Ok(self.version());

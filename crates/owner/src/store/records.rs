@@ -43,7 +43,10 @@ impl Records {
         for part in parts.iter().filter(|part| part.kind == PartKind::Ids) {
             let segment = segments[sets.len()];
             let ids = match keys.of(segment) {
-                Some(key) => key.open_ids(segment, manifest.ids, &folder.part(part)?)?,
+                Some(key) => {
+                    let ids = key.open_ids(segment, manifest.ids, &folder.part(part)?);
+                    ids.map_err(|fault| manifest.blamed(segment.version, fault))?
+                }
                 None => Ids::from_ascending(manifest.ids, [])?,
             };
             sets.push(Arc::new(ids));

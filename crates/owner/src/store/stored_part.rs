@@ -68,6 +68,20 @@ impl<'a> StoredPart<'a> {
         records.collect()
     }
 
+    /// Reads all records of a part that a writer added; `None` without a key of them.
+    pub(super) fn added<D: Disk>(
+        &self,
+        folder: &Folder<D>,
+        manifest: &Manifest,
+    ) -> Result<Option<Vec<(u64, Carried)>>, Error> {
+        if !self.opener.has_key() {
+            return Ok(None);
+        }
+        let content = folder.part(&self.payloads.content_part())?;
+        let added = self.opener.open_added(manifest, self.payloads, &content);
+        added.map(Some)
+    }
+
     /// Reads all of its records, with their places, in order.
     pub(super) fn all<D: Disk>(&self, folder: &Folder<D>) -> Result<Vec<(u64, Carried)>, Error> {
         let content = folder.part(&self.payloads.content_part())?;

@@ -5,6 +5,7 @@ use std::path::Path;
 use rand_core::CryptoRng;
 use sordino_index::folder::Folder;
 use sordino_index::{AccessFault, Disk, Error, Pin};
+use sordino_vault::directory::Change;
 use sordino_vault::keys::OwnerKeys;
 
 use super::payloads::Carried;
@@ -12,10 +13,11 @@ use super::{Store, version_pin};
 
 impl<D: Disk> Store<D> {
     /// Opens an index without what writers added after `version`, which is the owner's last or one that additions since have made. The new
-    /// version follows from the newest one, so that no client takes it for a rollback. Nothing of what is taken back is opened.
+    /// version follows from the newest one, so that no client takes it for a rollback. Nothing of what is taken back is opened. The reader or writer
+    /// `revoked` is off the list in the same version, so that it cannot add in between.
     ///
     /// # Errors
-    /// [`Error::Access`] if `version` is none that additions were made after; those of [`open_on`](Self::open_on), and of a change. Then nothing is
+    /// [`Error::Access`] if `version` is none that additions were made after, or there is no one of that name; [`Error::Addition`] if what stays is wrong too; those of [`open_on`](Self::open_on), and of a change. Then nothing is
     /// changed.
     pub fn take_back<R: CryptoRng + ?Sized>(
         rng: &mut R,
@@ -23,6 +25,7 @@ impl<D: Disk> Store<D> {
         dir: impl AsRef<Path>,
         keys: &OwnerKeys,
         (version, pin): (u64, Option<&Pin>),
+        revoked: Option<&str>,
     ) -> Result<Self, Error> {
         let folder = Folder::new(dir.as_ref(), disk);
         folder.current()?;
@@ -41,9 +44,14 @@ impl<D: Disk> Store<D> {
         })?;
         let mut store = Self::read(folder, lock, keys, (kept, newest.digest()))?;
         store.highest = store.highest.max(newest.version);
-        let draft = store.draft();
-        let writer = store.writer(keys);
-        let made = store.commit(rng, &writer, draft, Carried::default());
+        store.check_base()?;
+        let made = match revoked {
+            Some(reader) => store.changed_access(rng, Change::Revoke { reader }),
+            None => {
+                let (draft, writer) = (store.draft(), store.writer(keys));
+                store.commit(rng, &writer, draft, Carried::default())
+            }
+        };
         store.settle(made)?;
         Ok(store)
     }

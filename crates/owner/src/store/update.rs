@@ -117,7 +117,7 @@ impl<D: Disk> Store<D> {
         batches: impl IntoIterator<Item = Result<Batch, Error>>,
         progress: &mut dyn FnMut(Step),
     ) -> Result<Added, Error> {
-        self.check_sure()?;
+        self.check_base()?;
         let made = self.added(rng, label, batches.into_iter(), progress);
         let mut added = self.settle(made)?;
         let version = self.tidied(rng, added.version)?;
@@ -268,7 +268,7 @@ impl<D: Disk> Store<D> {
         rng: &mut R,
         ids: &[I],
     ) -> Result<u64, Error> {
-        self.check_sure()?;
+        self.check_base()?;
         let mut set = BTreeSet::new();
         for id in ids {
             if let Some(id) = set.replace(id.clone().into()) {

@@ -5,7 +5,9 @@ use std::path::Path;
 use sordino_index::columns::{self, Rows, Scheme};
 use sordino_index::folder::Folder;
 use sordino_index::look;
-use sordino_index::manifest::{Columns, Mode, PartKind, Routed, Sealed, Segment, SignedManifest};
+use sordino_index::manifest::{
+    ColumnSegment, Columns, Mode, PartKind, Routed, Sealed, Segment, SignedManifest,
+};
 use sordino_index::payload::Carried;
 use sordino_index::{Disk, Error, Files, Id, OwnerPublicKey, digest, table};
 use sordino_vault::ReaderKeys;
@@ -15,6 +17,7 @@ use sordino_vault::contents::ContentKeys;
 use sordino_vault::decoded_rows::DecodedRows;
 use sordino_vault::frame::Frame;
 use sordino_vault::purpose::Purpose;
+use sordino_vectors::Vectors;
 use sordino_vectors::metric::length;
 use sordino_vectors::u32_of;
 use zeroize::Zeroizing;
@@ -23,6 +26,7 @@ use super::access::contents_of;
 use super::records::{self, Records};
 use super::{Store, payloads};
 use crate::combinations;
+use crate::rows::Mark;
 
 /// The part of a residual's length that what any mode stores of it is off, at most: codes of 12 bits are off by .5 % of it in 8,192
 /// dimensions.
@@ -105,15 +109,15 @@ impl<D: Disk> Store<D> {
 }
 
 /// One version, being checked.
-struct Check<'a, D> {
-    folder: &'a Folder<D>,
+pub(super) struct Check<'a, D> {
+    pub(super) folder: &'a Folder<D>,
     owner: &'a OwnerPublicKey,
-    keys: &'a ContentKeys,
-    manifest: &'a SignedManifest,
+    pub(super) keys: &'a ContentKeys,
+    pub(super) manifest: &'a SignedManifest,
 }
 
 impl<'a, D: Disk> Check<'a, D> {
-    fn new(
+    pub(super) fn new(
         folder: &'a Folder<D>,
         owner: &'a OwnerPublicKey,
         keys: &'a ContentKeys,
@@ -136,6 +140,7 @@ impl<'a, D: Disk> Check<'a, D> {
         } = *self;
         let mut before = Vec::new();
         folder.history(manifest, usize::MAX, owner, &mut before)?;
+        self.additions()?;
         let mut bytes = 0;
         for part in manifest
             .parts()?
@@ -148,18 +153,9 @@ impl<'a, D: Disk> Check<'a, D> {
         let frame = records::frame(folder, manifest, keys)?;
         check_unique(&records)?;
         let mut carried = self.carried(&records)?.into_iter();
-        let segments = manifest.segments();
-        let all = records.sets.iter().enumerate();
         // Nothing of others opens.
-        for (at, ids) in all.filter(|(at, _)| keys.of(segments[*at]).is_some()) {
-            records::attributes(folder, manifest, keys, at)?;
-            let (marks, residuals) = records::residuals(folder, manifest, keys, &frame, at)?;
-            if residuals.len() != ids.len() {
-                return Err(Error::Ids {
-                    found: ids.len(),
-                    expected: residuals.len(),
-                });
-            }
+        for at in (0..records.sets.len()).filter(|at| self.reads(*at)) {
+            let (marks, residuals) = self.segment(&records, &frame, at)?;
             if manifest.second_look().is_some() {
                 for (row, carried) in records.rows(at).zip(&mut carried) {
                     let row = row as usize;
@@ -204,8 +200,28 @@ impl<'a, D: Disk> Check<'a, D> {
         })
     }
 
+    /// The residuals of a segment, and where they lie in the frame, if these and its attributes are of as many rows as its ids.
+    pub(super) fn segment(
+        &self,
+        records: &Records,
+        frame: &Frame,
+        at: usize,
+    ) -> Result<(Vec<Mark>, Vectors), Error> {
+        let (folder, manifest, keys) = (self.folder, self.manifest, self.keys);
+        records::attributes(folder, manifest, keys, at)?;
+        let (marks, residuals) = records::residuals(folder, manifest, keys, frame, at)?;
+        let ids = records.sets[at].len();
+        if residuals.len() != ids {
+            return Err(Error::Ids {
+                found: ids,
+                expected: residuals.len(),
+            });
+        }
+        Ok((marks, residuals))
+    }
+
     /// True if there is a key of this segment.
-    fn reads(&self, at: usize) -> bool {
+    pub(super) fn reads(&self, at: usize) -> bool {
         self.keys.of(self.manifest.segments()[at]).is_some()
     }
 
@@ -224,21 +240,32 @@ impl<'a, D: Disk> Check<'a, D> {
 
     /// Checks the hints of segments from number `first` on.
     fn check_hints(&self, first: usize, rows: Rows, mode: &Columns) -> Result<(), Error> {
-        let width = self.manifest.stored_dim() as usize;
         let scheme = Scheme::new(rows, mode);
         for (at, column) in (first..).zip(&mode.segments) {
-            let rows = self
-                .folder
-                .part(&self.manifest.part(PartKind::Rows, Some(at))?)?;
-            let hint = scheme.hint(mode.seed, width, &rows)?;
-            digest::check(PartKind::RowsHint.name(), &hint.to_bytes(), &column.hint)?;
-            // Nothing of others opens.
-            let key = self.keys.of(&column.segment);
-            if let (Some(key), true) = (key, column.sums.is_some()) {
-                self.check_sums(at, scheme, &column.segment, key, &rows)?;
-            }
+            self.column(at, scheme, mode, column)?;
         }
         combinations::check(self.folder, self.keys, self.manifest)
+    }
+
+    /// Checks the hint and the sums of a segment.
+    pub(super) fn column(
+        &self,
+        at: usize,
+        scheme: Scheme,
+        mode: &Columns,
+        column: &ColumnSegment,
+    ) -> Result<(), Error> {
+        let width = self.manifest.stored_dim() as usize;
+        let rows = self.manifest.part(PartKind::Rows, Some(at))?;
+        let rows = self.folder.part(&rows)?;
+        let hint = scheme.hint(mode.seed, width, &rows)?;
+        digest::check(PartKind::RowsHint.name(), &hint.to_bytes(), &column.hint)?;
+        // Nothing of others opens.
+        let key = self.keys.of(&column.segment);
+        if let (Some(key), true) = (key, column.sums.is_some()) {
+            self.check_sums(at, scheme, &column.segment, key, &rows)?;
+        }
+        Ok(())
     }
 
     /// Refuses sums that are not those of a segment's rows.
@@ -289,7 +316,12 @@ impl<'a, D: Disk> Check<'a, D> {
 }
 
 /// Refuses an exact vector that is not the one that is scored, to the precision of that.
-fn check_exact(frame: &Frame, base: u8, residual: &[f32], carried: &Carried) -> Result<(), Error> {
+pub(super) fn check_exact(
+    frame: &Frame,
+    base: u8,
+    residual: &[f32],
+    carried: &Carried,
+) -> Result<(), Error> {
     let near = look::residual(&carried.exact).is_some_and(|(own, exact)| {
         let (a, b) = (frame.whole(base, residual), frame.whole(own, &exact));
         let apart: Vec<f32> = a.iter().zip(&b).map(|(a, b)| a - b).collect();

@@ -3,4 +3,5 @@
 mod bed; // an owner, writers, and the folder that they share
 
 mod added;
+mod poisoned;
 mod stolen;

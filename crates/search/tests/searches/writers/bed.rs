@@ -97,7 +97,15 @@ impl Bed {
     pub(crate) fn take_back(&mut self, version: u64) -> Result<(), Error> {
         let rng = &mut self.rng();
         let pin = Pin::of(&self.manifest());
-        Store::take_back(rng, Files, self.path(), &keys(), (version, Some(&pin))).map(drop)
+        Store::take_back(
+            rng,
+            Files,
+            self.path(),
+            &keys(),
+            (version, Some(&pin)),
+            None,
+        )
+        .map(drop)
     }
 
     pub(crate) fn server(&self) -> Server {

@@ -28,6 +28,17 @@ fn best(client: &Client, server: &Server, first: u64) -> (Id, Vec<u8>) {
     (found.hits[0].id.clone(), found.payloads[0].clone())
 }
 
+/// A fault of what a writer added, in this part.
+fn blamed<T: std::fmt::Debug>(refused: Result<T, Error>, part: &str) {
+    let Err(Error::Addition { fault, .. }) = &refused else {
+        panic!("{refused:?}");
+    };
+    assert!(
+        matches!(**fault, Error::Malformed { what, .. } if what == part),
+        "{fault:?}"
+    );
+}
+
 fn bed() -> Bed {
     let mut bed = Bed::new();
     bed.let_write("wren", &["finance"]);
@@ -82,22 +93,11 @@ fn a_text_of_another_record_is_not_replaced() {
     let server = bed.server();
     for name in ["alice", "bob"] {
         let refused = connect(&server, &reader(name)).map(drop);
-        let named = matches!(
-            refused,
-            Err(Error::Malformed {
-                what: "payload places",
-                ..
-            })
-        );
-        assert!(named, "{refused:?}");
+        blamed(refused, "payload places");
     }
     // The owner changes nothing on top of it, and takes it back.
     let mut store = Store::open(bed.path(), &keys()).unwrap();
-    let refused = store.delete(&mut bed.rng(), &[0u64]);
-    assert!(
-        matches!(refused, Err(Error::Malformed { .. })),
-        "{refused:?}"
-    );
+    blamed(store.delete(&mut bed.rng(), &[0u64]), "payload places");
     drop(store);
     bed.take_back(there.version).unwrap();
     assert_eq!(reads(&bed.server(), &reader("bob"), &[0, 200]), [0, 200]);
@@ -120,10 +120,7 @@ fn what_does_not_open_is_a_nuisance_to_its_label_and_the_owner_takes_it_back() {
     let server = bed.server();
     // Readers of the label refuse the version; others have no key of it.
     let refused = old.refresh(&mut InProcess::new(&server));
-    assert!(
-        matches!(refused, Err(Error::Malformed { what: "ids", .. })),
-        "{refused:?}"
-    );
+    blamed(refused, "ids");
     assert_eq!(reads(&server, &reader("bob"), &[0]), [0]);
     assert!(Store::open(bed.path(), &keys()).is_err());
     let none = bed.take_back(1).unwrap_err().to_string();
