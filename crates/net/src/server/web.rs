@@ -61,13 +61,15 @@ impl Web {
 
     /// The refusal of a request that its head decides.
     fn refused(&self, form: Form, headers: &HeaderMap) -> Option<Response<Body>> {
+        let mut origins = headers.get_all(ORIGIN).iter();
         match form {
             Form::Binary if length(headers) > HEAD as usize => Some(said(
                 StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE,
                 "The fields of the request's head are longer than 8 KiB: leave some out.\n",
             )),
             // A page can move its own name to this host, and then asks as one of it. Its origin still shows that name.
-            Form::Binary if headers.get(ORIGIN).is_some_and(|it| !self.pages.admits(it)) => {
+            // Over TLS it can ask in the form of gRPC too. Clients that are no pages say no origin.
+            Form::Grpc | Form::Binary if !origins.all(|it| self.pages.admits(it)) => {
                 Some(said(
                     StatusCode::FORBIDDEN,
                     "This server answers no pages of this origin: its operator names them with --allow-origin.\n",

@@ -327,6 +327,10 @@ fn pages_of_named_origins_may_ask_and_others_not() {
     let refused = other.ask(&manifest);
     assert!(refused.head.starts_with("http/1.1 403"), "{}", refused.head);
     assert_eq!(refused.field(allow), None);
+    // Behind one that is named, too
+    let two = "Origin: http://localhost:3000\r\nOrigin: http://localhost:3001\r\n";
+    let refused = WebClient::of(&running, two).ask(&manifest);
+    assert!(refused.head.starts_with("http/1.1 403"), "{}", refused.head);
     // No page: it is answered, and learns no origin.
     let found = WebClient::open(&running).ask(&manifest);
     assert_eq!((found.frames().0.len(), found.field(allow)), (1, None));
@@ -467,11 +471,13 @@ fn over_http_2_what_pages_send_unasked_is_refused() {
             );
         }
     }
-    let (_, text) = status(WEB, Some(origin));
-    assert!(
-        text.starts_with(b"This server answers no pages"),
-        "{text:?}"
-    );
+    for content in [WEB, "application/grpc"] {
+        let (_, text) = status(content, Some(origin));
+        assert!(
+            text.starts_with(b"This server answers no pages"),
+            "{text:?}"
+        );
+    }
     // The same bytes in both forms, but for the last frame
     let ((_, grpc), (form, web)) = (status("application/grpc", None), status(WEB, None));
     assert_eq!(form, WEB);
