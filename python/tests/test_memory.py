@@ -267,6 +267,28 @@ def test_the_journal_keeps_what_is_whole_and_refuses_what_is_damaged(tmp_path):
     path.write_bytes(changed)
     with pytest.raises(sordino.IntegrityError, match="damaged at byte 0"):
         Journal(tmp_path).read()
+    # Every bit of the second entry's head
+    first = len(whole) // 3
+    for bit in range(64):
+        changed = bytearray(whole)
+        changed[first + bit // 8] ^= 1 << bit % 8
+        path.write_bytes(changed)
+        with pytest.raises(sordino.IntegrityError, match=f"damaged at byte {first}"):
+            Journal(tmp_path).append(entries)
+        assert path.read_bytes() == changed
+    # The last entry was acknowledged, too.
+    path.write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))
+    with pytest.raises(sordino.IntegrityError, match=f"damaged at byte {2 * first}"):
+        Journal(tmp_path).read()
+    # Blocks that a loss of power left unwritten were not.
+    for unwritten in (whole[: 2 * first] + bytes(len(whole) - 2 * first), whole[: 2 * first + 10] + bytes(first - 10), whole[: 2 * first] + bytes(9)):
+        path.write_bytes(unwritten)
+        assert [one.id for one in Journal(tmp_path).read()] == [1, 2]
+    key = tmp_path / "journal.key"
+    key.rename(tmp_path / "kept")
+    with pytest.raises(sordino.FormatError, match=r"journal.key is missing"):
+        Journal(tmp_path)
+    (tmp_path / "kept").rename(key)
     path.unlink()
     journal.append(entries)
     journal.drop(2)

@@ -6,6 +6,7 @@ import contextlib
 import os
 import secrets
 import struct
+import zlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -18,13 +19,17 @@ if TYPE_CHECKING:
 
     import numpy as np
 
-# An entry: the bytes that follow, a nonce, and what is sealed under it. Within: the number, the bytes of the payload, it, and coordinates.
-_LENGTH = struct.Struct("<I")
+# An entry: the bytes that follow and their checksum, a nonce, and what is sealed under it. Within: the number, the bytes of the payload, it, and
+# coordinates. With the checksum a length that was damaged is no entry that was cut off.
+_LENGTH = struct.Struct("<II")
 _HEAD = struct.Struct("<QI")
 _NONCE = 12
 
 # A journal grows beyond this only where the index cannot be written: then nothing more is taken.
 _MOST_BYTES = 64 << 20
+
+# After a loss of power blocks of a file may be zeros that were not written. What is sealed has no such run.
+_UNWRITTEN = bytes(64)
 
 
 @dataclass(frozen=True)
@@ -45,7 +50,7 @@ class Journal:
         except ImportError as error:
             raise InputError(f"{error}: pip install 'sordino[mcp]'") from None
         self._path = folder / "journal"
-        self._cipher = AESGCM(_key(folder / "journal.key"))
+        self._cipher = AESGCM(_key(folder / "journal.key", self._path))
         # The file that was last read, its entries, and the bytes that these take.
         self._known: tuple[tuple[int, int, int] | None, list[Waiting], int] = (None, [], 0)
 
@@ -69,14 +74,18 @@ class Journal:
             raise of_file(FileError(f"{self._path}: {error.strerror}"), self._path, error.errno or 0) from None
         found, at = [], 0
         while at + _LENGTH.size <= len(content):
-            (length,) = _LENGTH.unpack_from(content, at)
+            length, checksum = _LENGTH.unpack_from(content, at)
+            whole = checksum == _checksum(length)
             end = at + _LENGTH.size + length
-            if end > len(content):
+            if whole and end > len(content):
                 break
             try:
+                if not whole:
+                    raise _Damaged
                 found.append(self._opened(content[at + _LENGTH.size : end]))
             except _Damaged:
-                if end == len(content):
+                # What was acknowledged was on the disk before.
+                if _UNWRITTEN in content[at : end if whole else None] or not any(content[at:]):
                     break
                 raise IntegrityError(
                     f"{self._path} is damaged at byte {at}: move it away, and restore what it had from a backup; memories before it are in the index"
@@ -136,7 +145,7 @@ class Journal:
         plain = _HEAD.pack(entry.id, len(payload)) + payload + entry.vector.astype("<f4").tobytes()
         nonce = secrets.token_bytes(_NONCE)
         sealed = nonce + self._cipher.encrypt(nonce, plain, None)
-        return _LENGTH.pack(len(sealed)) + sealed
+        return _LENGTH.pack(len(sealed), _checksum(len(sealed))) + sealed
 
     def _opened(self, sealed: bytes) -> Waiting:
         import numpy as np
@@ -155,8 +164,14 @@ class _Damaged(Exception):
     """An entry that was not sealed with this key, or is not whole."""
 
 
-def _key(path: Path) -> bytes:
+def _checksum(length: int) -> int:
+    return zlib.crc32(length.to_bytes(4, "little"))
+
+
+def _key(path: Path, journal: Path) -> bytes:
     """The key of this journal, made at the first call and readable by this user alone."""
+    if journal.exists() and not path.exists():
+        raise FormatError(f"{path} is missing, and {journal} has memories that only it opens: restore it, or move the journal away and lose them")
     with contextlib.suppress(FileExistsError):
         part = path.with_name(f"{path.name}.{os.getpid()}.{secrets.token_hex(4)}")
         with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
