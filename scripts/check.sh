@@ -141,7 +141,7 @@ fi
 step "Python"
 heard scripts/python.sh
 
-step "a client written from docs/protocol.md"
+step "a client written from docs/protocol"
 heard scripts/protocol.sh
 
 if [ "$extent" = quick ]; then finish; fi
