@@ -66,7 +66,7 @@ cargo metadata --locked --format-version 1 >/dev/null
 step "formatting"
 cargo fmt --all --check
 
-step "walls between the parties, import circles, sizes, prose, pointers of documents"
+step "walls between the parties, import circles, sizes, prose, pointers and summary of documents"
 scripts/walls.py
 scripts/import_cycles.py
 scripts/sizes.py
