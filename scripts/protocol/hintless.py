@@ -154,25 +154,23 @@ def mixed(x):
     return x ^ x >> 31
 
 
-class Client:
-    """Asks for records of one database."""
+class Deal:
+    """The slots of units: `h` groups of `g` slots, in each of which every unit has one."""
 
-    def __init__(self, params, seed):
-        self.params, self.seed = params, seed
+    def __init__(self, seed, h, g):
+        self.h, self.g = h, g
         words = np.frombuffer(ring.stream(seed, 2**64 - 1, 128), "<u8")
-        self.keys = [(int(words[2 * h]), int(words[2 * h + 1])) for h in range(8)]
+        self.keys = [(int(words[2 * i]), int(words[2 * i + 1])) for i in range(8)]
 
-    def _place(self, h, unit):
-        """Slot, row and column of a unit in group `h`."""
-        p, (first, second) = self.params, self.keys[h]
-        run, within = divmod(unit, p.g)
+    def slot(self, i, unit):
+        """The slot of a unit in group `i`."""
+        (first, second), (run, within) = self.keys[i], divmod(unit, self.g)
         number = lambda j: mixed(mixed((run << 8 | j) ^ first) ^ second) & ~0xFF | j
-        rank = sum(number(j) < number(within) for j in range(p.g))
-        return h * p.g + rank, *divmod(run, p.columns)
+        return i * self.g + sum(number(j) < number(within) for j in range(self.g))
 
-    def _assign(self, units):
-        """The unit of each slot, by augmenting paths."""
-        of, slots = {}, {u: [self._place(h, u)[0] for h in range(self.params.h)] for u in units}
+    def assign(self, units):
+        """The unit of each slot that one needs, by augmenting paths."""
+        of, slots = {}, {u: [self.slot(i, u) for i in range(self.h)] for u in units}
 
         def place(unit, seen):
             for slot in slots[unit]:
@@ -187,16 +185,24 @@ class Client:
             place(unit, set())
         return of
 
+
+class Client:
+    """Asks for records of one database."""
+
+    def __init__(self, params, seed):
+        self.params, self.seed = params, seed
+        self.deal = Deal(seed, params.h, params.g)
+
     def query(self, session, indices, random):
         """What is asked, and the message. `random` is 32 fresh bytes."""
         p, plan = self.params, PLANS[Q50]
-        of = self._assign([index // p.per_unit for index in indices])
+        of = self.deal.assign([index // p.per_unit for index in indices])
         fields = [session.name, self.seed, np.array(indices, "<u8").tobytes()]
         public, errors = (hedge(random, "hintless", [*fields, x]).digest() for x in (b"a", b"e"))
         first, last = 2**p.d * p.of_selectors, 2**p.e * (p.ciphertexts - p.of_selectors)
         messages = [0] * (first + last)
         for slot, unit in of.items():
-            _, row, column = self._place(slot // p.g, unit)
+            row, column = divmod(unit // p.g, p.columns)
             messages[slot * p.columns + column] = (Q50 + 2 ** (p.p - 1) >> p.p) * pow(2**p.d, -1, Q50) % Q50
             for i, t in product(range(p.f), range(DIGITS)):
                 if row >> i & 1:

@@ -100,9 +100,7 @@ class Manifest:
             elif made.fetch == HINTLESS:
                 made.seed = r.bytes(32)
             elif made.fetch == SCAN:
-                made.packing, copies = r.tag(4), r.number("B")
-                if copies:
-                    raise ValueError("pages that are dealt for a scan, which this client does not take")
+                made.packing, made.copies = r.tag(4), r.number("B")
                 made.seed, made.hint_seed, made.hint = r.bytes(32), r.bytes(32), r.bytes(32)
             made.content, made.places = r.bytes(32), coded()
             made.len = made.page_len + 16
@@ -206,7 +204,7 @@ class Manifest:
             return hintless.Params(p.pages, p.len, p.fetched)
         if p.fetch == SCAN:
             outer = next(one for one in SETS if one.number == SCANNED[p.packing])
-            return scan.Params(p.pages, p.len, p.fetched, outer)
+            return scan.Params(p.pages, p.len, p.fetched, p.copies, outer)
         return pir.Params(p.pages, p.len, p.per_column)
 
 

@@ -93,7 +93,7 @@ class Server(unittest.TestCase):
         self.addCleanup(server.terminate)
         return json.loads(server.stdout.readline())["address"]
 
-    def compare(self, address, queries, *options):
+    def compare(self, address, queries, *options, k=5):
         """This client's answers are those of `sordino query`."""
         lines = "".join(" ".join(map(str, query.tolist())) + "\n" for query in queries)
         theirs = ["query", "--connect", address, "--key", "reader.key", "--jsonl", "--no-cache", *options]
@@ -103,7 +103,7 @@ class Server(unittest.TestCase):
             done = subprocess.run(command, cwd=self.folder, input=lines, capture_output=True, text=True)
             self.assertEqual(done.returncode, 0, done.stderr)
             answers.append([json.loads(line)["hits"] for line in done.stdout.splitlines()])
-        self.assertEqual([len(hits) for hits in answers[1]], [5] * len(queries))
+        self.assertEqual([len(hits) for hits in answers[1]], [k] * len(queries))
         for expected, found in zip(*answers):
             self.assertEqual([str(hit["id"]) for hit in found], [str(hit["id"]) for hit in expected])
             for a, b in zip(expected, found):
@@ -129,24 +129,27 @@ class Server(unittest.TestCase):
         cases = [("masked", 700, way, 900) for way in ("download", "pir", "hintless", "scan")]
         cases += [("sealed", 20000, "hintless", 30), ("masked", 700, "hintless", 60_000)]
         cases += [("masked", 20000, "scan", 20_000)]
-        for mode, rows, way, longest in cases:
-            with self.subTest(f"{mode} {way} {longest}"):
+        # Of more pages, for a slow line, a scan deals them into slots.
+        cases = [(*case, "5", "100Mbit/s") for case in cases] + [("masked", 3000, "scan", 900, "30", "100kbit/s")]
+        for mode, rows, way, longest, k, line in cases:
+            with self.subTest(f"{mode} {way} {longest} {k}"):
                 generator = np.random.default_rng(8)
                 base = generator.standard_normal((rows, 16)).astype(np.float32)
                 # Texts that shrink well, and one that hardly does.
                 letters = bytes(generator.integers(33, 127, longest).tolist()).decode()
-                most = 900 if rows == 700 else 30
+                most = 30 if rows == 20000 else 900
                 drawn = lambda at: letters if at == 3 else "lorem ipsum " * (at * 37 % most // 12)
                 text = lambda at: f"record {at} {drawn(at)}"
                 with open(os.path.join(self.folder, "base.jsonl"), "w", encoding="utf-8") as file:
                     for at, vector in enumerate(base.tolist()):
                         file.write(json.dumps({"id": at, "vector": vector, "text": text(at)}) + "\n")
-                name = f"{mode}-{way}-{longest}.index"
-                options = ["--mode", mode, "--k", "5", "--queries", "1", "--id-column", "id", "--payload-column", "text"]
-                self.run_("index", "build", "base.jsonl", name, "--key", "owner.key", "--fetch", way, *options)
+                name = f"{mode}-{way}-{longest}-{k}.index"
+                options = ["--mode", mode, "--k", k, "--queries", "1", "--id-column", "id", "--payload-column", "text"]
+                options += ["--fetch", way, "--line", line]
+                self.run_("index", "build", "base.jsonl", name, "--key", "owner.key", *options)
                 address = self.serve(name, "--plaintext", "--anyone")
                 queries = [base[at] for at in (3, 50, 3)]
-                answers = self.compare(f"http://{address}", queries)
+                answers = self.compare(f"http://{address}", queries, k=int(k))
                 self.assertEqual(any("truncated" in hit for hit in answers[0]), rows == 20000 and longest > 30)
                 for hits in answers:
                     for hit in hits:
