@@ -22,6 +22,14 @@ CHAPTERS = (
 )
 
 
+PLOTS = (
+    ("search_session", "All bytes of a client, by its searches"),
+    ("lines_100", "A hundred searches on a link of 100 Mbit/s, predicted"),
+    ("pir_throughput", "Bytes of a database answered in a second"),
+    ("mldsa", "One verification, and each of 32"),
+)
+
+
 def against(run: Run, ours: Key, *peers: Key) -> tuple[str, str]:
     """Ours, and each peer with its ratio."""
     base = ours.time(run)
@@ -140,6 +148,7 @@ def section(run: Run, machine: str, date: str) -> str:
             f"Ten numbers of one machine ({machine}, {date}, one thread unless named). A ratio above 1x is a peer that takes longer. "
             "[Method](method.md) has the rules, and names rows of other days.",
             markdown(["", "Sordino", "compared with", "what it means"], numbers(run), words=True),
+            "\n".join(f"- {what}: ![{name}](../plots/{name}.svg)" for name, what in PLOTS),
             "## Where it loses",
             LOSSES,
             losses(run),

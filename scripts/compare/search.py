@@ -74,17 +74,16 @@ def stages(run: Run, set_name: str) -> str:
     rows += [
         ("of it in the server", [], lambda s: ms(s["server_ms"])),
         ("recall@10", [], lambda s: f"{s['recall']:.3f}"),
-        ("searches a second (1 / total)", [], lambda s: digits(1e3 / s["total_ms"])),
-        ("homomorphic passes", [], passes),
         ("buckets read", [], buckets),
         ("bytes up", [], lambda s: size(s["bytes_up"])),
         ("bytes down", [], lambda s: size(s["bytes_down"])),
         ("bytes once", [], lambda s: size(s["bytes_once"])),
         ("connect, once", [], lambda s: ms(s["connect_ms"])),
         ("build, once", [], lambda s: f"{s['build_s']:.1f} s"),
-        ("all queries' messages alike", [], lambda s: "yes" if s["transcripts_identical"] else "NO"),
     ]
-    return by_mode(found, rows, [])
+    unlike = [label(s) for s in found if not s["transcripts_identical"]]
+    alike = f"Messages differ between queries: {', '.join(unlike)}." if unlike else "Messages of all queries are alike."
+    return "\n\n".join([by_mode(found, rows, []), alike])
 
 
 def passes(s: dict) -> str:
