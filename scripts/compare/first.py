@@ -94,7 +94,7 @@ def numbers(run: Run) -> list[list[str]]:
         (f"A search that brings ten texts by PIR{of_day(run)}", with_texts(run), "Texts cost little more than ids."),
         ("A masked search, 100,000 x 128", searches(run), "This is the price of hiding the query."),
         ("All bytes of 100 masked searches there", session(run), "A frequent client moves less with local mode, if it may hold the index."),
-        ("Masked searches a server answers for eight clients", throughput(run), "Requests that wait share a scan."),
+        ("Masked searches that a server answers on all cores, eight clients", throughput(run), "Requests that wait share a scan."),
         ("PIR, one answer over 13 MB", scan(run), "The scan runs near memory speed."),
         ("64 encrypted products of 128 dimensions", products(run), "Sordino computes these alone; the peers' schemes do more."),
         (

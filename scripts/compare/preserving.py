@@ -267,7 +267,7 @@ def section(run: Run) -> str:
             table(run, "encrypt"),
             table(run, "decrypt"),
             notes(
-                "pyffx is FFX over HMAC-SHA1 without a tweak, and no AES cipher. FF1 is the nearest of ours.",
+                "pyffx is FFX over HMAC-SHA1 without a tweak, and no AES cipher. Our nearest is FF1.",
                 "FF3 and FF3-1 are broken, and NIST's draft withdraws them. The crate has them behind the feature `legacy-ff3`. Riffpe is an "
                 "unpublished cipher without a security proof.",
                 "Six decimal digits are the smallest domain that FF1 may have (10^6).",
