@@ -17,6 +17,6 @@ source=$(mktemp -d)
 trap 'rm -rf "$source"' EXIT
 cp docs/book.toml "$source"
 # The pages lie at their own paths, so that their links lead to each other.
-scripts/pointers.py --book "$source"
+scripts/pointers.py --book "$source/pages"
 mdbook build "$source" --dest-dir "$pages"
 echo "$pages/index.html"

@@ -110,6 +110,8 @@ def book(folder):
                 linked.add(target)
             elif os.path.relpath(target, ROOT) not in chosen:
                 return words
+            # What mdbook makes of a README, without changing links to it
+            path = re.sub(r"README\.md$", "index.html", path)
             return f"[{words}]({path}{anchor or ''})"
 
         parts = []
