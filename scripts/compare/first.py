@@ -96,7 +96,7 @@ def numbers(run: Run) -> list[list[str]]:
         ("All bytes of 100 masked searches there", session(run), "A frequent client moves less with local mode, if it may hold the index."),
         ("Masked searches that a server answers on all cores, eight clients", throughput(run), "Requests that wait share a scan."),
         ("PIR, one answer over 13 MB", scan(run), "The scan runs near memory speed."),
-        ("64 encrypted products of 128 dimensions", products(run), "Sordino computes these alone; the peers' schemes do more."),
+        ("64 encrypted products of 128 dimensions", products(run), "The peers' schemes can compute more than this."),
         (
             "FF1, 16 digits",
             against(run, Key(fpe, "ff1", "16"), Key(fpe, "ff1-ubiq-go", "16", label="ubiq (Go)"), Key(fpe, "ff1-fpe-crate", "16", label="crate fpe")),
@@ -109,12 +109,12 @@ def numbers(run: Run) -> list[list[str]]:
                 Key(sign, "sordino fresh", signatures.SET),
                 *signatures.keys(sign, ("circl-go fresh", "libcrux fresh", "aws-lc-rs fresh", "ml-dsa fresh"), signatures.SET),
             ),
-            "Verification only.",
+            "Signatures of one key in a batch take less each.",
         ),
         (
             "BLAKE3, 100,000 messages of 64 B",
             against(run, Key(each, best.function if best else "", "100000x64B"), *signatures.one_thread("100000x64B")),
-            "Long single messages are equal.",
+            "Single messages take the same time.",
         ),
         (
             "A Cedar decision, uncached, 3 policies",
