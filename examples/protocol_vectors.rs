@@ -1,4 +1,4 @@
-//! Prints test vectors of the wire protocol (`docs/protocol.md`) as JSON: keys, pads, orders, the rotation, encrypted
+//! Prints test vectors of the wire protocol (`docs/protocol`) as JSON: keys, pads, orders, the rotation, encrypted
 //! scores under each parameter set, and whole searches in each mode, message by message.
 //!
 //! All randomness has fixed seeds, and the bytes that a client draws are printed with what it makes of them. Bytes

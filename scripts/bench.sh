@@ -1,5 +1,5 @@
 #!/bin/sh
-# Measures everything on this machine and writes docs/benchmarks.md and docs/plots/.
+# Measures everything on this machine and writes docs/benchmarks/ and docs/plots/.
 #
 #   scripts/bench.sh
 #

@@ -66,7 +66,7 @@ cargo metadata --locked --format-version 1 >/dev/null
 step "formatting"
 cargo fmt --all --check
 
-step "walls between the parties, import circles, sizes, prose, pointers of documents"
+step "walls between the parties, import circles, sizes, prose, pointers and summary of documents"
 scripts/walls.py
 scripts/import_cycles.py
 scripts/sizes.py
@@ -141,7 +141,7 @@ fi
 step "Python"
 heard scripts/python.sh
 
-step "a client written from docs/protocol.md"
+step "a client written from docs/protocol"
 heard scripts/protocol.sh
 
 if [ "$extent" = quick ]; then finish; fi

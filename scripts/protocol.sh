@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# A client that is none of ours, written from docs/protocol.md, against the vectors and against a server.
+# A client that is none of ours, written from docs/protocol, against the vectors and against a server.
 #
 #   scripts/protocol.sh
 #
@@ -17,7 +17,7 @@ if ! cmp -s "$requirements" "$work/requirements.txt"; then
     if ! python3 -m venv "$work/environment" ||
         ! "$work/environment/bin/python" -m pip install --quiet --disable-pip-version-check -r "$requirements"; then
         rm -rf "$work"
-        echo "protocol.sh: skipped: the client of docs/protocol.md, whose packages cannot be installed"
+        echo "protocol.sh: skipped: the client of docs/protocol, whose packages cannot be installed"
         exit 0
     fi
     cp "$requirements" "$work/requirements.txt"

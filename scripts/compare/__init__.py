@@ -1,1 +1,1 @@
-"""One run's measurements beside the reference figures: `docs/benchmarks.md` and its plots."""
+"""One run's measurements, and the reference figures: `docs/benchmarks/` and its plots."""

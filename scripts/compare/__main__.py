@@ -1,4 +1,4 @@
-"""`python3 scripts/compare` writes `docs/benchmarks.md` and `docs/plots/*.svg` from one run."""
+"""`python3 scripts/compare` writes `docs/benchmarks/` and `docs/plots/*.svg` from one run."""
 
 import sys
 from pathlib import Path

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from compare.run import Run
-from compare.table import Key, Row, compare, fastest, markdown, notes, size, time
+from compare.table import Key, Row, compare, fastest, markdown, notes, size, stated_there, time
 
 PEERS = (
     "lattigo-v5-go reference parameters",
@@ -32,49 +32,29 @@ def row(operation: str, shape: str) -> Key:
 def peers(operation: str) -> list[Key]:
     """Every peer, on 64 vectors at once."""
     return [
-        Key(f"ckks/{operation}", f, BATCH, label=f"{LABELS[f]}, 64x128:") for f in (*PEERS, "slot")
+        Key(f"ckks/{operation}", f, BATCH, label=LABELS[f]) for f in (*PEERS, "slot")
     ]
 
 
-def batch(run: Run) -> str:
+def batch() -> list[Row]:
     """64 scores of 128 dimensions: the operation that the reference's batch search is made of."""
-    rows = [
-        Row(
-            "evaluation keys",
-            235.3e6,
-            "none are needed: no rotation, a fresh secret for each query",
-            peers("keygen"),
-        ),
+    return [
+        Row("evaluation keys", 235.3e6, "none are needed", peers("keygen")),
         Row("encrypt the query", 17e6, row("encrypt", BATCH), peers("encrypt")),
         Row("score 64 vectors", 28e6, row("score", BATCH), peers("score")),
         Row("decrypt 64 scores", 2e6, row("decrypt", BATCH), peers("decrypt")),
     ]
-    return compare(run, rows)
 
 
 def sizes(run: Run) -> str:
     """Bytes of the messages, from the same programs."""
     rows = []
-    theirs = {"query": "1.57 MB (2.10 MB measured)", "reply": "not stated (1.84 MB measured)"}
     for what in ("query", "reply"):
-        ours = run.get(f"ckks/{what}_bytes", "row", BATCH)
-        cells = [what, theirs[what], f"**{size(ours.wire_bytes if ours else None)}**"]
-        for peer in PEERS[:3]:
-            m = run.get(f"ckks/{what}_bytes", peer, BATCH)
-            cells.append(size(m.wire_bytes if m else None))
-        rows.append(cells)
-    rows.append(
-        [
-            "public key",
-            "2.05 MB",
-            "**none**",
-            "as the reference",
-            "none (secret-key encryption)",
-            "none",
-        ]
-    )
-    head = ["message, 64x128", "reference", "Sordino", *(LABELS[p] for p in PEERS[:3])]
-    return markdown(head, rows)
+        found = (run.get(f"ckks/{what}_bytes", name, BATCH) for name in ("row", *PEERS[:3]))
+        ours, *theirs = (size(m.wire_bytes if m else None) for m in found)
+        rows.append([what, f"**{ours}**", *theirs])
+    rows.append(["public key", "**none**", "2.05 MB", "none (secret-key encryption)", "none"])
+    return markdown(["message, 64x128", "Sordino", *(LABELS[p] for p in PEERS[:3])], rows)
 
 
 OPERATIONS = (
@@ -91,8 +71,8 @@ OPERATIONS = (
 )
 
 
-def operations(run: Run) -> str:
-    """The reference's table of single operations; its Python port is beside it."""
+def operations() -> list[Row]:
+    """The reference's table of single operations, with its Python port."""
     python = {
         "encryption, 128": "1,912 ms",
         "encryption, 256": "2,987 ms",
@@ -109,43 +89,18 @@ def operations(run: Run) -> str:
             "212 ms" if operation == "keygen" else "",
         )
         text += f" (Python, Paillier: {slow})" if slow else ""
-        ours = (
-            row(operation, shape)
-            if shape
-            else "no evaluation keys exist; a query's secret is part of its encryption"
-        )
-        rows.append(
-            Row(name, reference, ours, peers(operation) if "128" in name or not shape else (), text)
-        )
-    rows += [
-        Row(
-            "serialization of a ciphertext",
-            226_692,
-            row("serialize", BATCH),
-        ),
-        Row(
-            "20 dot products, sequential (12 cores: 98 ms)",
-            701e6,
-            row("score", BATCH),
-            note="(64 of them)",
-        ),
-        Row(
-            "10 dot products, sequential (12 cores: 56 ms)",
-            350e6,
-            row("score", BATCH),
-            note="(64 of them)",
-        ),
-        Row(
-            "20 decryptions, sequential (12 cores: 5.4 ms)",
-            18e6,
-            row("decrypt", BATCH),
-            note="(64 scores)",
-        ),
+        rows.append(Row(name, reference, row(operation, shape) if shape else "no evaluation keys exist", (), text))
+    score, scores = row("score", BATCH), "(64 of them)"
+    return [
+        *rows,
+        Row("serialization of a ciphertext", 226_692, row("serialize", BATCH)),
+        Row("20 dot products, sequential (12 cores: 98 ms)", 701e6, score, note=scores),
+        Row("10 dot products, sequential (12 cores: 56 ms)", 350e6, score, note=scores),
+        Row("20 decryptions, sequential (12 cores: 5.4 ms)", 18e6, row("decrypt", BATCH), note="(64 scores)"),
     ]
-    return compare(run, rows)
 
 
-def hashing(run: Run) -> str:
+def hashing(run: Run) -> list[Row]:
     """LSH: one hash, and one search of the codes."""
     rows = []
     for dims, reference in ((32, 1_107.0), (128, 6_013.0), (256, 13_331.0)):
@@ -154,35 +109,18 @@ def hashing(run: Run) -> str:
         ours: Key | str = Key("lsh/hash", best.function, case) if best else "not in this run"
         loops = Key("lsh/hash", "loops", case, label="plain loops over hyperplanes")
         rows.append(Row(f"hash, {dims} dimensions, 128 bits", reference, ours, [loops]))
-    for dims, reference in ((32, 3_581.0), (128, 4_298.0), (256, 4_730.0)):
-        rows.append(
-            Row(
-                f"search, 50 nearest, {dims} dimensions",
-                reference,
-                Key("lsh/search", "hash-scan-top50", str(dims)),
-                note="(100,000 codes, hash included)",
-            )
-        )
-    rows.append(
-        Row(
-            "search, Go's own benchmark",
-            393_153,
-            Key("lsh/search", "hash-scan-top50", "128"),
-            note="(100,000 codes)",
-        )
-    )
-    rows.append(
-        Row(
-            "search, 12 cores (48 µs on one)",
-            16_800,
-            Key("lsh/search", "hash-scan-top50", "128"),
-            note="(100,000 codes, one thread)",
-        )
-    )
-    return compare(run, rows)
+    for label, dims, reference in (
+        ("search, 50 nearest, 32 dimensions", 32, 3_581.0),
+        ("search, 50 nearest, 128 dimensions", 128, 4_298.0),
+        ("search, 50 nearest, 256 dimensions", 256, 4_730.0),
+        ("search, Go's own benchmark", 128, 393_153.0),
+        ("search, 12 cores (48 µs on one)", 128, 16_800.0),
+    ):
+        rows.append(Row(label, reference, Key("lsh/search", "hash-scan-top50", str(dims))))
+    return rows
 
 
-def scans(run: Run) -> str:
+def scanned(run: Run) -> list[Row]:
     """The Hamming scan, and the tables, which the reference has no rows for."""
     rows = []
     for case in sorted({m.parameter for m in run.group("lsh/scan")}, key=codes):
@@ -197,7 +135,7 @@ def scans(run: Run) -> str:
         key = Key("lsh/batch", m.function, m.parameter, each=True)
         threads = "all threads" if m.function.endswith("rayon") else "one thread"
         rows.append(Row(f"hash of a batch, {m.parameter}, each, {threads}", None, key))
-    return compare(run, rows) if rows else "Absent: not in this run."
+    return rows
 
 
 def codes(parameter: str) -> tuple[int, ...]:
@@ -270,8 +208,8 @@ def rows_packed(run: Run) -> str:
     return markdown(head, rows) if rows else "Absent: not in this run."
 
 
-def ring(run: Run) -> str:
-    """The transform below all of it, beside tfhe-rs's."""
+def ring(run: Run) -> list[Row]:
+    """The transform below all of it, compared with tfhe-rs's."""
     rows = []
     for direction in ("forward", "inverse"):
         group = f"ntt/{direction}"
@@ -279,60 +217,65 @@ def ring(run: Run) -> str:
             key = Key(group, "sordino", str(n))
             peer = Key(group, "tfhe-ntt", str(n), label="tfhe-ntt")
             rows.append(Row(f"{direction}, degree {n:,}", None, key, [peer]))
-    return compare(run, rows) if rows else "Absent: not in this run."
+    return rows
 
 
 def section(run: Run) -> str:
     return "\n\n".join(
         [
-            "## Core operations: homomorphic encryption",
-            "### 64 dot products of 128 dimensions",
-            batch(run),
+            "# Encrypted products",
+            "## 64 dot products of 128 dimensions",
+            compare(run, batch()),
             notes(
-                "Another scheme, the same scores. Sordino packs coefficients of one ring of degree 2,048 with a 50-bit modulus, "
-                "and needs no rotation and no key at the server; its secret serves one query. The reference, Lattigo and "
-                "TenSEAL use CKKS slots with rotations and keys that outlive the query, and could compute more than dot products.",
-                "Security: Sordino 137 bits (MATZOV); the reference's parameters (N = 2^14, 497 bits) about 110, below the "
-                "128 that its document states; Lattigo at N = 2^13 with 155 bits of modulus and TenSEAL with 160 are above 128.",
-                "Key generation of the reference is for its 14 rotation keys, the peers' for theirs. Peers' decryption "
-                "includes decoding, encryption includes encoding, as ours does.",
-                "The row `Sordino, slots and rotations` is this project's own slot mode, for comparison of the packings.",
-                "The reference's micro-benchmarks (5.2 ms, 33 ms, 0.8 ms) were made on another packing than its search (17, 28, 2 ms); both are given, each in its table.",
+                "Sordino packs coefficients of one ring of degree 2,048 with a 50-bit modulus. It needs no rotation and no key at the server, "
+                "and its secret serves one query. The peers use slots with rotations and longer-lived keys, and could compute more than dot products.",
+                "Security: Sordino 137 bits (MATZOV), the reference's parameters (N = 2^14, 497 bits) about 110. Lattigo at N = 2^13 with "
+                "155 bits of modulus and TenSEAL with 160 are above 128.",
+                "Times of encryption include encoding, and times of decryption include decoding. `Sordino, slots and rotations` is this project's own slot mode.",
             ),
-            "### Bytes",
             sizes(run),
-            "The reference's 1.57 MB and its program disagree; sizes called measured are what its parameters give here in Lattigo 5.",
-            "### Single operations",
-            operations(run),
-            notes(
-                "A single product uses a small part of a ciphertext, so that for Sordino one score and 64 cost about the same.",
-                "The reference's key finding that its key generation equals Python's because both are RSA-based is mistaken: "
-                "the one is lattice-based, the other Paillier. Its figures are copied as they are.",
-                "The first column's Python figures are LightPHE's; that library is not run here.",
-                "Bytes allocated per operation: the reference allocates 2.38 MB and 141 objects for an encryption, 0.79 MB and 58 "
-                "for a decryption; Criterion does not count allocations, so that row has no figure of ours.",
-            ),
-            "### Row packing at every shape, and slot mode (no rows in the reference)",
+            "## Row packing at every shape, and slot mode",
             rows_packed(run),
-            "### All vectors in one pass",
+            "One product uses a small part of a ciphertext, so one score and 64 cost about the same.",
+            "## All vectors in one pass",
             column(run),
             notes(
                 "`real` scores floating-point vectors (open mode), `modular` exact residues under pads (masked mode). Several queries "
-                "together read the database once; what that gains is in the third column.",
-                "A reply has one score for each vector, and grows with them; the hint depends on the database and is sent once.",
+                "together read the database once.",
+                "A reply has one score for each vector. The hint depends on the database and is sent once.",
             ),
             column_sizes(run),
-            "### The number-theoretic transform, modulus of 50 bits (no rows in the reference)",
-            ring(run),
-            "### Hashing of vectors (LSH)",
-            hashing(run),
+            "## The number-theoretic transform, modulus of 50 bits",
+            compare(run, ring(run)),
+        ]
+    )
+
+
+def of_vectors(run: Run) -> str:
+    return "\n\n".join(
+        [
+            "## Hashing of vectors (LSH)",
+            compare(run, hashing(run)[:6]),
+            "The search scans all codes of 100,000 vectors and includes the hash. Our hash rotates with fast transforms, which gives the same "
+            "angle estimate as hyperplanes with fewer operations.",
+            compare(run, scanned(run)),
+        ]
+    )
+
+
+def reference(run: Run) -> str:
+    return "\n\n".join(
+        [
+            stated_there(run, [*batch(), *operations()]),
             notes(
-                "Not the same hash: the reference multiplies by each hyperplane; ours rotates with fast transforms, which gives the same angle "
-                "estimate with fewer operations. `plain loops` is the reference's method in Rust, in the same run.",
-                "Not the same search: the reference's 4 µs rows search an index whose size it does not state, and its own benchmark "
-                "says 393 µs; ours scans all codes of 100,000 vectors.",
+                "Its micro-benchmarks (5.2 ms, 33 ms, 0.8 ms) pack differently from its search (17, 28, 2 ms). Both stand in the table.",
+                "It states 1.57 MB for a query and 2.05 MB for a public key. Its parameters give 2.10 MB for a query and 1.84 MB for a reply in Lattigo 5.",
+                "Its key generation makes 14 rotation keys. Its document states 128 bits of security; we estimate 110.",
+                "It says that its key generation equals Python's because both are RSA-based. That is mistaken: one is lattice-based, the other "
+                "Paillier of LightPHE, which is not run here.",
+                "It allocates 2.38 MB and 141 objects for an encryption, 0.79 MB and 58 for a decryption. Criterion counts no allocations.",
             ),
-            "### Scans of codes, tables, batches (no rows in the reference)",
-            scans(run),
+            stated_there(run, hashing(run)),
+            "Its hash multiplies by each hyperplane. Its searches of about 4 µs do not state the size of their index, and its own benchmark says 393 µs.",
         ]
     )

@@ -69,12 +69,12 @@ def section(run: Run) -> str:
     head = ["kernel", *LEVELS, "as detected", "portable / as detected"]
     return "\n\n".join(
         [
-            "## Kernels by processor level (no rows in the references)",
+            "# Kernels by processor level",
             markdown(head, [*named(run), *repeated(run)]),
             notes(
-                "All levels give the same results, bit for bit; `SORDINO_CPU` lowers the level of a program. The column `avx2` is what a "
-                "processor without AVX-512 gets, but for its clock and caches.",
-                "`-` is a level that this processor has not, or that the bench measures under `as detected` alone.",
+                "All levels give the same results, bit for bit. `SORDINO_CPU` lowers the level of a program.",
+                "The column `avx2` is what a processor without AVX-512 gets, apart from its clock and caches.",
+                "`-` is a level that this processor lacks, or that the bench measures under `as detected` alone.",
             ),
         ]
     )

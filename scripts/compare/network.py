@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from compare.run import Measurement, Run
+from compare.stated import OLDER_SERVER
 from compare.table import digits, markdown, notes, time
 
 # of the reference's throughput table: what it states for its tier 1, all of them estimates
@@ -19,27 +20,27 @@ HEAD = ("", "a second", "median", "99th percentile", "requests in a scan", "one 
 
 
 def section(run: Run) -> str:
-    rows = [[f"reference, {name}", *figures, "-", "-", "-"] for name, *figures in REFERENCE]
-    rows += [served(load) for load in sorted(run.loads, key=order)]
-    parts = [
-        "## Over a network",
-        markdown(HEAD, rows),
-    ]
-    if not run.loads:
+    parts = ["# Over a network"]
+    if run.loads:
+        parts.append(markdown(HEAD, [served(load) for load in sorted(run.loads, key=order)]))
+    else:
         parts.append("Sordino: absent, the run has no lines of `network_search --load --json`.")
     parts.append(
         notes(
-            "The reference's figures are estimates (\"production estimate\" without a network measured); ours are measured: client and "
-            "server are two processes on one machine, over loopback with TLS and tagged requests, on all its cores. They share these "
-            "cores, and a real network adds its own time: 25 ms each way in the reference's estimate.",
-            "The server answers the requests that wait with one scan, so that several clients get more from it than one: as much as a "
-            "scan for several takes less than one for each. Where one client's scans keep all cores busy, there is no more to get "
-            "(`crates/net/README.md`, Speed).",
+            "Client and server are two processes on one machine and share its cores. They talk over loopback, with TLS and tagged requests.",
+            "The server answers all waiting requests with one scan, and a scan for several costs less than one scan for each. "
+            "Where one client's scans keep all cores busy, more clients gain nothing ([speed](../../crates/net/README.md#speed)).",
         )
     )
+    parts.append(OLDER_SERVER)
     if timed := sorted(run.group("net/eight_clients"), key=lambda m: (m.parameter, m.function)):
-        parts += ["### One search over loopback, timed by Criterion", markdown(TIMED, rates(timed))]
+        parts += ["## One search over loopback, timed by Criterion", markdown(TIMED, rates(timed))]
     return "\n\n".join(parts)
+
+
+def reference(_: Run) -> str:
+    """What the reference states: estimates, all of them."""
+    return markdown(("Throughput, estimated", "a second", "median", "99th percentile"), REFERENCE)
 
 
 def order(load: dict) -> tuple:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Optional
 
 from compare.run import Run
@@ -217,120 +216,78 @@ DECRYPT: dict[str, tuple[Figures, ...]] = {
 }
 
 
-@dataclass(frozen=True)
-class Counterpart:
-    """Our bench of a row, and the peers' functions that are the same implementation as the row."""
-
-    ours: str
-    peers: tuple[tuple[str, str], ...] = ()
-
-
-FF1_PEERS = (
-    ("ff1-capitalone-go", "the same, without bindings"),
-    ("ff1-ubiq-go", "ubiq (Go)"),
-    ("ff1-fpe-crate", "crate fpe"),
+# Ours, in the order of the chapter; a batch is timed for each of its records.
+OURS = (
+    ("ff1", "Sordino FF1", False),
+    ("ff1-batch", "Sordino FF1, one of 1,024 records", True),
+    ("ff1-batch-tweak-each", "the same, a tweak for each", True),
+    ("ff3", "Sordino FF3", False),
+    ("ff3-1", "Sordino FF3-1", False),
+    *((f"riffpe-{n}", f"Sordino Riffpe(n={n})", False) for n in (10, 100, 1000, 10000)),
+    ("riffpe-10-batch", "Sordino Riffpe(n=10), one of 1,024 records", True),
+    *((f"riffpex-{n}", f"Sordino RiffpeX(n>={n})", False) for n in (16, 25, 50)),
 )
-FF3_PEERS = (
-    ("ff3-capitalone-go", "the same, without bindings"),
-    ("ff3-1-ubiq-go", "FF3-1 of ubiq (Go)"),
-    ("ff3-python", "ff3 (Python)"),
+# Each peer, and the function of ours that its ratio is to.
+PEERS = (
+    ("ff1-fpe-crate", "FF1, crate fpe", "ff1"),
+    ("ff1-ubiq-go", "FF1, ubiq (Go)", "ff1"),
+    ("ff1-capitalone-go", "FF1, capitalone (Go)", "ff1"),
+    ("ffx-pyffx-python", "FFX, pyffx (Python)", "ff1"),
+    ("ff3-capitalone-go", "FF3, capitalone (Go)", "ff3"),
+    ("ff3-1-ubiq-go", "FF3-1, ubiq (Go)", "ff3-1"),
+    ("ff3-python", "FF3, ff3 (Python)", "ff3"),
 )
-COUNTERPARTS = {
-    "pyffx": Counterpart("ff1", (("ffx-pyffx-python", "pyffx"),)),
-    "FF3 [Python]": Counterpart("ff3", (("ff3-python", "ff3 (Python)"),)),
-    "FF1 [Go]": Counterpart("ff1", FF1_PEERS),
-    "FF3 [Go]": Counterpart("ff3", FF3_PEERS),
-}
+
+def table(run: Run, direction: str) -> str:
+    """One direction, at each length: ours, then the peers of this run."""
+    group = f"fpe/{direction}"
+
+    def ours(function: str, each: bool = False) -> list[float | None]:
+        return [Key(group, function, length, each).time(run) for length in DIGITS]
+
+    rows = [[label, *(f"**{time(ns)}**" if ns else "-" for ns in ours(function, each))] for function, label, each in OURS]
+    for function, label, to in PEERS:
+        cells = [f"{time(ns)} ({ratio(ns, base)})" if ns else "-" for ns, base in zip(ours(function), ours(to))]
+        rows.append([label, *cells])
+    return markdown([direction, *(f"{n} digits" for n in DIGITS)], rows)
 
 
-def counterpart(row: str) -> Counterpart:
-    """Riffpe rows are measured as what they name; the others by the table above."""
-    if row in COUNTERPARTS:
-        return COUNTERPARTS[row]
-    radix = row.split("=")[1].split(")")[0]
-    return Counterpart(f"riffpex-{radix}" if row.startswith("RiffpeX") else f"riffpe-{radix}")
-
-
-def table(run: Run, direction: str, figures: dict[str, tuple[Figures, ...]], at: int) -> str:
-    """One direction and one length on all four platforms of the reference."""
-    rows = [line(run, direction, name, platforms, at) for name, platforms in figures.items()]
-    rows += ours_only(run, direction, DIGITS[at])
-    head = [
-        "row",
-        *PLATFORMS,
-        "Sordino, this run",
-        "reference / Sordino",
-        "peers in this run (time / Sordino's)",
-    ]
-    return markdown(head, rows)
-
-
-def line(run: Run, direction: str, name: str, platforms: tuple[Figures, ...], at: int) -> list[str]:
-    group, length = f"fpe/{direction}", DIGITS[at]
-    theirs = [figures[at] for figures in platforms]
-    wanted = counterpart(name)
-    ours = Key(group, wanted.ours, length).time(run)
-    measured = [us * 1e3 for us in theirs if us]
-    peers = [(label, Key(group, function, length).time(run)) for function, label in wanted.peers]
-    if ours:
-        shown = f"**{time(ours)}**"
-    else:
-        shown = "absent: " + (
-            "not applicable at this length" if not measured else "not in this run"
-        )
-    span = (
-        f"{ratio(min(measured), ours)} to {ratio(max(measured), ours)}"
-        if measured and ours
-        else "-"
-    )
-    return [
-        name,
-        *(f"{digits(us)} µs" if us else "-" for us in theirs),
-        shown,
-        span,
-        "; ".join(f"{label} {time(ns)} ({ratio(ns, ours)})" for label, ns in peers if ns) or "-",
-    ]
-
-
-def ours_only(run: Run, direction: str, length: str) -> list[list[str]]:
-    """What the reference has no row for: FF3-1 and batches."""
-    rows = []
-    for function, label in (
-        ("ff3-1", "FF3-1"),
-        ("ff1-batch", "FF1, one of 1,024 records"),
-        ("ff1-batch-tweak-each", "the same, a tweak for each"),
-        ("riffpe-10-batch", "Riffpe(n=10), one of 1,024 records"),
-    ):
-        if ns := Key(f"fpe/{direction}", function, length, each=True).time(run):
-            rows.append(
-                [f"{label} (no row there)", *["-"] * len(PLATFORMS), f"**{time(ns)}**", "-", "-"]
-            )
-    return rows
+def stated(direction: str, figures: dict[str, tuple[Figures, ...]]) -> str:
+    """One direction of the reference on its four platforms, in microseconds at 6, 9 and 16 digits."""
+    rows = [[name, *("; ".join(digits(us) if us else "-" for us in at) for at in platforms)] for name, platforms in figures.items()]
+    return markdown([f"{direction}, µs", *PLATFORMS], rows)
 
 
 def section(run: Run) -> str:
-    parts = ["## Format-preserving encryption", "![FPE](plots/fpe.svg)"]
-    for direction, figures in (("encrypt", ENCRYPT), ("decrypt", DECRYPT)):
-        for at, length in enumerate(DIGITS):
-            parts += [
-                f"### {direction.capitalize()}, {length} decimal digits",
-                table(run, direction, figures, at),
-            ]
-    parts.append(
-        notes(
-            "The reference's eight tables are four machines in two directions; here they are six, each with all four machines. Ratios to "
-            "the reference span its fastest and slowest machine and are no claim: the machines differ.",
-            "Its `Go` rows are Go called from Python: what they measure is mostly the binding (23 µs and 125 µs on two machines, 2.4 µs on "
-            "a third). The peers' column has the same Go packages called from Go, in this run.",
-            "Its `native` rows also contain a Python call. The Riffpe library itself is in no package registry, so that it cannot be among "
-            "the peers; its current code is three to four times faster than the figures of this document for n = 100 and 1,000.",
-            "pyffx is FFX over HMAC-SHA1 without a tweak: not FF1, and not an AES cipher. It is set beside our FF1 because that is the nearest.",
-            "FF3 and FF3-1 are broken and withdrawn by NIST's draft; they are here because the reference has rows for them, and are "
-            "in the crate behind the feature `legacy-ff3`. Riffpe is an unpublished cipher without a security proof.",
-            "Six decimal digits are the smallest domain that FF1 may have (10^6).",
-            "Rows named Python and native of one Riffpe variant are compared with the same figure of ours. Rows that the reference marks "
-            "as the same as n >= 25, or not applicable, have a dash; RiffpeX is measured here at each length all the same.",
-            "Sordino's Riffpe takes and gives integers, with 16 bytes of label for each card; digits or text for the rest, as in the peers.",
-        )
+    return "\n\n".join(
+        [
+            "# Format-preserving encryption",
+            "![FPE](../plots/fpe.svg)",
+            "Decimal digits, one thread. A ratio is to Sordino's row of the same cipher at the same length; above 1x the peer takes longer.",
+            table(run, "encrypt"),
+            table(run, "decrypt"),
+            notes(
+                "pyffx is FFX over HMAC-SHA1 without a tweak, and no AES cipher. Our nearest is FF1.",
+                "FF3 and FF3-1 are broken, and NIST's draft withdraws them. The crate has them behind the feature `legacy-ff3`. Riffpe is an "
+                "unpublished cipher without a security proof.",
+                "Six decimal digits are the smallest domain that FF1 may have (10^6).",
+                "Sordino's Riffpe takes and gives integers, with 16 bytes of label for each card. The other rows take digits or text, as the peers do.",
+                "A dash is a length at which the cipher is not defined.",
+            ),
+        ]
     )
-    return "\n\n".join(parts)
+
+
+def reference(_: Run) -> str:
+    return "\n\n".join(
+        [
+            "Cells are microseconds at 6, 9 and 16 digits; a dash is a row that the reference lacks. The [chapter](fpe.md) has ours.",
+            stated("encrypt", ENCRYPT),
+            stated("decrypt", DECRYPT),
+            notes(
+                "Its `Go` rows are Go called from Python and measure mostly the binding. The chapter calls the same packages from Go.",
+                "Its `native` rows contain a Python call too. No registry has the Riffpe library, so it is no peer. Its current code is three to "
+                "four times faster than these figures for n = 100 and 1,000.",
+            ),
+        ]
+    )

@@ -64,24 +64,23 @@ def charts(run: Run) -> dict[str, str]:
 
 def section(run: Run) -> str:
     if not run.plans:
-        return "### Which mode on which line\n\nAbsent: not in this run."
+        return "## Which mode on which link\n\nAbsent: not in this run."
     rows = [
         [f"{n:,}", f"{rate} Mbit/s"]
         + [cell(planned(run, n, rate, searches)) for searches in SEARCHES]
         for n in sizes(run)
         for rate in RATES
     ]
-    head = ["vectors of 128", "line", *(f"{n:,}" for n in SEARCHES)]
+    head = ["vectors of 128", "link", *(f"{n:,}" for n in SEARCHES)]
     return "\n\n".join(
         [
-            "### Which mode on which line",
+            "## Which mode on which link",
             markdown(head, rows, words=True),
-            *(f"![{rate} Mbit/s](plots/lines_{rate}.svg)" for rate in RATES),
+            *(f"![{rate} Mbit/s](../plots/lines_{rate}.svg)" for rate in RATES),
             notes(
-                "Predictions of `sordino plan --line`, for recall@10 of .95: bytes from the formats, times of one core from "
-                "its table of speeds. A column is a client of so many searches before the index changes, one after the other; what "
-                "it downloads once is in it. The fastest mode whose readers hold nothing of the index is named, and local mode, whose "
-                "readers hold all of it, where that is faster still.",
+                "These are predictions of `sordino plan --line` for recall@10 of 0.95: bytes from the formats, times of one core from its table of speeds.",
+                "A column is a client with that number of searches, one after the other, before the index changes. Its downloads are included.",
+                "Each cell names the fastest mode whose readers hold nothing of the index. Local mode, whose readers hold all of it, follows where it is faster.",
             ),
         ]
     )

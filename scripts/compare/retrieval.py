@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from compare.run import Measurement, Run
-from compare.table import Key, Row, compare, digits, fastest, markdown, notes, ratio, size, time
+from compare.table import Key, Row, compare, digits, fastest, markdown, notes, ratio, size, stated_there, time
 
 SIZES = ((1_000, "1000"), (10_000, "10000"), (100_000, "100000"))
 BACKENDS = ("portable", "avx2", "avx512", "amx", "neon")
@@ -25,18 +25,13 @@ RAW = {
 ANSWERS = {"1000": (384, 12), "10000": (1_200, 12), "100000": (3_804, 12)}
 
 
-def table(run: Run) -> str:
+def raw() -> list[Row]:
     """The reference's summary and its raw data in one: 12 rows."""
     rows = []
     for (function, records), (reference, interval) in RAW.items():
         scheme, operation = function.split("-", 1)
         what = "setup" if operation == "setup" else "query, answer and recover"
-        online = Key(
-            "pir/reference_table",
-            f"{scheme}-online",
-            records,
-            label="Sordino with the query prepared ahead:",
-        )
+        online = Key("pir/reference_table", f"{scheme}-online", records, label="Sordino, query prepared ahead")
         rows.append(
             Row(
                 f"{scheme.capitalize()}PIR {what}, {int(records):,} records",
@@ -46,50 +41,27 @@ def table(run: Run) -> str:
                 f"{time(reference)} ({interval})",
             )
         )
-    head = ("row", "reference", "Sordino", "reference / Sordino", "in this run (time / Sordino's)")
-    return compare(run, rows, head)
+    return rows
 
 
 def sizes(run: Run) -> str:
     rows = []
     for count, records in SIZES:
-        simple, double = ANSWERS[records]
 
         def ours(what: str, scheme: str, records: str = records) -> str:
             m = run.get(f"pir/{what}_bytes", scheme, records)
             return f"**{size(m.wire_bytes if m else None)}**"
 
-        rows.append(
-            [
-                f"{count:,} records of 3 bytes",
-                size(count * 3),
-                f"{simple:,} B",
-                *(ours(what, "simple") for what in ("answer", "query", "hint")),
-                f"{double} B",
-                *(ours(what, "double") for what in ("answer", "query", "hint")),
-                f"{simple // double}x / {reduction(run, records)}",
-            ]
-        )
-    head = [
-        "",
-        "trivial download",
-        "reference answer, Simple",
-        "answer",
-        "query",
-        "hint",
-        "reference answer, Double",
-        "answer",
-        "query",
-        "hint",
-        "smaller answer: reference / ours",
-    ]
+        cells = (ours(what, scheme) for scheme in ("simple", "double") for what in ("answer", "query", "hint"))
+        rows.append([f"{count:,}", size(count * 3), *cells])
+    head = ["records", "trivial download", *(f"{s}PIR {what}" for s in ("Simple", "Double") for what in ("answer", "query", "hint"))]
     return markdown(head, rows)
 
 
-def reduction(run: Run, records: str) -> str:
-    """How many times DoublePIR's answer goes into SimplePIR's."""
-    simple, double = (run.get("pir/answer_bytes", s, records) for s in ("simple", "double"))
-    return ratio(simple.wire_bytes, double.wire_bytes) if simple and double else "-"
+def answers() -> str:
+    """The sizes of the reference's answers."""
+    rows = [[f"{count:,}", *(f"{found:,} B" for found in ANSWERS[records])] for count, records in SIZES]
+    return markdown(["records of 3 bytes", "SimplePIR answer", "DoublePIR answer"], rows)
 
 
 def setup_ratio(run: Run) -> str:
@@ -182,7 +154,7 @@ def batches(run: Run) -> str:
         ]
         for m in found
     ]
-    head = ["one scan", "Sordino", "for each query", "database bytes x queries", "against as many scans"]
+    head = ["one scan", "Sordino", "for each query", "database bytes x queries", "compared with separate scans"]
     return markdown(head, rows) if rows else "Absent: not in this run."
 
 
@@ -210,45 +182,49 @@ def hintless(run: Run) -> str:
 def section(run: Run) -> str:
     return "\n\n".join(
         [
-            "## Private information retrieval",
-            "### Setup and queries, records of 3 bytes",
-            table(run),
-            notes(
-                "Another machine: the reference ran on Apple Silicon (its document names no model); no peer of a "
-                "package registry computes the whole of this row (the crate `simplepir` has no records; its scan is below).",
-                "Not the same set. The reference states n = 1,024 and sigma = 6.4, which is 121.5 bits (MATZOV). For so few columns "
-                "Sordino takes uniform secrets of n = 64 to 384, which hide a query statistically, within 2^-128 of uniform words, and "
-                "errors of standard deviation 296; larger databases have n = 1,024 and sigma = 32 or 16, 144 or 134 bits.",
-                "Not the same DoublePIR. The reference sends the row selector unscaled, so that its noise hides the record: "
-                "simulated at sigma = 6.4, 199 of 200 records come out wrong, and its tests set sigma to 0. Ours decrypts every "
-                "record, by the published construction; recovering takes a product with the hint.",
-                "`prepared ahead` is what is left when the query's mask is computed before the index is known.",
-            ),
-            "### Bytes",
-            sizes(run),
-            notes(
-                "At these sizes the trivial download is smaller than the hint of either scheme. The rows stand because the "
-                "reference has them; nobody should fetch 3-byte records of a 300 kB database in this way. The planner says so.",
-                "Sordino's answers carry 12 bits for each byte of a column and a header of their form; the reference's 12-byte answers do not decrypt.",
-            ),
-            "### Trade-offs",
-            setup_ratio(run),
-            "### Scans",
-            "![throughput](plots/pir_throughput.svg)",
+            "# Private information retrieval",
+            "## Scans",
+            "![throughput](../plots/pir_throughput.svg)",
             scans(run),
-            "### Several queries in one scan",
+            "`plain loop` is the same loop as the compiler makes it.",
+            "## Several queries in one scan",
             batches(run),
-            "### Without a hint (no rows in the reference)",
+            "## Without a hint",
             hintless(run),
             notes(
-                "Bytes are in the package's README; nothing is downloaded beforehand, and 589 kB of keys go up once a session.",
-                "The answer reads each record once, at 8 to 9 bytes for each of its own, after 2 to 16 thousand key switches; encoding "
+                "The [package's page](../../crates/pir/README.md) has the bytes. Nothing is downloaded beforehand, and 589 kB of keys go up once a session.",
+                "The answer reads each record once, at 8 to 9 bytes for each of its own, after 2,000 to 16,000 key switches. Encoding "
                 "is a database in memory that is new to the process.",
             ),
-            "### Attempts at speed",
-            "The reference reports that explicit SIMD made its product five times slower and threads made it slower too. The "
-            "table of scans has the same loop as the compiler makes it (`plain loop`) beside each explicit backend, in one run. Of the "
-            "opportunities that it names, explicit SIMD and batches of queries are measured above; a GPU is not used, and Ring-LWE is "
-            "what the sections on homomorphic encryption are made of.",
+            "## Records of 3 bytes",
+            "These sizes are in a [reference document](reference.md#retrieval). Nobody should fetch 3-byte records of a 300 kB database "
+            "this way: downloading everything is smaller than the hint of either scheme. The planner says so.",
+            compare(run, raw()),
+            notes(
+                "`prepared ahead` is what remains when the query's mask is computed before the index is known.",
+                "For so few columns Sordino takes uniform secrets of n = 64 to 384 and errors of standard deviation 296. They hide a query "
+                "statistically, within 2^-128 of uniform words. Larger databases have n = 1,024 and sigma = 32 or 16, 144 or 134 bits.",
+            ),
+            sizes(run),
+            "Answers carry 12 bits for each byte of a column, and a header of their form.",
+        ]
+    )
+
+
+def reference(run: Run) -> str:
+    return "\n\n".join(
+        [
+            stated_there(run, raw()),
+            answers(),
+            setup_ratio(run),
+            notes(
+                "The reference ran on Apple Silicon; its document names no model. No peer of a package registry computes a whole row: the "
+                "crate `simplepir` has no records, and its scan is in the [chapter](retrieval.md#scans).",
+                "Its n = 1,024 and sigma = 6.4 give 121.5 bits (MATZOV).",
+                "Its DoublePIR sends the row selector unscaled, so its noise hides the record. Simulated at sigma = 6.4, 199 of 200 records "
+                "come out wrong, and its tests set sigma to 0. Its 12-byte answers do not decrypt; ours do, by the published construction.",
+                "It reports that explicit SIMD made its product five times slower, and that threads made it slower too. Of the chances that it "
+                "names, SIMD and batches are [measured](retrieval.md#scans). Sordino uses no GPU, and Ring-LWE for [products](products.md).",
+            ),
         ]
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from compare.run import Run, at_level
-from compare.table import Key, Row, compare, fastest, markdown, notes
+from compare.table import Key, Row, compare, fastest, markdown, notes, stated_there, time
 
 SET = "ML-DSA-87"
 # n: (sequential, parallel on 16 threads); nanoseconds. The reference's own "Go" column is an estimate
@@ -19,98 +19,43 @@ BATCHES = {
 HASH_BACKENDS = ("portable", "avx2", "avx512", "neon")
 FRESH = ("ml-dsa fresh", "libcrux fresh", "aws-lc-rs fresh", "fips204 fresh", "circl-go fresh")
 EXPANDED = ("ml-dsa expanded", "fips204 expanded", "circl-go expanded")
+ONE_KEY = ("ml-dsa one key", "circl-go one key", "libcrux many keys", "aws-lc-rs many keys")
+MANY_KEYS = ("libcrux many keys", "aws-lc-rs many keys", "circl-go many keys")
+LABELS = {"circl-go": "circl (Go)", "aws-lc-rs": "AWS-LC"}
 
 
 def keys(group: str, functions: tuple[str, ...], parameter: str) -> list[Key]:
-    return [Key(group, f, parameter) for f in functions]
+    """Peers by their names alone: a row says which keys they have."""
+    names = [function.split()[0] for function in functions]
+    return [Key(group, f, parameter, label=LABELS.get(name, name)) for f, name in zip(functions, names)]
 
 
-def batches(run: Run) -> str:
-    one = ("ml-dsa one key", "circl-go one key", "libcrux many keys", "aws-lc-rs many keys")
-    many = ("libcrux many keys", "aws-lc-rs many keys", "circl-go many keys")
+def batches() -> list[Row]:
+    fresh = Key("mldsa/verify", "sordino fresh", SET)
+    expanded = Key("mldsa/verify", "sordino expanded", SET)
     rows = [
-        Row(
-            "one signature, key as bytes",
-            54.605e3,
-            Key("mldsa/verify", "sordino fresh", SET),
-            keys("mldsa/verify", FRESH, SET),
-        ),
-        Row(
-            "one signature, key expanded before",
-            54.605e3,
-            Key("mldsa/verify", "sordino expanded", SET),
-            keys("mldsa/verify", EXPANDED, SET),
-        ),
+        Row("one signature, key as bytes", None, fresh, keys("mldsa/verify", FRESH, SET)),
+        Row("one signature, key expanded before", None, expanded, keys("mldsa/verify", EXPANDED, SET)),
     ]
-    for n, (sequential, parallel) in BATCHES.items():
-        case = f"{SET}x{n}"
-        rows += [
-            Row(
-                f"{n} signatures, sequential; ours: one key",
-                sequential,
-                Key("mldsa/batch", "sordino one key", case),
-                keys("mldsa/batch", one, case),
-            ),
-            Row(
-                f"{n} signatures, sequential; ours: {n} keys",
-                sequential,
-                Key("mldsa/batch", "sordino many keys", case),
-                keys("mldsa/batch", many, case),
-            ),
-            Row(
-                f"{n} signatures, 16 threads; ours: one key, all threads here",
-                parallel,
-                Key("mldsa/batch", "sordino one key, rayon", case),
-            ),
-            Row(
-                f"{n} signatures, 16 threads; ours: {n} keys, all threads here",
-                parallel,
-                Key("mldsa/batch", "sordino many keys, rayon", case),
-            ),
-        ]
-    return compare(run, rows)
+    for n in BATCHES:
+        for what, function, peers in (("one key", "sordino one key", ONE_KEY), (f"{n} keys", "sordino many keys", MANY_KEYS)):
+            case = f"{SET}x{n}"
+            ours = Key("mldsa/batch", function, case)
+            threads = Key("mldsa/batch", f"{function}, rayon", case)
+            rows.append(Row(f"{n} signatures, {what}", None, ours, keys("mldsa/batch", peers, case)))
+            rows.append(Row(f"{n} signatures, {what}, all threads", None, threads))
+    return rows
 
 
-def rates(run: Run) -> str:
-    """The reference's signatures per second."""
-    rows = []
-    for n, text in ((32, "18,144 / 95,163"), (64, "18,011 / 111,060"), (128, "17,945 / 119,500")):
-        cells = [f"{n} signatures", text]
-        for function in ("sordino one key", "sordino many keys", "sordino one key, rayon"):
-            ns = Key("mldsa/batch", function, f"{SET}x{n}").time(run)
-            cells.append(f"**{n / ns * 1e9:,.0f}**" if ns else "absent: not in this run")
-        rows.append(cells)
-    return markdown(
-        [
-            "verifications a second",
-            "reference, sequential / 16 threads",
-            "Sordino, one key",
-            "Sordino, many keys",
-            "one key, all threads",
-        ],
-        rows,
-    )
-
-
-def sets(run: Run) -> str:
+def sets() -> list[Row]:
     """The other parameter sets, which the reference does not have."""
     rows = []
     for name in ("ML-DSA-44", "ML-DSA-65"):
-        rows += [
-            Row(
-                f"{name}, key as bytes",
-                None,
-                Key("mldsa/verify", "sordino fresh", name),
-                keys("mldsa/verify", FRESH, name),
-            ),
-            Row(
-                f"{name}, 32 signatures of one key",
-                None,
-                Key("mldsa/batch", "sordino one key", f"{name}x32"),
-                keys("mldsa/batch", ("ml-dsa one key", "libcrux many keys"), f"{name}x32"),
-            ),
-        ]
-    return compare(run, rows)
+        fresh, batch = Key("mldsa/verify", "sordino fresh", name), Key("mldsa/batch", "sordino one key", f"{name}x32")
+        peers = keys("mldsa/batch", ("ml-dsa one key", "libcrux many keys"), f"{name}x32")
+        rows.append(Row(f"{name}, key as bytes", None, fresh, keys("mldsa/verify", FRESH, name)))
+        rows.append(Row(f"{name}, 32 signatures of one key", None, batch, peers))
+    return rows
 
 
 def native(run: Run) -> str:
@@ -129,76 +74,28 @@ def native(run: Run) -> str:
     return compare(run, rows)
 
 
-def hashes(run: Run) -> str:
-    rows = [
-        Row(
-            "one message, 1 KB (estimate for Go: about 800 ns)",
-            803.82,
-            Key("hash/single", "sordino", "1024"),
-            single(1024),
-        ),
-        Row(
-            "one message, 64 KB (Go: about 29 µs)",
-            29.16e3,
-            Key("hash/single", "sordino", "65536"),
-            single(65536),
-        ),
-        Row(
-            "one message, 64 KB, the reference's SIMD batch",
-            21.1e3,
-            Key("hash/single", "sordino", "65536"),
-            single(65536),
-        ),
-        Row(
-            "one message, 1 MB (Go: about 461 µs)",
-            460.96e3,
-            Key("hash/single", "sordino", "1048576"),
-            single(1048576),
-        ),
-        Row(
-            "one message, 1 MB, the reference's SIMD batch",
-            154.3e3,
-            Key("hash/single", "sordino-rayon", "1048576"),
-            single(1048576),
-            note="(all threads)",
-        ),
-        Row(
-            "one message, 16 MB, threads (Go: about 7.4 ms)",
-            1.063e6,
-            Key("hash/single", "sordino-rayon", "16777216"),
-            single(16777216),
-            note="(all threads)",
-        ),
-        Row(
-            "1,000 messages of 64 KB, threads",
-            7.449e6,
-            Key("hash/each", "sordino-rayon", "1000x65536B"),
-            each("1000x65536B"),
-            note="(all threads)",
-        ),
-        Row(
-            "100 messages of 64 KB, threads",
-            1.41e6,
-            Key("hash/each", "sordino-rayon", "100x65536B"),
-            each("100x65536B"),
-            reference_text="about 1.4 ms (4.33 GiB/s)",
-            note="(all threads)",
-        ),
-        Row(
-            "the same, no threads",
-            5.4e6,
-            each_on_one_thread(run, "100x65536B"),
-            one_thread("100x65536B"),
-            reference_text="5.4 ms (calculated from 3.84x)",
-        ),
+def hashes(run: Run) -> list[Row]:
+    """Single messages and lists of long ones, on one thread and on all."""
+    threads = "all threads"
+
+    def one(label: str, reference: float | None, length: int, all_threads: bool = False) -> Row:
+        function = "sordino-rayon" if all_threads else "sordino"
+        return Row(label, reference, Key("hash/single", function, str(length)), single(length), note=f"({threads})" if all_threads else "")
+
+    def many(label: str, reference: float, case: str, text: str = "") -> Row:
+        return Row(label, reference, Key("hash/each", "sordino-rayon", case), each(case), text, f"({threads})")
+
+    long = "100x65536B"
+    return [
+        one("one message, 1 KB", 803.82, 1024),
+        one("one message, 64 KB", 29.16e3, 65536),
+        one("one message, 1 MB", 460.96e3, 1048576),
+        one("one message, 1 MB, threads", 154.3e3, 1048576, True),
+        one("one message, 16 MB, threads", 1.063e6, 16777216, True),
+        many("1,000 messages of 64 KB, threads", 7.449e6, "1000x65536B"),
+        many("100 messages of 64 KB, threads", 1.41e6, long, "about 1.4 ms (4.33 GiB/s)"),
+        Row("100 messages of 64 KB", 5.4e6, each_on_one_thread(run, long), one_thread(long), "5.4 ms (calculated from 3.84x)"),
     ]
-    for case, label in (
-        ("100000x64B", "100,000 messages of 64 B (no row there)"),
-        ("256x1024B", "256 messages of 1 KB (no row there)"),
-        ("10000x0..2048B", "10,000 messages of 0 to 2,048 B (no row there)"),
-    ):
-        rows.append(Row(label, None, each_on_one_thread(run, case), one_thread(case)))
-    return compare(run, rows)
 
 
 def each_on_one_thread(run: Run, case: str) -> Key | str:
@@ -209,14 +106,14 @@ def each_on_one_thread(run: Run, case: str) -> Key | str:
 def single(length: int) -> list[Key]:
     return [
         Key("hash/single", "blake3", str(length), label="crate blake3"),
-        Key("hash/single", "blake3-update_rayon", str(length), label="the same, all threads"),
+        Key("hash/single", "blake3-update_rayon", str(length), label="crate blake3, all threads"),
     ]
 
 
 def each(case: str) -> list[Key]:
     return [
         one_by_one(case),
-        Key("hash/each", "blake3-rayon", case, label="the same, all threads"),
+        Key("hash/each", "blake3-rayon", case, label="crate blake3, all threads"),
     ]
 
 
@@ -232,58 +129,92 @@ def one_thread(case: str) -> list[Key]:
     return [one_by_one(case), Key("hash/each", "blake3-hash_many", case, label=many)]
 
 
-def lists(run: Run) -> str:
+def lists(run: Run) -> list[Row]:
     """Lists of every length of the bench: the best of ours, and the crate called for each message."""
     rows = []
     cases = {m.parameter for m in run.group("hash/each") if m.function == "blake3"}
     for case in sorted(cases, key=lambda case: [int(n) for n in re.findall("[0-9]+", case)][::-1]):
         best = fastest(run, "hash/each", HASH_BACKENDS, case)
         ours: Key | str = Key("hash/each", best.function, case) if best else "not in this run"
-        rows.append(Row(f"{case}, one thread", None, ours, one_thread(case)))
+        rows.append(Row(case, None, ours, one_thread(case)))
     for m in sorted(run.group("hash/tree"), key=lambda m: (m.function, int(m.parameter))):
         label = f"tree of {int(m.parameter):,} digests, {m.function}"
         rows.append(Row(label, None, Key("hash/tree", m.function, m.parameter)))
-    return compare(run, rows) if rows else "Absent: not in this run."
+    return rows
 
 
 def section(run: Run) -> str:
     return "\n\n".join(
         [
-            "## ML-DSA verification",
-            "![ML-DSA](plots/mldsa.svg)",
-            f"### {SET}, messages of 64 bytes",
-            batches(run),
+            "# ML-DSA verification",
+            "![ML-DSA](../plots/mldsa.svg)",
+            f"## {SET}, messages of 64 bytes",
+            compare(run, batches()),
             notes(
-                "Another machine: Apple M4 Max, 16 threads in its parallel rows; here the threads named at the head.",
-                "The reference verifies one signature after the other and shares nothing. ML-DSA has no algebraic batching: what Sordino "
-                "shares is the expansion of a key that several signatures have in common, and the lanes of the processor, so that the "
-                "verdicts are those of single verification. Compare `one key` only where a deployment has few keys; `many keys` has a "
-                "new key for each signature.",
-                "The library that the reference uses (`pqcrypto`, from PQClean's AVX2 code) left out the norm check of z: of the "
-                "Wycheproof and ACVP cases for this parameter set it gets 50 of 244 wrong, most of them forgeries accepted. It is therefore "
-                "not among the peers: its time is for less than a verification.",
-                "Its Go column is an estimate equal to its own sequential figures; circl is measured here in its place.",
-                "Zero allocations: the reference's batch builds a vector and a string for each item. Sordino's tests count its own: none in `verify_each` after the first batch.",
-                "libcrux and AWS-LC keep nothing of a key between calls, so that their `many keys` figure is their figure for one key too; AWS-LC needs `--features aws-lc`.",
+                "ML-DSA has no algebraic batching. Sordino shares the expansion of a key between its signatures, and the lanes of the "
+                "processor. The verdicts equal single verification.",
+                "`One key` matters where a deployment has few keys. With n keys each signature has its own.",
+                "libcrux and AWS-LC keep nothing of a key between calls: their figure for many keys stands in the rows of one key too. "
+                "AWS-LC needs `--features aws-lc`.",
+                "Sordino allocates nothing in `verify_each` after the first batch; tests count it.",
             ),
-            "### Verifications a second",
-            rates(run),
-            "The reference prints these figures in thousands; they are too large by that factor there.",
-            "### Other parameter sets (no rows in the reference)",
-            sets(run),
-            "### Built with `-C target-cpu=native` (no rows in the reference)",
+            "## Other parameter sets",
+            compare(run, sets()),
+            "## Built with `-C target-cpu=native`",
             native(run),
-            "## BLAKE3",
-            "![BLAKE3](plots/blake3.svg)",
-            hashes(run),
+        ]
+    )
+
+
+STATED = [
+    ["one signature", time(54.605e3), "-"],
+    *([f"{n} signatures", *map(time, pair)] for n, pair in BATCHES.items()),
+]
+
+
+def reference(_: Run) -> str:
+    return "\n\n".join(
+        [
+            markdown(["ML-DSA-87", "sequential", "16 threads"], STATED),
+            "[Ours](signatures.md) are in the chapter.",
             notes(
-                "For one message Sordino calls the official crate, or its own portable code where that is measured to be faster on the "
-                "processor at hand. For lists of one length of whole blocks it calls that crate's kernel for them, which is public but not "
-                "documented. The gain over one call for each message is in lists of messages of up to "
-                "4 KB, of equal or mixed lengths, which the reference does not have: its batch hashes one message after the other on each thread.",
-                "The reference divides some of its figures from others (16 MB with threads stands beside 1 MB without); each row here names what it is.",
+                "An Apple M4 Max; its parallel rows have 16 threads. It verifies one signature after the other and shares nothing.",
+                "Its library (`pqcrypto`, from PQClean's AVX2 code) left out the norm check of z. Of the Wycheproof and ACVP cases for this "
+                "parameter set it gets 50 of 244 wrong, most of them forgeries accepted. It is no peer, because it does less than a verification.",
+                "Its Go column is an estimate equal to its own sequential figures. Here circl is measured.",
+                "It states 18,144, 18,011 and 17,945 verifications a second for 32, 64 and 128 signatures, and 95,163, 111,060 and 119,500 "
+                "with 16 threads. It prints them in thousands, too large by that factor.",
+                "Its batch allocates a vector and a string for each item.",
             ),
-            "### Lists of every length, and trees (no rows in the reference)",
-            lists(run),
+        ]
+    )
+
+
+def blake3(run: Run) -> str:
+    return "\n\n".join(
+        [
+            "## BLAKE3",
+            "![BLAKE3](../plots/blake3.svg)",
+            compare(run, hashes(run)),
+            notes(
+                "For one message Sordino calls the official crate, or its own portable code where that is faster on the processor at hand.",
+                "For lists of one length of whole blocks it calls that crate's kernel for lists, which is public but not documented.",
+                "The gain over one call for each message is in lists of messages of up to 4 KB, of equal or mixed lengths.",
+            ),
+            "Lists on one thread, and trees:",
+            compare(run, lists(run)),
+        ]
+    )
+
+
+def hash_reference(run: Run) -> str:
+    return "\n\n".join(
+        [
+            stated_there(run, hashes(run)),
+            notes(
+                "For Go it estimates 800 ns for 1 KB, 29 µs for 64 KB, 461 µs for 1 MB and 7.4 ms for 16 MB. Its SIMD batch takes 21.1 µs for "
+                "64 KB; the row of 1 MB with threads is that batch too.",
+                "Its batch hashes one message after the other on each thread, and it compares 16 MB with threads with 1 MB without.",
+            ),
         ]
     )

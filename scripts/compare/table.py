@@ -71,7 +71,7 @@ class Key:
 
 @dataclass(frozen=True)
 class Row:
-    """One row of a reference table. `ours` is a key, or the reason why there is none."""
+    """One row of a table. `ours` is a key, or the reason why there is none. `reference` is what a reference document states."""
 
     label: str
     reference: float | None
@@ -81,49 +81,61 @@ class Row:
     note: str = ""
 
 
-HEAD = (
-    "row",
-    "reference",
-    "Sordino",
-    "reference / Sordino",
-    "peers in this run (time / Sordino's)",
-)
-
-
-def rows(run: Run, all_rows: Sequence[Row]) -> list[list[str]]:
-    return [cells(run, row) for row in all_rows]
-
-
-def cells(run: Run, row: Row) -> list[str]:
-    """The cells of a row; what was not measured says so."""
-    reference = row.reference_text or time(row.reference)
+def shown(run: Run, row: Row) -> str:
+    """The cell of ours; what was not measured says so."""
     if isinstance(row.ours, str):
-        ours, shown = None, f"absent: {row.ours}"
-    else:
-        ours = row.ours.time(run)
-        shown = f"**{time(ours)}**" if ours else "absent: not in this run"
+        return f"absent: {row.ours}"
+    ours = row.ours.time(run)
     note = f" {row.note}" if row.note else ""
+    return (f"**{time(ours)}**" if ours else "absent: not in this run") + note
+
+
+def peers(run: Run, row: Row) -> dict[str, tuple[float, float | None]]:
+    """Each peer that was measured: its time, and how many times ours that is."""
+    ours = None if isinstance(row.ours, str) else row.ours.time(run)
+    found = {}
+    for key in row.peers:
+        if ns := key.time(run):
+            found[key.name()] = (ns, ns / ours if ours else None)
+    return found
+
+
+def compare(run: Run, all_rows: Sequence[Row], first: str = "") -> str:
+    """Ours, then a column for each peer of this run. A factor above 1x is a peer that takes longer."""
+    measured = [peers(run, row) for row in all_rows]
+    names = list(dict.fromkeys(name for found in measured for name in found))
+    cells = []
+    for row, found in zip(all_rows, measured):
+        theirs = [found.get(name) for name in names]
+        cells.append([row.label, shown(run, row), *(peer(each) for each in theirs)])
+    return markdown([first, "Sordino", *names], cells)
+
+
+def peer(found: tuple[float, float | None] | None) -> str:
+    if found is None:
+        return "-"
+    ns, factor = found
+    return time(ns) + (f" ({digits(factor)}x)" if factor else "")
+
+
+def faster(run: Run, all_rows: Sequence[Row]) -> list[tuple[str, str, str]]:
+    """Where a peer takes less time than ours on the same threads: the row, ours, and the peer."""
     return [
-        row.label,
-        reference,
-        shown + note,
-        ratio(row.reference, ours),
-        peers(run, row.peers, ours) or "-",
+        (row.label, shown(run, row), f"{name} {peer(found)}")
+        for row in all_rows
+        for name, found in peers(run, row).items()
+        if found[1] and found[1] < 0.995 and ("all threads" in row.note or "all threads" not in name)
     ]
 
 
-def peers(run: Run, keys: Sequence[Key], ours: float | None) -> str:
-    """Each peer that was measured, with how many times longer it takes."""
-    shown = []
-    for key in keys:
-        if ns := key.time(run):
-            factor = f" ({ratio(ns, ours)})" if ours else ""
-            shown.append(f"{key.name()} {time(ns)}{factor}")
-    return "; ".join(shown)
-
-
-def compare(run: Run, all_rows: Sequence[Row], head: Sequence[str] = HEAD) -> str:
-    return markdown(head, rows(run, all_rows))
+def stated_there(run: Run, all_rows: Sequence[Row]) -> str:
+    """The figures of a reference document, and ours. They are of two machines, so no ratio stands here."""
+    rows = [
+        [row.label, row.reference_text or time(row.reference), shown(run, row)]
+        for row in all_rows
+        if row.reference or row.reference_text
+    ]
+    return markdown(["", "reference", "Sordino"], rows)
 
 
 def notes(*texts: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from compare.run import Run
+from compare.stated import MILLION_TEXTS
 from compare.table import markdown, notes, size, time
 
 WAYS = {
@@ -23,6 +24,7 @@ HEAD = (
     "server's memory",
     "server's start",
     "build",
+    "pages",
 )
 
 
@@ -33,25 +35,19 @@ def section(run: Run) -> str:
     first = run.texts[0]
     parts.append(
         f"{first['n']:,} {first['what']}, vectors of {first['dim']} dimensions, {first['mode']} mode, k = {first['k']}, "
-        f"{first['date']}, {first['processor']}. A server that holds the index learns neither the query nor which texts were found."
+        f"{first['date']}, {first['processor']}. The server learns neither the query nor which texts were found."
     )
     parts.append(markdown(HEAD, [row(line) for line in run.texts]))
-    pages = [
-        f"{WAYS[line['fetch']]}: {line['pages']:,} of {line['page_bytes']:,} B"
-        for line in run.texts
-        if line.get("pages")
-    ]
     parts.append(
         notes(
-            "A search is client and server in one process, on one thread of one core. Over loopback they are two processes on that "
-            f"core, without TLS. Medians of {first['rounds']} rounds in turn, each of all queries; a build has all cores.",
-            "The server's memory is what no file backs, after the searches of one client. Bytes once are those of a client that comes "
-            "for the first time, the vectors' part included.",
-            f"Texts are compressed, and lie in sealed pages: {'; '.join(pages)}.",
-            "`sordino plan --payload-bytes` predicts this table for other numbers. A build takes the way for which clients wait the least "
-            "on a given line.",
+            "A search is client and server in one process, on one thread. Over loopback they are two processes on that core, without "
+            f"TLS. Times are medians of {first['rounds']} rounds in turn, each of all queries; a build uses all cores.",
+            "The server's memory is what no file backs, after the searches of one client. Bytes once include the vectors' part.",
+            "Texts are compressed and lie in sealed pages.",
+            "`sordino plan --payload-bytes` predicts this table for other numbers. A build chooses the way with the least waiting on a given link.",
         )
     )
+    parts.append(MILLION_TEXTS)
     return "\n\n".join(parts)
 
 
@@ -70,4 +66,5 @@ def row(line: dict) -> list[str]:
         size(line["server_bytes"]),
         time(line["start_s"] * 1e9),
         time(line["build_s"] * 1e9),
+        f"{line['pages']:,} of {line['page_bytes']:,} B" if line.get("pages") else "-",
     ]

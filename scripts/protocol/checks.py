@@ -1,4 +1,4 @@
-"""Checks of scores: sections 7.7 to 7.9 of docs/protocol.md."""
+"""Checks of scores: sections 7.7 to 7.9 of docs/protocol."""
 
 import math
 

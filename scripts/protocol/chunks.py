@@ -1,4 +1,4 @@
-"""Sealed chunks and buckets: sections 8 and 9 of docs/protocol.md."""
+"""Sealed chunks and buckets: sections 8 and 9 of docs/protocol."""
 
 import struct
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A client of Sordino that was written from docs/protocol.md alone.
+"""A client of Sordino that was written from docs/protocol alone.
 
     client.py http://127.0.0.1:7700 --key reader.key --vector "0.1 0.2 ..."
 

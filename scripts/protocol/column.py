@@ -1,4 +1,4 @@
-"""Encrypted scores of all rows: section 7 of docs/protocol.md."""
+"""Encrypted scores of all rows: section 7 of docs/protocol."""
 
 import struct
 

@@ -1,4 +1,4 @@
-"""Encrypted scores of centroids: section 9.2 of docs/protocol.md."""
+"""Encrypted scores of centroids: section 9.2 of docs/protocol."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Retrieval without a hint: section 9.5 of docs/protocol.md, and crates/pir/docs/hintless.md."""
+"""Retrieval without a hint: section 9.5 of docs/protocol, and crates/pir/docs/hintless.md."""
 
 import math
 from itertools import product

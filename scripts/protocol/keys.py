@@ -1,4 +1,4 @@
-"""Keys, seals, pads and orders: sections 3 and 4 of docs/protocol.md."""
+"""Keys, seals, pads and orders: sections 3 and 4 of docs/protocol."""
 
 import struct
 

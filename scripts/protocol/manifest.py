@@ -1,4 +1,4 @@
-"""The signed manifest, and the lists of numbers that are sealed: sections 2 and 4 of docs/protocol.md."""
+"""The signed manifest, and the lists of numbers that are sealed: sections 2 and 4 of docs/protocol."""
 
 import struct
 from types import SimpleNamespace

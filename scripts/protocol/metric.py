@@ -1,4 +1,4 @@
-"""Frames, metrics and the public rotation: sections 5 and 6 of docs/protocol.md."""
+"""Frames, metrics and the public rotation: sections 5 and 6 of docs/protocol."""
 
 import math
 import struct

@@ -1,4 +1,4 @@
-"""Pages of payloads: section 9.4 of docs/protocol.md."""
+"""Pages of payloads: section 9.4 of docs/protocol."""
 
 import struct
 from secrets import randbelow

@@ -1,4 +1,4 @@
-"""SimplePIR, by which buckets and payloads are fetched: section 9 of docs/protocol.md."""
+"""SimplePIR, by which buckets and payloads are fetched: section 9 of docs/protocol."""
 
 import math
 import struct

@@ -1,4 +1,4 @@
-"""Pages by a scan of all of them: section 9.6 of docs/protocol.md."""
+"""Pages by a scan of all of them: section 9.6 of docs/protocol."""
 
 import struct
 

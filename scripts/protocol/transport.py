@@ -1,4 +1,4 @@
-"""gRPC, logins, tags of requests, chunks: section 1 of docs/protocol.md."""
+"""gRPC, logins, tags of requests, chunks: section 1 of docs/protocol."""
 
 import os
 import struct

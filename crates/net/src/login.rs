@@ -76,7 +76,7 @@ mod tests {
         ] {
             assert_ne!(tag, other);
         }
-        // blake3 alone, as docs/protocol.md has it.
+        // blake3 alone, as docs/protocol has it.
         let statement = [2; STATEMENT_LEN];
         let derived = blake3::derive_key(DERIVATION, &[&[1; 32], &statement[..]].concat());
         let plain = blake3::keyed_hash(&derived, b"message\x03\0\0\0\0\0\0\0");

@@ -1,5 +1,6 @@
 """Tables, pictures, and the whole document from a tiny run."""
 
+import re
 import sys
 import unittest
 from pathlib import Path
@@ -7,7 +8,7 @@ from xml.etree import ElementTree
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from compare import plots, preserving, report, search, table
+from compare import first, plots, preserving, report, search, table
 from compare.machine import Machine
 from compare.run import Measurement, Run
 from compare.tests.test_run import fixture
@@ -29,16 +30,24 @@ class Tables(unittest.TestCase):
 
     def test_a_row_without_a_figure_says_so(self) -> None:
         row = table.Row("x", 5.0, table.Key("no", "such", "bench"))
-        self.assertIn("absent: not in this run", table.cells(fixture(), row)[2])
-        self.assertIn("absent: because", table.cells(fixture(), table.Row("x", 5.0, "because"))[2])
+        self.assertIn("absent: not in this run", table.shown(fixture(), row))
+        self.assertIn("absent: because", table.shown(fixture(), table.Row("x", 5.0, "because")))
 
     def test_peers_have_their_ratio_to_ours(self) -> None:
         ours = table.Key("fpe/encrypt", "ff1-batch", "6", each=True)
         row = table.Row("x", 40.0, ours, [table.Key("fpe/encrypt", "ff1-ubiq-go", "6")])
         self.assertEqual(
-            table.cells(fixture(), row)[1:],
-            ["40.0 ns", "**20.0 ns**", "2.00x", "ff1-ubiq-go 1.50 µs (75.0x)"],
+            table.compare(fixture(), [row]).splitlines(),
+            ["|  | Sordino | ff1-ubiq-go |", "| --- | ---: | ---: |", "| x | **20.0 ns** | 1.50 µs (75.0x) |"],
         )
+        self.assertIn("| x | 40.0 ns | **20.0 ns** |", table.stated_there(fixture(), [row]))
+
+    def test_a_peer_that_is_faster_is_named(self) -> None:
+        ours, theirs = table.Key("g", "ours", "1"), table.Key("g", "theirs", "1")
+        run = Run()
+        run.add([Measurement("g", "ours", "1", 20.0), Measurement("g", "theirs", "1", 10.0)])
+        self.assertEqual(table.faster(run, [table.Row("x", None, ours, [theirs])]), [("x", "**20.0 ns**", "theirs 10.0 ns (0.50x)")])
+        self.assertEqual(table.faster(run, [table.Row("x", None, theirs, [ours])]), [])
 
     def test_every_row_of_the_reference_is_complete(self) -> None:
         for figures in (preserving.ENCRYPT, preserving.DECRYPT):
@@ -48,23 +57,30 @@ class Tables(unittest.TestCase):
         self.assertEqual(set(preserving.ENCRYPT), set(preserving.DECRYPT))
 
 
+def everything(run: Run) -> str:
+    return "\n".join(report.pages(run, MACHINE, "today").values())
+
+
 class Document(unittest.TestCase):
-    def test_all_sections_are_there_with_and_without_measurements(self) -> None:
+    def test_all_pages_are_there_with_and_without_measurements(self) -> None:
         for run in (fixture(), Run()):
-            text = report.document(run, MACHINE, "today")
-            for title in (
-                "A search that brings texts",
-                "Private search",
-                "Core operations",
-                "Private information retrieval",
-                "ML-DSA",
-                "BLAKE3",
-                "Authorization",
-                "Over a network",
-                "Kernels by processor level",
-            ):
-                self.assertIn(f"## {title}", text)
-        self.assertIn("python: python3 is not installed", report.document(fixture(), MACHINE, ""))
+            pages = report.pages(run, MACHINE, "today")
+            self.assertEqual({f"{name}.md" for name, _ in first.CHAPTERS} | {"README.md"}, set(pages))
+            for name, text in pages.items():
+                self.assertTrue(text.startswith("# "), name)
+        self.assertIn("python: python3 is not installed", everything(fixture()))
+
+    def test_the_first_page_is_short_and_has_ten_numbers(self) -> None:
+        for run in (fixture(), Run()):
+            self.assertEqual(len(first.numbers(run)), 10)
+            self.assertLess(len(report.pages(run, MACHINE, "today")["README.md"].split()), 900)
+
+    def test_links_between_the_pages_lead_somewhere(self) -> None:
+        pages = report.pages(Run(), MACHINE, "today")
+        for text in pages.values():
+            for name, anchor in re.findall(r"\]\((\w+\.md)?#([\w-]+)\)", text):
+                titles = re.findall(r"^#+ (.*)", pages[name] if name else text, re.M)
+                self.assertIn(anchor, [re.sub(r"[^\w -]", "", title).lower().replace(" ", "-") for title in titles])
 
     def test_every_wanted_row_is_shown_where_it_was_measured(self) -> None:
         wanted = [
@@ -78,14 +94,14 @@ class Document(unittest.TestCase):
         ]
         run = Run()
         run.add(Measurement(g, f, p, 4e6, 3e6, 5e6, 1000) for g, f, p, _ in wanted)
-        text = report.document(run, MACHINE, "today")
+        text = everything(run)
         for *_, shown in wanted:
             row = next((line for line in text.splitlines() if shown in line), "")
             self.assertIn("|", row, shown)
         self.assertIn("| **4.00 ms** | **1.00 ms** | 1000.0 ns |", text)
 
     def test_ways_to_texts_have_a_row_each(self) -> None:
-        text = report.document(fixture(), MACHINE, "today")
+        text = everything(fixture())
         self.assertIn("1,000 sentences, vectors of 8 dimensions", text)
         self.assertIn("| texts by a scan | **5.00 ms** | 2.00 ms | 6.00 ms | 4.00 kB |", text)
         self.assertIn("20 of 1,024 B", text)
@@ -96,13 +112,13 @@ class Document(unittest.TestCase):
         self.assertEqual(len(names), 2)
 
     def test_each_size_and_line_names_its_fastest_mode(self) -> None:
-        text = report.document(fixture(), MACHINE, "today")
+        text = everything(fixture())
         row = "| 1,000,000 | 100 Mbit/s | - | - | routed 12.9 s; local 11.4 s | - |"
         self.assertIn(row, text)
 
     def test_tables_have_as_many_cells_as_their_heads(self) -> None:
         width = 0
-        for line in report.document(fixture(), MACHINE, "today").splitlines():
+        for line in everything(fixture()).splitlines():
             cells = line.replace("\\|", "").count("|") if line.startswith("|") else 0
             if cells and width:
                 self.assertEqual(cells, width, line)

@@ -1,4 +1,4 @@
-//! Logins: by this crate's client, and by one that is written from docs/protocol.md alone.
+//! Logins: by this crate's client, and by one that is written from docs/protocol alone.
 
 use bytes::Bytes;
 use ml_kem::kem::{Encapsulate, Key};

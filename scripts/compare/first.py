@@ -1,0 +1,167 @@
+"""The first page: ten numbers, each with what it stands next to in the same run, and where a peer is faster."""
+
+from __future__ import annotations
+
+from compare import authorization, homomorphic, retrieval, search, signatures
+from compare.run import Run
+from compare.table import Key, digits, faster, fastest, markdown, ratio, size, time
+
+ABSENT = "not in this run"
+CHAPTERS = (
+    ("method", "machine, date, rules, rows of other days"),
+    ("search", "private search with texts, by stage, size, link and data; faiss; Python"),
+    ("network", "one server, one client and eight"),
+    ("retrieval", "PIR scans, batches, no hint, bytes"),
+    ("products", "encrypted dot products, the transform"),
+    ("fpe", "FF1, FF3, Riffpe"),
+    ("signatures", "ML-DSA verification"),
+    ("hashing", "BLAKE3, hashes of vectors"),
+    ("authorization", "Cedar decisions, tokens, tags"),
+    ("kernels", "each kernel by processor level"),
+    ("reference", "what the reference documents state"),
+)
+
+
+PLOTS = (
+    ("search_session", "All bytes of a client, by its searches"),
+    ("lines_100", "A hundred searches on a link of 100 Mbit/s, predicted"),
+    ("pir_throughput", "Bytes of a database answered in a second"),
+    ("mldsa", "One verification, and each of 32"),
+)
+
+
+def against(run: Run, ours: Key, *peers: Key) -> tuple[str, str]:
+    """Ours, and each peer with its ratio."""
+    base = ours.time(run)
+    found = [(key.name(), key.time(run)) for key in peers]
+    return time(base) if base else ABSENT, "; ".join(f"{name} {time(ns)} ({ratio(ns, base)})" for name, ns in found if ns) or ABSENT
+
+
+def with_texts(run: Run) -> tuple[str, str]:
+    ways = {line["fetch"]: line for line in run.texts}
+    if "pir" not in ways:
+        return ABSENT, ABSENT
+    line = ways["pir"]
+    ours = f"{time(line['search_ms'] * 1e6)}, {size(line['bytes_up'] + line['bytes_down'])}"
+    return ours, f"ids alone {time(ways['none']['search_ms'] * 1e6)}" if "none" in ways else ABSENT
+
+
+def of_day(run: Run) -> str:
+    """The texts may be of a run of their own."""
+    return "".join(f", masked, {line['n']:,} x {line['dim']}, {line['date']}" for line in run.texts[:1])
+
+
+def masked(run: Run) -> dict | None:
+    found = search.of(run, search.REFERENCE_N, "clustered")
+    return next((s for s in found if s["mode"] == "masked"), None)
+
+
+def searches(run: Run) -> tuple[str, str]:
+    s, flat = masked(run), run.get("search/plain", "faiss-python flat", f"clustered {search.REFERENCE_N}x128")
+    ours = f"{search.ms(s['total_ms'])}, recall {s['recall']:.3f}" if s else ABSENT
+    return ours, f"FAISS flat, unprotected, {time(flat.median_ns)}" if flat else ABSENT
+
+
+def session(run: Run) -> tuple[str, str]:
+    s = masked(run)
+    if not s:
+        return ABSENT, ABSENT
+    return size(s["bytes_once"] + 100 * (s["bytes_up"] + s["bytes_down"])), f"downloading everything {size(s['bytes_download_all'])}"
+
+
+def throughput(run: Run) -> tuple[str, str]:
+    found = {load["clients"]: load for load in run.loads if (load["mode"], load["what"]) == ("masked", "requests")}
+    cells = [f"{digits(found[n]['per_second'])} a second" if n in found else ABSENT for n in (8, 1)]
+    return cells[0], f"one client {cells[1]}"
+
+
+def scan(run: Run) -> tuple[str, str]:
+    best = fastest(run, "pir/answer", retrieval.BACKENDS, "13MB")
+    crate, bandwidth = (run.get("pir/answer", name, "13MB") for name in ("simplepir-crate", "read-bandwidth"))
+    return retrieval.throughput(best), f"read bandwidth {retrieval.throughput(bandwidth)}; crate simplepir {retrieval.throughput(crate)}"
+
+
+def products(run: Run) -> tuple[str, str]:
+    labels = homomorphic.LABELS
+    names = ("fhe", "lattigo-v5-go depth one", "tenseal-python mm")
+    return against(run, homomorphic.row("score", "64x128"), *(Key("ckks/score", n, "64x128", label=labels[n]) for n in names))
+
+
+def numbers(run: Run) -> list[list[str]]:
+    fpe, sign, each = "fpe/encrypt", "mldsa/verify", "hash/each"
+    best = fastest(run, each, signatures.HASH_BACKENDS, "100000x64B")
+    rows = (
+        (f"A search that brings ten texts by PIR{of_day(run)}", with_texts(run), "Texts cost little more than ids."),
+        ("A masked search, 100,000 x 128", searches(run), "This is the price of hiding the query."),
+        ("All bytes of 100 masked searches there", session(run), "A frequent client moves less with local mode, if it may hold the index."),
+        ("Masked searches that a server answers on all cores, eight clients", throughput(run), "Requests that wait share a scan."),
+        ("PIR, one answer over 13 MB", scan(run), "The scan runs near memory speed."),
+        ("64 encrypted products of 128 dimensions", products(run), "The peers' schemes can compute more than this."),
+        (
+            "FF1, 16 digits",
+            against(run, Key(fpe, "ff1", "16"), Key(fpe, "ff1-ubiq-go", "16", label="ubiq (Go)"), Key(fpe, "ff1-fpe-crate", "16", label="crate fpe")),
+            "A batch is faster still.",
+        ),
+        (
+            "ML-DSA-87, one verification, key as bytes",
+            against(
+                run,
+                Key(sign, "sordino fresh", signatures.SET),
+                *signatures.keys(sign, ("circl-go fresh", "libcrux fresh", "aws-lc-rs fresh", "ml-dsa fresh"), signatures.SET),
+            ),
+            "Signatures of one key in a batch take less each.",
+        ),
+        (
+            "BLAKE3, 100,000 messages of 64 B",
+            against(run, Key(each, best.function if best else "", "100000x64B"), *signatures.one_thread("100000x64B")),
+            "Single messages take the same time.",
+        ),
+        (
+            "A Cedar decision, uncached, 3 policies",
+            against(run, authorization.key("sordino", 3), *authorization.peers(3)),
+            "An index finds the policies.",
+        ),
+    )
+    return [[what, f"**{ours}**", theirs, why] for what, (ours, theirs), why in rows]
+
+
+def losses(run: Run) -> str:
+    rows = [
+        *homomorphic.batch(),
+        *homomorphic.ring(run),
+        *homomorphic.hashing(run),
+        *homomorphic.scanned(run),
+        *signatures.batches(),
+        *signatures.sets(),
+        *signatures.hashes(run),
+        *signatures.lists(run),
+        *authorization.ROWS,
+    ]
+    found = faster(run, rows)
+    return markdown(["a peer is faster", "Sordino", "the peer"], found) if found else "No peer of this run's tables is faster."
+
+
+def section(run: Run, machine: str, date: str) -> str:
+    return "\n\n".join(
+        [
+            "# Benchmarks",
+            f"Ten numbers of one machine ({machine}, {date}, one thread unless named). A ratio above 1x is a peer that takes longer. "
+            "[Method](method.md) has the rules, and names rows of other days.",
+            markdown(["", "Sordino", "compared with", "what it means"], numbers(run), words=True),
+            "\n".join(f"- {what}: ![{name}](../plots/{name}.svg)" for name, what in PLOTS),
+            "## Where it loses",
+            LOSSES,
+            losses(run),
+            "## Chapters",
+            markdown(["chapter", "what"], [[f"[{name}]({name}.md)", what] for name, what in CHAPTERS], words=True),
+            "`scripts/bench.sh` measures on your machine and writes these pages; `scripts/compare` generates them, so do not edit.",
+        ]
+    )
+
+
+LOSSES = """\
+- Search without protection is faster: FAISS IVF answers in a fraction of the time, and needs no hint.
+- Local mode answers frequent clients sooner than any mode that leaves the index with the server.
+- Sealed mode misses its recall on vectors without clusters, and its hint can exceed the index.
+- Other systems of private search (HEVEC, Opaque, Compass, Tiptoe) are not measured here.
+- Routed mode has no row of this run yet. [Image descriptors](search.md#image-descriptors) have one."""
