@@ -4,17 +4,14 @@ mod access;
 mod filter;
 mod kind;
 mod log;
-mod not_next;
 mod owner;
 mod words;
 
 use sordino_vectors::id::{Id, IdKind};
 use std::path::PathBuf;
-use words::{
-    NO_READER, WRONG, fork, form, gap, lost, memory, most_results, occupied, other, rollback, room,
-};
+use words::WRONG;
 pub use {
-    access::AccessFault, filter::FilterFault, kind::Kind, log::LogFault, not_next::NotNext,
+    access::AccessFault, filter::FilterFault, kind::Kind, log::LogFault, owner::NotNext,
     owner::OwnerFault,
 };
 
@@ -118,7 +115,7 @@ pub enum Error {
         path: PathBuf,
     },
     /// A new index was to be made in a directory that holds other files.
-    #[error("{}", occupied(path, entry))]
+    #[error("{}", words::occupied(path, entry))]
     Occupied {
         /// The directory.
         path: PathBuf,
@@ -132,7 +129,7 @@ pub enum Error {
         path: PathBuf,
     },
     /// A directory has manifests of an index, and no `CURRENT` that names the newest.
-    #[error("{}", lost(path, versions))]
+    #[error("{}", words::lost(path, versions))]
     Lost {
         /// The directory.
         path: PathBuf,
@@ -161,7 +158,7 @@ pub enum Error {
     #[error(transparent)]
     Owner(#[from] OwnerFault),
     /// A version of an index is larger than a server takes.
-    #[error("{}", room(*found, *most))]
+    #[error("{}", words::room(*found, *most))]
     Room {
         /// Bytes of its parts, and of what a server computes of them.
         found: u64,
@@ -169,7 +166,7 @@ pub enum Error {
         most: u64,
     },
     /// A build or a server needs more memory than there is.
-    #[error("{}", memory(*needed, *found))]
+    #[error("{}", words::memory(*needed, *found))]
     Memory {
         /// Bytes that it needs in addition.
         needed: u64,
@@ -193,7 +190,7 @@ pub enum Error {
         expected: usize,
     },
     /// A build was asked for a number of results that no search can give.
-    #[error("k = {k}: expected 1 to {}", most_results(*n))]
+    #[error("k = {k}: expected 1 to {}", words::most_results(*n))]
     K {
         /// The number of results wanted.
         k: usize,
@@ -220,7 +217,7 @@ pub enum Error {
         why: String,
     },
     /// A message, manifest or index is of a version that this program does not read.
-    #[error("{}", form(what, *found, *expected))]
+    #[error("{}", words::form(what, *found, *expected))]
     FormatVersion {
         /// The thing that was read.
         what: &'static str,
@@ -229,14 +226,9 @@ pub enum Error {
         /// The version that can be read.
         expected: u16,
     },
-    /// What a writer added does not open, or contradicts itself.
-    #[error("{}", words::addition(*version, fault))]
-    Addition {
-        /// The version that the addition made.
-        version: u64,
-        /// The first fault.
-        fault: Box<Self>,
-    },
+    /// What a writer added as this version does not open, or contradicts itself.
+    #[error("{}", words::addition(*.0, .1))]
+    Addition(u64, Box<Self>),
     /// A part of an index is not the one that the signed manifest names.
     #[error("{}", words::digest(what))]
     Digest {
@@ -250,7 +242,7 @@ pub enum Error {
     #[error("{}", words::FOREIGN)]
     Signature,
     /// The server offers an older version of the index than the client has seen.
-    #[error("{}", rollback(*found, *pinned))]
+    #[error("{}", words::rollback(*found, *pinned))]
     Rollback {
         /// The version offered.
         found: u64,
@@ -288,13 +280,13 @@ pub enum Error {
         serving: u64,
     },
     /// Two manifests of one index do not follow one another: one was restored and changed, or clients are shown several.
-    #[error("{}", fork(*version))]
+    #[error("{}", words::fork(*version))]
     Fork {
         /// The version offered.
         version: u64,
     },
     /// The server does not offer the index that the client knows.
-    #[error("{}", other(found, pinned))]
+    #[error("{}", words::other(found, pinned))]
     OtherIndex {
         /// The id of the index offered.
         found: [u8; 16],
@@ -302,7 +294,7 @@ pub enum Error {
         pinned: [u8; 16],
     },
     /// The server has no manifests that lead from the version that a client knows to the newest.
-    #[error("{}", gap(*found, *pinned))]
+    #[error("{}", words::gap(*found, *pinned))]
     Gap {
         /// The version offered.
         found: u64,
@@ -324,7 +316,7 @@ pub enum Error {
     #[error("the server holds only shard {}/{}: connect to the one that runs `sordino gather`", .0[0], .0[1])]
     Share([u16; 2]),
     /// These keys do not open the index: it has readers of its own and these are not theirs, or it has none.
-    #[error("{NO_READER}")]
+    #[error("{}", words::NO_READER)]
     NoReader,
     /// A change of readers, groups or labels that cannot be made.
     #[error(transparent)]

@@ -309,19 +309,8 @@ fn compared(rows: &Attributes, name: &str, value: &Value, relation: Relation) ->
             each(values, |x| Some(x.cmp(value)), relation)
         }
         (Column::Text(values), Value::Text(value)) => {
-            // An instant has many spellings: with a fraction of a second or none, in other zones.
-            let time = instant::time(value);
-            let order = |x: &str| {
-                let times = time.and_then(|time| Some((instant::time(x)?, time)));
-                times.map_or_else(|| x.cmp(value), |(x, time)| x.cmp(&time))
-            };
-            let any = |x: &str| texts::any(x, |member| order(member).is_eq());
-            let holds = |x: &str| match relation {
-                Relation::Equal => any(x),
-                Relation::Unequal => !any(x),
-                _ => relation.holds(order(x)),
-            };
-            values.iter().map(|x| x.as_deref().map(holds)).collect()
+            let holds = texts::compared(value, relation);
+            values.iter().map(|x| x.as_deref().map(&holds)).collect()
         }
         _ => vec![None; rows.rows()],
     }

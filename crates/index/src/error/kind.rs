@@ -43,7 +43,7 @@ impl Error {
             // It says nothing of the log.
             Self::Log(LogFault::ProofFrom { .. }) => Kind::Local,
             Self::Malformed { .. }
-            | Self::Addition { .. }
+            | Self::Addition(..)
             | Self::FormatVersion { .. }
             | Self::Digest { .. }
             | Self::Signature

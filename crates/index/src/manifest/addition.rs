@@ -181,12 +181,9 @@ impl Manifest {
     #[must_use]
     pub fn blamed(&self, version: u64, fault: Error) -> Error {
         match fault {
-            fault @ (Error::File { .. } | Error::Addition { .. }) => fault,
+            fault @ (Error::File { .. } | Error::Addition(..)) => fault,
             fault if !self.was_added(version) => fault,
-            fault => Error::Addition {
-                version,
-                fault: fault.into(),
-            },
+            fault => Error::Addition(version, fault.into()),
         }
     }
 

@@ -69,12 +69,10 @@ impl Web {
             )),
             // A page can move its own name to this host, and then asks as one of it. Its origin still shows that name.
             // Over TLS it can ask in the form of gRPC too. Clients that are no pages say no origin.
-            Form::Grpc | Form::Binary if !origins.all(|it| self.pages.admits(it)) => {
-                Some(said(
-                    StatusCode::FORBIDDEN,
-                    "This server answers no pages of this origin: its operator names them with --allow-origin.\n",
-                ))
-            }
+            Form::Grpc | Form::Binary if !origins.all(|it| self.pages.admits(it)) => Some(said(
+                StatusCode::FORBIDDEN,
+                "This server answers no pages of this origin: its operator names them with --allow-origin.\n",
+            )),
             Form::Grpc | Form::Binary => None,
             Form::Other => Some(said(
                 StatusCode::UNSUPPORTED_MEDIA_TYPE,

@@ -98,10 +98,9 @@ impl<D: Disk> Store<D> {
         self.check_sure()?;
         let current = self.folder.current()?;
         let manifest = self.folder.manifest(&current, &self.keys.public())?;
+        let version = manifest.version;
         if manifest != self.manifest {
-            return Err(Error::Fork {
-                version: manifest.version,
-            });
+            return Err(Error::Fork { version });
         }
         let (owner, keys) = (&self.keys.public(), &self.contents());
         Check::new(&self.folder, owner, keys, &manifest).run()

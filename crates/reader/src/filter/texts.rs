@@ -1,6 +1,6 @@
 //! Conditions on texts: patterns and members of lists.
 
-use super::Value;
+use super::{Relation, Value, instant};
 
 /// True if a text fits a pattern, in which `%` stands for any signs, and `_` for one.
 pub(super) fn is_like(text: &str, pattern: &str) -> bool {
@@ -46,6 +46,21 @@ pub(super) fn has(list: &str, value: &Value) -> bool {
         Value::Float(number) => member.as_f64() == Some(*number),
     };
     members.iter().any(is)
+}
+
+/// Whether a text has this relation to `value`, and a list by one of its texts is equal.
+pub(super) fn compared(value: &str, relation: Relation) -> impl Fn(&str) -> bool {
+    // An instant has many spellings: with a fraction of a second or none, in other zones.
+    let time = instant::time(value);
+    let order = move |x: &str| {
+        let times = time.and_then(|time| Some((instant::time(x)?, time)));
+        times.map_or_else(|| x.cmp(value), |(x, time)| x.cmp(&time))
+    };
+    move |x| match relation {
+        Relation::Equal => any(x, |x| order(x).is_eq()),
+        Relation::Unequal => !any(x, |x| order(x).is_eq()),
+        _ => relation.holds(order(x)),
+    }
 }
 
 /// True if a text is so, or of a list as JSON one of its texts.

@@ -26,7 +26,7 @@ fn garbage(bed: &Bed, len: u64) -> [u8; 32] {
 }
 
 fn blamed<T: std::fmt::Debug>(refused: Result<T, Error>, on: u64) {
-    let named = matches!(&refused, Err(Error::Addition { version, .. }) if *version == on);
+    let named = matches!(&refused, Err(Error::Addition(version, _)) if *version == on);
     assert!(named, "{refused:?}");
 }
 

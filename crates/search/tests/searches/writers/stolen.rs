@@ -30,7 +30,7 @@ fn best(client: &Client, server: &Server, first: u64) -> (Id, Vec<u8>) {
 
 /// A fault of what a writer added, in this part.
 fn blamed<T: std::fmt::Debug>(refused: Result<T, Error>, part: &str) {
-    let Err(Error::Addition { fault, .. }) = &refused else {
+    let Err(Error::Addition(_, fault)) = &refused else {
         panic!("{refused:?}");
     };
     assert!(
