@@ -177,9 +177,12 @@ struct Shown {
     secret: bool,
     /// The BLAKE3 digest of the public key: the same for all keys of one owner, but for a reader's own.
     public_key_digest: String,
-    /// Its first half, as `keys list` has it: of a reader's own key, or a writer's signing key.
+    /// The first half of a reader's own key's digest, as `keys list` has it; a writer's reading half has one.
     #[serde(skip_serializing_if = "Option::is_none")]
     key: Option<String>,
+    /// The same of a writer's signing key, as `index info` has it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    signing: Option<String>,
 }
 
 /// Runs `sordino keys`.
@@ -241,20 +244,22 @@ impl New {
 }
 
 fn show(path: &Path, file: &KeyFile, output: Output) -> Result<(), Error> {
-    let listed = matches!(
-        file.kind(),
-        KeyKind::ReaderPair | KeyKind::ReaderPublic | KeyKind::Writer | KeyKind::WriterPublic
-    );
+    let (mut key, mut signing) = (None, None);
     let digest = match file.kind() {
         KeyKind::Client | KeyKind::ClientPublic => {
             blake3::hash(file.client_public().map_err(at(path))?.to_bytes())
         }
         KeyKind::ReaderPair | KeyKind::ReaderPublic => {
-            blake3::hash(file.reader_public().map_err(at(path))?.as_bytes())
+            let digest = blake3::hash(file.reader_public().map_err(at(path))?.as_bytes());
+            key = Some(digest::short(digest.as_bytes()));
+            digest
         }
         KeyKind::Writer | KeyKind::WriterPublic => {
-            let key = file.writer_public().map_err(at(path))?;
-            blake3::hash(&key.signing.to_bytes())
+            let public = file.writer_public().map_err(at(path))?;
+            let digest = blake3::hash(&public.signing.to_bytes());
+            key = Some(digest::short(&public.reader.digest()));
+            signing = Some(digest::short(digest.as_bytes()));
+            digest
         }
         KeyKind::Issuer | KeyKind::IssuerPublic => {
             blake3::hash(file.issuer_public().map_err(at(path))?.as_bytes())
@@ -266,10 +271,15 @@ fn show(path: &Path, file: &KeyFile, output: Output) -> Result<(), Error> {
         kind: file.kind().name(),
         secret: file.kind().is_secret(),
         public_key_digest: digest.to_hex().to_string(),
-        key: listed.then(|| digest::short(digest.as_bytes())),
+        key,
+        signing,
     };
     output.report(&shown, || {
-        let listed = shown.key.iter().map(|key| format!("\nin keys list {key}"));
+        let listed = [("keys list", &shown.key), ("index info", &shown.signing)];
+        let listed = listed.iter().filter_map(|(command, key)| {
+            let key = key.as_ref()?;
+            Some(format!("\nin {command} {key}"))
+        });
         format!(
             "{}: {}\npublic key digest {}{}",
             path.display(),

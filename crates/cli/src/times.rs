@@ -18,6 +18,15 @@ pub(crate) fn instant(text: &str) -> Result<u64, String> {
     })
 }
 
+/// [`instant`], of a time that has not passed.
+pub(crate) fn to_come(text: &str) -> Result<u64, String> {
+    let (time, now) = (instant(text)?, now());
+    if time > now {
+        return Ok(time);
+    }
+    Err(format!("it has passed: it is {} now", shown(now)))
+}
+
 /// The time, in seconds since 1970.
 pub(crate) fn now() -> u64 {
     let elapsed = SystemTime::now().duration_since(UNIX_EPOCH);

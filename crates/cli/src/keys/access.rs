@@ -3,7 +3,7 @@
 mod report;
 
 use crate::owned_index::{OwnedArgs, OwnedIndex};
-use crate::times::instant;
+use crate::times::to_come;
 use crate::{Error, Output, random};
 use clap::Args;
 use report::Report;
@@ -31,7 +31,7 @@ pub(super) struct Grant {
     #[arg(long, requires = "until", conflicts_with = "group")]
     write: bool,
     /// The time at which the right to add records ends, under all labels: such as 2027-06-30T00:00:00Z.
-    #[arg(long, value_name = "TIME", requires = "write", value_parser = instant)]
+    #[arg(long, value_name = "TIME", requires = "write", value_parser = to_come)]
     until: Option<u64>,
 }
 

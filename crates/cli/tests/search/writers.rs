@@ -55,8 +55,16 @@ fn a_writer_adds_and_the_owner_sees_who_added_what() {
         (&added["version"], &3.into())
     );
     let shown = json(&place.line("keys show @agent.pub"));
-    assert_eq!(addition["key"], shown["key"]);
-    assert_eq!(info["writers"][0]["key"], shown["key"]);
+    assert_eq!(addition["key"], shown["signing"]);
+    assert_eq!(info["writers"][0]["key"], shown["signing"]);
+    let listed = json(&place.line("keys list @i --key @owner.key"));
+    let agent = listed["readers"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|it| it["name"] == "agent");
+    assert_eq!(agent.unwrap()["key"], shown["key"]);
+    assert_ne!(shown["key"], shown["signing"]);
     let text = done(&place.line("index info @i --key @owner.pub"));
     assert!(text.contains("3 record(s) by"), "{text}");
     // Its key reads, too, and so do those of others who may.
@@ -101,6 +109,10 @@ fn what_a_writer_may_not_do_is_refused_with_what_to_do() {
         (
             "index add @i @new.jsonl --key @agent.key",
             "without a label",
+        ),
+        (
+            "keys grant @i agent --write --until 2020-01-01T00:00:00Z --key @owner.key",
+            "it has passed",
         ),
         (
             "index add @i @new.jsonl --key @agent.key --label hr",
