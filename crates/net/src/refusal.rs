@@ -11,7 +11,9 @@ pub enum Refusal {
     #[error("the request's signature, tag or login is malformed")]
     Malformed,
     /// The server does not know the key.
-    #[error("the key is not known here, or no longer: ask the server's operator to add the public key, or of a writer's the index's owner")]
+    #[error(
+        "the key is not known here, or no longer: ask the server's operator to add the public key, or of a writer's the index's owner"
+    )]
     Key,
     /// The signature was made for another run of the server.
     #[error("the server was started again after the request was signed: ask again")]
