@@ -19,7 +19,7 @@ pub(super) fn epoch_of(seed: &[u8; 32]) -> u64 {
     u64::from_le_bytes(*first)
 }
 
-/// Refuses an object of another epoch than its receiver's.
+/// Refuses an object whose epoch differs from its receiver's.
 pub(super) fn check_epoch(found: u64, expected: u64) -> Result<(), Error> {
     if found == expected {
         return Ok(());

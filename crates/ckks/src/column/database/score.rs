@@ -26,9 +26,8 @@ impl Database {
     /// The encrypted dot products of one query with every vector.
     ///
     /// # Errors
-    /// [`Error::Mismatch`] if the query was made for another parameter set or dimension,
-    /// [`Error::Epoch`] if for another seed; [`Error::MessageLength`] and [`Error::Io`] if a mapped file has
-    /// changed.
+    /// [`Error::Mismatch`] if the query was made for another parameter set or dimension, and [`Error::Epoch`] if for
+    /// another seed. [`Error::MessageLength`] and [`Error::Io`] if a mapped file has changed.
     pub fn score(&self, query: &Query) -> Result<Reply, Error> {
         let mut reply = Reply::zero(self.params, self.shape, self.state());
         self.fill(
@@ -68,8 +67,8 @@ impl Database {
         fill(self.shape, &[self], queries, &[], replies)
     }
 
-    /// Fills in the answers of these blocks of the whole, of which the first is number `first` of `shape`
-    /// and number 0 here; blocks are shared between [`threads`].
+    /// Fills in the answers of these blocks of the whole. The first block is number `first` of `shape` and number 0
+    /// here. Blocks are shared between [`threads`].
     fn answer(
         &self,
         (shape, first): (Shape, usize),
@@ -123,8 +122,8 @@ impl Database {
         )
     }
 
-    /// The polynomials of a few queries in NTT form, turned so that coefficient `v t` of a product is what
-    /// was coefficient `v t + t - 1`, the score of vector `v`.
+    /// The polynomials of a few queries in NTT form. They are turned so that coefficient `v t` of a product is what was
+    /// coefficient `v t + t - 1`: the score of vector `v`.
     fn group(&self, queries: &[Query]) -> Group {
         let (Shape { polys, t, .. }, plan) = (self.shape, self.params.plan());
         let mut group = Group::new(queries.len(), polys * N);
