@@ -43,7 +43,7 @@ impl Matrix {
         }
     }
 
-    /// The records as columns: so many, each of as many bytes as there are rows.
+    /// The records as `columns` columns of `rows` bytes.
     ///
     /// # Errors
     /// [`Error::Length`] or [`Error::RecordCount`].

@@ -67,8 +67,8 @@ pub struct Plan {
 impl Plan {
     /// The costs for a client that makes `queries` queries on one version of a database.
     ///
-    /// SimplePIR's layout is the one with the fewest bytes in all among powers of two around the
-    /// square: a wider matrix has longer queries and a smaller hint.
+    /// SimplePIR's layout is the one with the fewest bytes in all among powers of two around the square. A wider matrix
+    /// has longer queries and a smaller hint.
     ///
     /// # Errors
     /// [`Error::Empty`].

@@ -1,8 +1,8 @@
 //! Expansion: from ciphertexts of many coefficients to a ciphertext for each.
 //!
-//! The first step parts even from odd coefficients, the next one each of these, and so on: in the order in which they
-//! come out, ciphertext `n` of `2^d` is that of coefficient `brv(n)`, the `d` bits of `n` in reverse. Those of the first
-//! numbers are wanted, and nothing else is expanded.
+//! The first step parts even from odd coefficients, the next one each of these, and so on. In the order in which they
+//! come out, ciphertext `n` of `2^d` belongs to coefficient `brv(n)`, the `d` bits of `n` in reverse. Only the
+//! ciphertexts of the first numbers are wanted, and nothing else is expanded.
 
 use sordino_lattice::aligned::Aligned;
 use sordino_lattice::threads;

@@ -6,11 +6,11 @@ use std::sync::Arc;
 use super::keys::{Digest, Evaluation, Keys};
 use crate::Error;
 
-/// Keys of sessions, at most a fixed number of them: 1.5 MB each. When there is no room, whoever has the most of them
-/// loses the ones that were asked for longest ago; a client whose keys are gone sends them again.
+/// Keys of sessions, at most a fixed number of them: 1.5 MB each. When there is no room, the holder with the most keys
+/// loses those that were used longest ago. A client whose keys are gone sends them again.
 ///
-/// So one holder, whatever it sends, drives out no keys of another that has fewer than it: `n` holders keep an `n`-th of the room
-/// each. Who is one holder, the server says.
+/// So a holder, whatever it sends, drives out no keys of a holder that has fewer: `n` holders keep an `n`-th of the
+/// room each. The server decides who is one holder.
 #[derive(Debug)]
 pub struct Sessions {
     most: usize,
@@ -150,7 +150,7 @@ mod tests {
             sessions.insert_of(1, keys);
             assert_eq!(sessions.len(), 4);
         }
-        // A third holder has room at the cost of whoever has most.
+        // A third holder takes room from the holder that has most.
         let kept = |sessions: &mut Sessions, at: usize| sessions.get(&keys[at].digest()).is_ok();
         assert!(kept(&mut sessions, 4) && kept(&mut sessions, 5));
         assert!(kept(&mut sessions, 11));
