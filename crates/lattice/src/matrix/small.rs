@@ -54,7 +54,7 @@ impl Small {
     /// Some rows as a matrix of their own.
     ///
     /// # Panics
-    /// If there are not as many rows.
+    /// If `rows` ends beyond the last row.
     #[must_use]
     pub fn part(&self, rows: Range<usize>) -> Self {
         let mut part = Self::zeroed(rows.len(), self.columns);

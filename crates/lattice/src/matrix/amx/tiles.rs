@@ -60,9 +60,8 @@ pub(super) struct Tiles;
 
 impl Tiles {
     pub(super) fn configure(_: Amx, config: &Config) -> Self {
-        // SAFETY: the token proves the level and that the system admits tiles; `config` is 64 bytes long and
-        // of a form that the processor takes: palette 1, shapes that `Config::new` has checked, the
-        // rest zeros.
+        // SAFETY: the token proves the level and that the system admits tiles. `config` is 64 bytes long and of a form
+        // that the processor takes: palette 1, shapes that `Config::new` has checked, the rest zeros.
         unsafe {
             asm!(
                 "ldtilecfg [{config}]",
