@@ -11,7 +11,7 @@ const SHARED_DIGITS: usize = 1 << 23;
 /// Bytes of digits of a thread's chunk, at least.
 const CHUNK_BYTES: usize = 1 << 18;
 /// The most columns beyond full panels that are computed one by one: more of them are cheaper as a panel of 16. On 13
-/// to 20 MB a panel takes as long as 12 of them (Zen 5).
+/// to 20 MB a panel takes as long as 12 of them, and 8 of them two thirds of that (Zen 5).
 const MAX_ALONE: usize = 11;
 /// The same where tiles multiply panels. On 8 and on 154 MB a panel takes as long as two columns, and ten columns three
 /// to four times as long (Sapphire Rapids).

@@ -109,9 +109,9 @@ pub(super) const fn cyclic_length(len: usize) -> usize {
 /// The longest of them.
 const LONGEST: usize = 512;
 
-/// Part `g` of `parts` of the values of a polynomial are its values at `s`, times the roots of unity of the order of
-/// its length. Here `s = psi^(2 brv(g) + 1)`. A cyclic inverse finds coefficient `j` times `s^j`. So this is `s^-j /
-/// n`, for `psi` of the order `2 len`. `powers(i)` is `psi^-i`, for `psi` of the order `2n`.
+/// Part `g` of `parts` of the values of a polynomial are its values at `s` times the roots of unity whose order is its
+/// length. Here `s = psi^(2 brv(g) + 1)`. A cyclic inverse finds coefficient `j` times `s^j`. So this is `s^-j / n`,
+/// for `psi` of the order `2 len`. `powers(i)` is `psi^-i`, for `psi` of the order `2n`.
 fn twists(n: usize, powers: impl Fn(usize) -> u64, per_n: u64, modulus: Modulus) -> Vec<u64> {
     let mut twists = vec![0; 2 * n];
     let mut len = 1;
