@@ -1,7 +1,7 @@
 //! The hint of a table of bytes: that of every group is `D`, or its `D_g`, times the group's own public matrix.
 //!
-//! The transforms of a row of `D` serve all groups. A row's sums are taken eight values at a time, over all polynomials, so that
-//! the public polynomials' part that meets them stays in the cache for a block of rows:
+//! The transforms of a row of `D` serve all groups. A row's sums are taken eight values at a time, over all
+//! polynomials. So the public polynomials' part that meets them stays in the cache for a block of rows:
 //!
 //! | | order |
 //! |---|---|
