@@ -82,8 +82,8 @@ impl Transform {
         result.map(Zeroizing::new)
     }
 
-    /// Reports an error of one record, or returns it; then true if the record is to be written
-    /// unchanged, and false if it is to be left out.
+    /// Reports an error of one record, or returns it. Then true if the record is to be written unchanged, and false if
+    /// it is to be left out.
     pub(crate) fn refuse(
         &self,
         error: Error,

@@ -167,10 +167,9 @@ impl Table {
 /// [`Transform::on_error`] is [`crate::OnError::Stop`].
 ///
 /// # Errors
-/// [`Error::Value`], [`Error::NotUtf8`], [`Error::Fields`], [`Error::AfterQuote`] with the line;
-/// [`Error::Quote`], [`Error::LineLength`], after which no record can be told; [`Error::NoColumn`];
-/// [`Error::ColumnTwice`] for a name that two columns have; [`Error::OwnTweak`];
-/// [`Error::Delimiter`]; [`Error::Stream`].
+/// [`Error::Value`], [`Error::NotUtf8`], [`Error::Fields`], [`Error::AfterQuote`] with the line. [`Error::Quote`],
+/// [`Error::LineLength`], after which no record can be told. [`Error::NoColumn`]; [`Error::ColumnTwice`] for a name
+/// that two columns have; [`Error::OwnTweak`]; [`Error::Delimiter`]; [`Error::Stream`].
 pub fn transform_csv(
     transform: &Transform,
     table: &Table,
