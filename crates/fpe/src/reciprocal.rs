@@ -1,5 +1,5 @@
-//! Division of secret integers by public ones, without a division instruction and without a
-//! branch: multiplication by a reciprocal that is computed once, from the public divisor.
+//! Division of secret integers by public ones, without a division instruction and without a branch. It multiplies by a
+//! reciprocal that is computed once, from the public divisor.
 //!
 //! | name | what | source |
 //! |---|---|---|

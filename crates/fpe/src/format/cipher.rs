@@ -27,9 +27,8 @@ impl FormatCipher {
     /// Encrypts a text of the format.
     ///
     /// # Errors
-    /// [`Error::Symbol`] with the index of the first character that the format does not have
-    /// there, [`Error::CheckDigit`], and [`Error::Length`] or [`Error::Domain`] if too little of
-    /// the text is to be encrypted.
+    /// [`Error::Symbol`] with the index of the first character that the format does not have there.
+    /// [`Error::CheckDigit`]. [`Error::Length`] or [`Error::Domain`] if too little of the text is to be encrypted.
     pub fn encrypt(&self, tweak: &[u8], text: &str) -> Result<String, Error> {
         self.run::<true>(tweak, text)
     }

@@ -7,8 +7,8 @@ use alloc::{collections::BTreeMap, vec, vec::Vec};
 /// Most divisors that are gone through.
 const MAX_DIVISORS: usize = 1 << 16;
 
-/// The bases of [`super::RiffpeX`] for the integers below `x`: among all lists of factors of at
-/// least `threshold` whose product is `x`, the one of least `sum b log2 b`, in ascending order.
+/// The bases of [`super::RiffpeX`] for the integers below `x`. Among all lists of factors of at least `threshold` whose
+/// product is `x`, it is the one of least `sum b log2 b`, in ascending order.
 ///
 /// ```
 /// assert_eq!(sordino_fpe::find_best_bases(1_000_000, 25)?, [25, 25, 40, 40]);

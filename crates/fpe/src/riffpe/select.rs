@@ -1,10 +1,10 @@
 //! A step of Riffpe by the first eight bytes of the labels.
 //!
-//! Labels come from a chain of AES blocks, each of which waits for the one before. Up to 16
-//! cards are compared with each other as they come, in the shadow of the next block; up to
-//! [`SMALL`] when all are there (as they come, narrow stores hold up the wide loads after them):
-//! time and memory access are the same for all digits. More cards are counted by their first
-//! bits, and only those that share them with the answer are compared.
+//! Labels come from a chain of AES blocks, each of which waits for the one before. Up to 16 cards are compared with
+//! each other as they come, in the shadow of the next block. Up to [`SMALL`] cards are compared when all are there: as
+//! they come, narrow stores would hold up the wide loads after them. In both ways time and memory access are the same
+//! for all digits. More cards are counted by their first bits, and only cards that share them with the answer are
+//! compared.
 
 use alloc::vec::Vec;
 use sordino_aes::Aes;
@@ -72,7 +72,7 @@ impl<A: Aes> Labels<A> {
 #[derive(Default)]
 pub(super) struct Scratch {
     keys: Vec<i64>,
-    /// Those of one bucket, with their cards.
+    /// The labels of one bucket, with their cards.
     same: Vec<(i64, u32)>,
 }
 
