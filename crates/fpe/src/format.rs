@@ -79,7 +79,7 @@ pub enum Segment {
 ///      symbols of the alphabet, then the number of symbols (0 of a literal).
 ///    - The others have `ssn`, or `date` and one string of the first and the last day, counted from 0001-01-01 in 4 bytes
 ///      each;
-///    3. the caller's tweak;
+/// 3. the caller's tweak;
 /// 4. the template: 4 bytes for each character that counts, 0 if it is encrypted or of a check, and else its code point and 1.
 ///
 /// In the template of a text the characters that pass do not count. In the template of an e-mail address, the passing
