@@ -1,7 +1,7 @@
 //! SHAKE128 and SHAKE256 (FIPS 202) of many inputs at once, one per lane.
 //!
-//! A lane whose input is finished takes the next one at the next permutation, whatever its length
-//! and rate, so that lanes idle only when the queue is empty.
+//! A lane whose input is finished takes the next one at the next permutation, whatever its length and rate. So lanes
+//! idle only when the queue is empty.
 
 use crate::keccak::{Blocks, LANES, Lanes, Mask};
 use crate::kernels::Kernels;

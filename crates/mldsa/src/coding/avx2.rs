@@ -19,8 +19,8 @@ use crate::field::{Poly, Q};
 use crate::params::Gamma2;
 use sordino_cpu::Avx2;
 
-/// The places of eight packed fields: the bytes of each coefficient in two loads of 16 bytes, the
-/// second of which ends where the fields end, and the bits to shift away.
+/// The places of eight packed fields: the bytes of each coefficient in two loads of 16 bytes, and the bits to shift
+/// away. The second load ends where the fields end.
 #[repr(C, align(32))]
 struct Fields {
     bytes: [u8; 32],

@@ -19,8 +19,8 @@ use crate::field::{Poly, Q};
 use crate::params::Gamma2;
 use sordino_cpu::Avx512;
 
-/// The places of 16 packed fields: the words that each quarter of a register needs, the bytes that
-/// each coefficient needs of them, and the bits to shift away.
+/// The places of 16 packed fields: the words that each quarter of a register needs, and the bytes of them that each
+/// coefficient needs. With them are the bits to shift away.
 #[repr(C, align(64))]
 struct Fields {
     words: [u16; 32],
