@@ -107,8 +107,8 @@ pub enum Error {
         /// The name.
         name: String,
     },
-    /// A value of a context that Cedar's language lacks: an extension's value with a wrong argument, or an entity of
-    /// a type with a wrong name.
+    /// A value of a context that Cedar's language lacks. It is an extension's value with a wrong argument, or an entity
+    /// of a type with a wrong name.
     #[error("{path} is {value}, which is not a value: {reason}")]
     Value {
         /// Where it stands, as in `context.sites[].address`; `[]` is a member of a set.

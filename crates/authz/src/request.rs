@@ -37,7 +37,7 @@ impl<'a> Request<'a> {
     }
 }
 
-/// Whoever answers requests: an [`Engine`](crate::Engine) in this process, or a service elsewhere.
+/// Answers requests: an [`Engine`](crate::Engine) in this process, or a service elsewhere.
 pub trait Authorizer {
     /// The decision, with its explanation. Without a reason to allow, it denies.
     fn check(&self, request: &Request<'_>) -> Decision;

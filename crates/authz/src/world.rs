@@ -25,7 +25,7 @@ struct Entity {
 }
 
 impl World {
-    /// Entities of Cedar's JSON form, and those of the schema's actions.
+    /// Entities of Cedar's JSON form, and the entities of the schema's actions.
     pub(crate) fn parse(text: &str, schema: Option<&cedar_policy::Schema>) -> Result<Self, Error> {
         let json = graph::parse(text)?;
         let cedar = cedar_policy::Entities::from_json_value(json, schema);

@@ -121,9 +121,9 @@ impl Head {
     /// The entries stored in `stored`, if they are the ones that this head was signed for.
     ///
     /// # Errors
-    /// [`Error::AuditSignature`] for a head that `public_key` did not sign. For entries that are not as they were:
+    /// [`Error::AuditSignature`] for a head that `public_key` did not sign. For entries that were changed:
     /// [`Error::AuditAltered`], [`Error::AuditRemoved`], [`Error::AuditReordered`], [`Error::AuditCut`],
-    /// [`Error::AuditTruncated`], [`Error::AuditUnsigned`], [`Error::AuditForm`]; [`Error::AuditHead`] if they agree
+    /// [`Error::AuditTruncated`], [`Error::AuditUnsigned`], [`Error::AuditForm`]. [`Error::AuditHead`] if they agree
     /// among themselves but not with the head.
     pub fn verify(&self, stored: &[u8], public_key: &[u8]) -> Result<Vec<Entry>, Error> {
         self.verify_signature(public_key)?;
