@@ -18,8 +18,7 @@ pub struct Step {
 /// Sets of steps are bits of a word.
 const MOST: usize = u64::BITS as usize;
 
-/// Appends to `keys` the key itself and the cheapest changed ones, `probes` in all if there are so
-/// many.
+/// Appends to `keys` the key itself and the cheapest changed ones: `probes` in all, or fewer if there are no more.
 pub(crate) fn probe(key: u64, steps: &mut Vec<Step>, probes: usize, keys: &mut Vec<u64>) {
     if probes == 0 {
         return;
