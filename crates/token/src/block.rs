@@ -19,7 +19,7 @@ const SIGNED: &[u8] = b"\x84\x6aSignature1";
 /// The bytes of the application in it: none.
 const EXTERNAL: &[u8] = b"\x40";
 
-/// A block as it lies in a token. Its signature has not been looked at.
+/// A block as it lies in a token. Its signature is not checked yet.
 #[derive(Clone, Debug)]
 pub(crate) struct Block<'a> {
     /// All of it.

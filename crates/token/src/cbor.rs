@@ -1,7 +1,7 @@
 //! The part of CBOR (RFC 8949) that a token is written in: definite lengths, every number in its shortest form (4.2.1).
 //!
-//! Nothing here calls itself: a reader asks for the item that is due, so bytes that nest are refused at the first item that
-//! is not.
+//! Nothing here calls itself. A reader asks for the item that is due, so bytes that nest are refused at the first item
+//! that is not.
 
 use crate::error::Error;
 
@@ -140,7 +140,7 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// A string of so many bytes.
+    /// A string of `N` bytes.
     pub(crate) fn array_of<const N: usize>(
         &mut self,
         what: &'static str,

@@ -11,7 +11,7 @@ pub const MAX_AUDIENCE: usize = 255;
 /// Most indexes that a token names.
 pub const MAX_INDEXES: usize = 16;
 
-/// Labels of claims: those of RFC 8392 and RFC 8747, and private ones (below -65536).
+/// Labels of claims: labels of RFC 8392 and RFC 8747, and private ones (below -65536).
 mod label {
     pub(super) const AUDIENCE: i64 = 3;
     pub(super) const EXPIRY: i64 = 4;
@@ -80,7 +80,7 @@ impl Claims {
         }
     }
 
-    /// Refuses claims of block `block` that grant more than those of the block before.
+    /// Refuses claims of block `block` that grant more than the claims of the block before.
     pub(crate) fn check_within(&self, before: &Self, block: usize) -> Result<(), Error> {
         let named = |index| before.indexes.binary_search(index).is_ok();
         let bounds = [

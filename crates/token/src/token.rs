@@ -73,8 +73,8 @@ impl Token {
     /// A token that grants no more, to a holder who may be another: one block longer, signed by this token's holder, without the issuer.
     ///
     /// # Errors
-    /// [`Error::Key`] if `holder` is not the key of this token's holder, [`Error::Raised`] if the claims grant more than this token does,
-    /// [`Error::Depth`] if it was narrowed three times before, [`Error::Claim`].
+    /// [`Error::Key`] if `holder` is not the key of this token's holder. [`Error::Raised`] if the claims grant more
+    /// than this token does. [`Error::Depth`] if it was narrowed three times before. [`Error::Claim`].
     pub fn attenuate(&self, claims: &Claims, holder: &crate::SigningKey) -> Result<Self, Error> {
         use crate::chain::MAX_BLOCKS;
 

@@ -15,9 +15,9 @@ type Issuers = HashMap<[u8; 32], PublicKey>;
 
 /// Verifies tokens for one service.
 ///
-/// All that can be refused without arithmetic comes first, and a block's signature is looked at only once that of the block before
-/// was good: who has no token costs one verification under an issuer's key, which is kept expanded. Whoever has one can show it, and costs
-/// as many as it has blocks: hold back how often.
+/// All that can be refused without arithmetic comes first. A block's signature is checked only once the signature of
+/// the block before was good. A client without a token so costs one verification under an issuer's key, which is kept
+/// expanded. A client that has a token can show it, and costs one verification for each of its blocks: limit how often.
 #[derive(Debug)]
 pub struct Verifier {
     audience: String,
