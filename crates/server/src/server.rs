@@ -41,9 +41,9 @@ pub use static_reply::StaticReply;
 
 /// One version of an index that is ready to answer.
 ///
-/// A server does not change. One that runs on while the index is changed makes a new one of the new
-/// version and puts it instead of the old; requests about another version than the one that is
-/// served are refused, so that no query meets two versions.
+/// A server does not change. A program that runs on while the index is changed makes a new server of the new version
+/// and replaces the old one. Requests about a version that is not served are refused, so that no query meets two
+/// versions.
 ///
 /// # Security
 /// The work that a request makes, and the length of its reply, are fixed by the manifest.
@@ -94,7 +94,7 @@ impl Server {
         self.shard
     }
 
-    /// True if a request names another version than this one. Those that name none are about any.
+    /// True if a request names a version that is not this one. Requests that name none are about any.
     #[must_use]
     pub fn is_other(&self, request: Request<&[u8]>) -> bool {
         match request.kind() {
@@ -129,8 +129,8 @@ impl Server {
         Ok(message_len(EDITION_LEN + longest))
     }
 
-    /// The reply to `request`, if it is one that every client gets and that is ready: it can be
-    /// sent from where it lies, however long it is.
+    /// The reply to `request`, if every client gets the same and it is ready. It can be sent from where it lies,
+    /// however long it is.
     #[must_use]
     pub fn prepared(&self, request: Request<&[u8]>) -> Option<StaticReply> {
         self.ready(request).ok()
@@ -241,8 +241,8 @@ impl Server {
             .collect()
     }
 
-    /// [`handle_batch`](Self::handle_batch) of clients that are told from one another, each request with the number of its
-    /// sender: the keys of sessions that are held are shared out among them.
+    /// [`handle_batch`](Self::handle_batch) of clients that are told from one another, each request with the number of
+    /// its sender. The keys of sessions that are held are shared out among the senders.
     #[must_use]
     #[expect(
         clippy::missing_panics_doc,

@@ -16,22 +16,23 @@ use sordino_index::manifest::PartKind;
 use sordino_index::shard::Shard;
 use sordino_index::{Error, OwnerPublicKey};
 
-/// Bytes of a database from which on it is kept. Shorter ones are encoded in a moment, and a mapped one holds a file open and
-/// its public polynomials, which weigh as much as a block.
+/// The least size in bytes of a database that is kept. Shorter ones are encoded in a moment. A mapped one holds a file
+/// open and its public polynomials, which weigh as much as a block.
 const LEAST: usize = 1 << 19;
 
 /// Files of an index that are mapped at most, since each is held open: others are encoded, and stay in memory.
 const MOST: usize = 256;
 
-/// A folder in which servers keep what they encode of an index, about seven bytes a coordinate, and of the hint of pages
-/// that are scanned. The next server maps it and scores it where it lies, which takes a fraction of the time of encoding, and of memory little but the system's cache of files.
+/// A folder in which servers keep what they encode of an index, about seven bytes a coordinate. It also has the encoded
+/// hint of pages that are scanned. The next server maps it and scores it where it lies. That takes a fraction of the
+/// time of encoding, and little memory but the system's cache of files.
 ///
 /// A file whose hint is not the one of its vectors is damaged, and made again.
 ///
 /// # Security
-/// The folder is believed as the server's memory is, and the files must not be changed by anybody else while a server
-/// runs: one that is cut short ends it. It is made for its owner alone, and refused if others may write there. It holds what
-/// the index's parts hold, and for a while what those of former versions held.
+/// A server trusts the folder like its own memory. No other program may change the files while a server runs: a file
+/// that is cut short ends the server. The folder is made for its owner alone, and refused if others may write there. It
+/// holds what the index's parts hold, and for a while what the parts of former versions held.
 #[derive(Clone)]
 pub struct Encodings(Arc<Inner>);
 
@@ -123,7 +124,7 @@ pub(super) struct Shelf<'a> {
     /// The beginning of its files' names.
     prefix: String,
     named: HashSet<String>,
-    /// Databases that are mapped, those of the version before among them.
+    /// Databases that are mapped, with the databases of the version before.
     mapped: usize,
     /// Something could not be kept, which was told: nothing else is tried.
     failed: bool,
@@ -172,7 +173,7 @@ impl<'a> Shelf<'a> {
     /// `expected` is the digest of the hint, if the manifest names it; else the one of when the file was written is.
     ///
     /// # Errors
-    /// Those of `encode`, and [`Error::Digest`] if what it encodes has another hint than is expected.
+    /// The errors of `encode`, and [`Error::Digest`] if what it encodes has a hint that differs from the expected one.
     pub(super) fn database(
         &mut self,
         name: &str,
@@ -269,8 +270,8 @@ fn is_written(path: &Path) -> bool {
     File::open(path).is_ok_and(|file| file.try_lock_shared().is_err())
 }
 
-/// Writes a file under another name, which no other process takes, and gives it its own when the disk has all of it: what is not there
-/// yet could be lost, and read as zeros, while it is mapped.
+/// Writes a file under a temporary name, which no other process takes, and renames it when the disk has all of it. What
+/// is not on the disk yet could be lost, and read as zeros, while it is mapped.
 fn write(path: &Path, contents: impl FnOnce(&mut File) -> io::Result<()>) -> io::Result<()> {
     let random = RandomState::new().build_hasher().finish();
     let unfinished = path.with_extension(format!("{random:016x}"));

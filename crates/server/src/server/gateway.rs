@@ -218,8 +218,8 @@ impl Server {
         Ok(())
     }
 
-    /// The reply to a request from those of all the shards that it is for, in their order: byte for byte that of
-    /// a server with all of the data.
+    /// The reply to a request, from the replies of all the shards that it is for, in their order. It is byte for byte
+    /// the reply of a server with all of the data.
     ///
     /// # Errors
     /// The errors of [`check_part`](Self::check_part), and if the number of replies is another.

@@ -21,7 +21,7 @@ pub(super) struct Signed {
     pub(super) content: Digest,
     /// The seed of the public polynomials of queries.
     pub(super) seed: [u8; 32],
-    /// The seed of those of encrypted secrets.
+    /// The seed of the public polynomials of encrypted secrets.
     pub(super) hint_seed: [u8; 32],
     /// The digest of the hint that clients download.
     pub(super) hint: Digest,

@@ -124,8 +124,8 @@ impl Routed {
         self.lens.all()
     }
 
-    /// Scores the chosen clusters and all that was added since: one scan of the clusters, one product with their hint
-    /// and one pass over the rest for all queries.
+    /// Scores the chosen clusters and all that was added since. For all queries it takes one scan of the clusters, one
+    /// product with their hint and one pass over the rest.
     pub(super) fn score(&self, bodies: &[&[u8]]) -> Vec<Result<Vec<u8>, Error>> {
         in_one_pass(
             bodies,
