@@ -61,8 +61,8 @@ impl ContentKeys {
         Self { keys, unlabelled }
     }
 
-    /// True of a segment of records that have a label, false of others; none where only the owner's list tells, and for
-    /// keys that are not among these.
+    /// `Some(true)` for a segment of records that have a label, `Some(false)` for others. `None` where only the owner's
+    /// list tells, and for keys that are not among these.
     #[must_use]
     pub fn is_labelled(&self, manifest: &Manifest, segment: &Segment) -> Option<bool> {
         let unlabelled = manifest.newest(self.unlabelled?);
@@ -131,8 +131,8 @@ impl ContentKeys {
     }
 }
 
-/// Counts rows that writers added as deleted whose ids a segment before has in a row that counts: the record that came first stays
-/// what it was. `ids` gives those of a segment, if there is a key of it.
+/// Some rows that writers added have ids that an earlier segment has in a row that counts. They are counted as deleted:
+/// the record that came first stays what it was. `ids` gives the ids of a segment, if there is a key of it.
 pub fn bury_repeated<'a>(
     manifest: &Manifest,
     ids: impl Fn(usize) -> Option<&'a Ids>,

@@ -76,8 +76,8 @@ impl DecodedRows {
         best.into_ranked()
     }
 
-    /// The rows of the `k` vectors nearest to the query, best first, where each record is
-    /// here once: all vectors are scored, in parallel on rayon's current pool, and those kept whose rows count.
+    /// The rows of the `k` vectors nearest to the query, best first, where each record is here once. All vectors are
+    /// scored, in parallel on rayon's current pool. The ones whose rows count are kept.
     #[must_use]
     pub fn nearest_of_all(
         &self,

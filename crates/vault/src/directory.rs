@@ -41,8 +41,8 @@ pub struct Directory {
     /// The labels that a group may read.
     groups: BTreeMap<String, BTreeSet<String>>,
     readers: BTreeMap<String, Reader>,
-    /// Keys in use that readers have and are not meant to have any longer, by name and the digest of the public key that they
-    /// were wrapped for: another pair of the same name is another reader.
+    /// Keys in use that readers have and should not have any longer. They are listed by name and by the digest of the
+    /// public key that they were wrapped for. A new pair under an old name is a different reader.
     former: BTreeMap<(String, Digest), BTreeSet<u32>>,
     /// The number of the next key.
     next: u32,
@@ -77,8 +77,9 @@ impl Reader {
 }
 
 impl Directory {
-    /// A list without readers, of an index that has no readers of its own so far. All that is there is under the shared key, and what is
-    /// written from now on under another key, which [`salt`](Self::salt) or a [change](Self::change) has yet to give its salt.
+    /// A list without readers, of an index that has no readers of its own so far. All existing records are under the
+    /// shared key. What is written from now on is under another key, which [`salt`](Self::salt) or a
+    /// [change](Self::change) has yet to give its salt.
     #[must_use]
     pub fn unsalted() -> Self {
         let keys = [SHARED, SHARED + 1].map(|number| LabelKey {

@@ -6,9 +6,9 @@
 //! | texts | for each its length, a byte where it is below 128, else its lower 7 bits with the high bit set and a byte of the others; then its bytes |
 //! | UUIDs | for each its 16 bytes |
 //!
-//! The code is filled with zeros to a class, because it is stored sealed where
-//! its length is seen. Of UUIDs that tells nothing but their number; of texts the length of all of them
-//! together, up to a factor of two; of numbers the number of their runs, likewise.
+//! The code is filled with zeros to a class, because it is stored sealed where its length is seen. Of UUIDs the length
+//! tells nothing but their number. Of texts it tells the length of all together, and of numbers the number of their
+//! runs, up to a factor of two.
 
 use std::cmp::Ordering;
 

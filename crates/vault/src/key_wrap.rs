@@ -1,5 +1,5 @@
-//! A hook for services that keep keys: an owner's master secret or a reader's, wrapped by a key that never leaves the
-//! service, can be stored anywhere.
+//! A hook for services that keep keys. An owner's or a reader's master secret can be stored anywhere once it is wrapped
+//! by a key that never leaves the service.
 //!
 //! ```text
 //! what is wrapped: kind: 8 bytes, SRDOWNER or SRDREADR | the secret: 32 bytes
@@ -15,12 +15,12 @@ use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 use crate::keys::OwnerKeys;
 use crate::reader_secret::ReaderSecret;
 
-/// Something that wraps secrets of 40 bytes, and unwraps them: a key of its own in a file ([`WrappingKey`]), a token behind PKCS #11
-/// (`examples/key_service`), a service in a cloud.
+/// Something that wraps secrets of 40 bytes, and unwraps them. It can be a key of its own in a file ([`WrappingKey`]),
+/// a token behind PKCS #11 (`examples/key_service`), or a service in a cloud.
 ///
 /// # Security
-/// A program that may have a key unwrapped has the key: what the service protects is when, where and by whom that is asked, and
-/// that it can be refused. Unwrapping must refuse what was not wrapped.
+/// A program that may have a key unwrapped has the key. The service protects when, where and by which program that is
+/// asked, and can refuse it. Unwrapping must refuse what was not wrapped.
 pub trait KeyWrap {
     /// Wraps a secret, of 40 bytes: its kind and its key.
     ///
@@ -116,8 +116,8 @@ impl Kind {
         let found = found.and_then(|(kind, key)| Some((kind, <[u8; 32]>::try_from(key).ok()?)));
         let Some((kind, key)) = found else {
             return refused(match secret.len() {
-                32 => "a secret that an earlier build has wrapped, without its kind: if you know that it is yours and of which \
-                       kind, make it of the bytes that KeyWrap::unwrap gives, and wrap it again"
+                32 => "a secret that an earlier build wrapped without its kind. If you know that it is yours and of which kind, make it \
+                       from the bytes that KeyWrap::unwrap gives and wrap it again"
                     .to_owned(),
                 len => format!("what was wrapped has {len} bytes, expected 40: a kind and a key"),
             });

@@ -1,8 +1,9 @@
 //! Who is where: the records of each of routed mode's clusters, and how their vectors are split.
 //!
-//! A cluster's list has its records in the order of their rows, which saves bytes. Its places have another order, one that readers
-//! derive from their key, the same for all clusters ([`ContentKey::row_order`](crate::content_key::ContentKey::row_order)): else a server could tell older records from newer
-//! ones by their places.
+//! A cluster's list has its records in the order of their rows, which saves bytes. Its places have a different order,
+//! which readers derive from their key, the same for all clusters
+//! ([`ContentKey::row_order`](crate::content_key::ContentKey::row_order)). Otherwise a server could tell older records
+//! from newer ones by their places.
 
 use crate::residual::{Parts, Spread};
 use sordino_index::Error;

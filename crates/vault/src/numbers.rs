@@ -4,9 +4,9 @@
 //! runs: varint | for each run, in order: numbers left out since the run before: varint | numbers - 1: varint
 //! ```
 //!
-//! A varint is LEB128. The code is filled up with zeros to a class, 128 bytes times a power of two,
-//! because it is stored sealed where its length is seen: the length tells the number of runs, up to a
-//! factor of two and the lengths of varints, and nothing else.
+//! A varint is LEB128. The code is filled up with zeros to a class, 128 bytes times a power of two. The reason is that
+//! it is stored sealed where its length is seen. The length tells the number of runs, up to a factor of two and the
+//! lengths of varints, and nothing else.
 
 use std::cmp::Ordering;
 

@@ -148,8 +148,8 @@ fn whole_characters(mut bytes: Vec<u8>) -> Vec<u8> {
     bytes
 }
 
-/// The page of these that a random number chooses, each as likely as any: groups are given by their first pages and their numbers of
-/// pages. Page 0 if there is none.
+/// The page of these that a random number chooses, each as likely as any. Groups are given by their first pages and
+/// their numbers of pages. Page 0 if there is none.
 fn filler(groups: impl Iterator<Item = (u32, u32)> + Clone, random: u64) -> u32 {
     let all: u64 = groups.clone().map(|(_, pages)| u64::from(pages)).sum();
     // No further from uniform than pages / 2^64.

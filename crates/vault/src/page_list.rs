@@ -1,5 +1,5 @@
-//! The sealed list of the records under one content key: which are there, where each begins among their pages, and the
-//! dictionary that their payloads are compressed with.
+//! The sealed list of the records under one content key: which are there, and where each begins among their pages. It
+//! also has the dictionary that their payloads are compressed with.
 //!
 //! ```text
 //! bytes of the next field, bytes of the dictionary: 32 bits each, little-endian

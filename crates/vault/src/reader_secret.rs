@@ -80,9 +80,9 @@ impl ReaderPublicKey {
     /// The key of these bytes.
     ///
     /// # Errors
-    /// [`Error::Malformed`] if they are none, or none that protects anything: the half of X25519 is of low order, so that
-    /// the secret agreed on with it is zero whatever the other side does, or it is written in another way than the one in which
-    /// a pair of keys writes it, so that the pair could not open what is wrapped for it.
+    /// [`Error::Malformed`] if they are no public key, or one that protects nothing. The half of X25519 may be of low
+    /// order: the secret agreed on with it is then zero whatever the other side does. Or it may not be written as a
+    /// pair of keys writes it, so that the pair could not open what is wrapped for it.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
         let malformed = |why: &str| Error::Malformed {
             what: "reader's public key",
@@ -115,8 +115,8 @@ impl ReaderPublicKey {
 
     /// A shared secret, and the ciphertext by which the reader has it too.
     ///
-    /// The reader learns 32 of the 64 bytes that are drawn, since ML-KEM's decapsulation gives them: `rng` is not to be a
-    /// generator that draws anything else.
+    /// The reader learns 32 of the 64 bytes that are drawn, since ML-KEM's decapsulation gives them. So `rng` must not
+    /// be a generator that draws anything else.
     pub(crate) fn encapsulate<R: CryptoRng + ?Sized>(
         &self,
         rng: &mut R,

@@ -1,8 +1,8 @@
 //! Scores of unit vectors in 16-bit fixed point: exact integer sums, the same on every machine.
 //!
-//! A coordinate x of a unit vector is stored as round(32767 x). By Cauchy-Schwarz the inner
-//! product of two such rows stays below 2^30, so 32 bits hold it; rounding two unit vectors
-//! moves a score by about 1.2e-5 (standard deviation), a tenth of what 8-bit codes do.
+//! A coordinate x of a unit vector is stored as round(32767 x). By Cauchy-Schwarz the inner product of two such rows
+//! stays below 2^30, so 32 bits hold it. Rounding two unit vectors moves a score by about 1.2e-5 (standard deviation),
+//! a tenth of what 8-bit codes do.
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;

@@ -11,9 +11,8 @@ use sordino_index::TAG_LEN;
 
 /// The cipher of one kind of content of one version of one index.
 ///
-/// The nonce is (version, part): a part is sealed once in a version, versions only grow, and the
-/// key belongs to this index and kind alone. So a nonce never repeats under a key, and a part can
-/// be opened only as what it was sealed as.
+/// The nonce is (version, part). A part is sealed once in a version, versions only grow, and the key belongs to this
+/// index and kind alone. So a nonce never repeats under a key, and a part can be opened only as what it was sealed as.
 pub struct Seal {
     cipher: Aes256Gcm,
     purpose: Purpose,

@@ -1,7 +1,8 @@
 //! A permutation of a million rows and more, by FF1 on numbers of the necessary bits and cycle walking.
 //!
-//! A row is encrypted again and again until the result is the number of a row. The steps that this takes depend on the row, so
-//! that [`Walk::positions`] takes the same number of them for every row and keeps the first result that is one.
+//! A row is encrypted again and again until the result is the number of a row. The number of steps that this takes
+//! depends on the row. So [`Walk::positions`] takes the same number for every row, and keeps the first result that is a
+//! row.
 
 use std::ops::RangeInclusive;
 

@@ -95,9 +95,10 @@ impl ReaderSums {
         })
     }
 
-    /// The sums of squares of how far the sums of a segment's scores are from what they should be, of each group: no more than its
-    /// [`tolerance`](sordino_index::checks::held::tolerance) in an honest reply. `steps` are the scores of the rows; `query` the integers that it was encrypted as,
-    /// of which `q` are the score window, which has `2^bits` steps.
+    /// For each group, the sums of squares of how far the sums of a segment's scores are from what they should be. Each
+    /// is no more than its [`tolerance`](sordino_index::checks::held::tolerance) in an honest reply. `steps` are the
+    /// scores of the rows, and `query` the integers that the query was encrypted as. `q` of them are the score window,
+    /// which has `2^bits` steps.
     ///
     /// # Security
     /// Takes the same steps for all scores and queries.

@@ -24,8 +24,8 @@ pub(super) fn check_name(what: &'static str, name: &str) -> Result<(), Error> {
     }
 }
 
-/// True if all of a name is drawn, in one way: marks that stand for themselves, and would make another name of the same look, are
-/// refused. Letters of two scripts that look alike are not told apart.
+/// True if all of a name is drawn, in one way. Marks that stand for themselves, and would make a different name of the
+/// same look, are refused. Letters of two scripts that look alike are not told apart.
 fn is_shown(name: &str) -> bool {
     let blank = |c: char| {
         matches!(

@@ -22,8 +22,8 @@ pub struct Reading {
     pub records: u64,
     /// The right to add records, if it has one.
     pub writing: Option<Writing>,
-    /// Records that it may not read any longer, and can as long as they are under keys that it was given: until they are
-    /// rewritten, which compacting does.
+    /// Records that it may not read any longer, but can while they are under keys that it was given. Compacting
+    /// rewrites them and ends that.
     pub until_compacted: u64,
 }
 
@@ -37,16 +37,17 @@ pub struct Label {
     pub generations: usize,
     /// Records.
     pub records: u64,
-    /// Rows that are stored next to them, of records that were deleted, replaced or given another label: a holder of the label's keys can
-    /// read them until the index is compacted.
+    /// Rows that are stored next to them, of records that were deleted, replaced or given another label. A holder of
+    /// the label's keys can read them until the index is compacted.
     pub stale: u64,
     /// Rows, those among them, that are not under the newest key.
     pub older: u64,
 }
 
 impl Directory {
-    /// Who can read how many records: readers, then former ones. `live` records are under each key and searches find them,
-    /// `stored` ones with those that are deleted or replaced, which a holder of the key can read until the index is compacted.
+    /// Who can read how many records: readers, then former ones. `live` counts the records under each key that searches
+    /// find. `stored` adds records that are deleted or replaced, which a holder of the key can read until the index is
+    /// compacted.
     #[must_use]
     pub fn reading(&self, live: &BTreeMap<u32, u64>, stored: &BTreeMap<u32, u64>) -> Vec<Reading> {
         let under = |records: &BTreeMap<u32, u64>, key: u32| match key {

@@ -63,8 +63,8 @@ impl Directory {
         Ok(number)
     }
 
-    /// Gives labels that there are new keys, though no one lost them: a record that readers to come are not to have was under the
-    /// keys before.
+    /// Gives labels new keys, though no reader lost them. The reason is a record under the old keys that future readers
+    /// are not to have.
     ///
     /// # Errors
     /// [`Error::Access`] if the list is too long. Then nothing is changed.

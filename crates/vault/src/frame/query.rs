@@ -191,7 +191,8 @@ impl FrameQuery {
         }
     }
 
-    /// The metric's score of a key: never more than 1 for the cosine, and above 0 for the Euclidean distance but for that of equal vectors.
+    /// The metric's score of a key: never more than 1 for the cosine. For the Euclidean distance it is above 0, except
+    /// between equal vectors.
     #[must_use]
     pub fn score(&self, key: f32) -> f32 {
         let key = f64::from(key);

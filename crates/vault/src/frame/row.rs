@@ -42,7 +42,7 @@ impl RowScale {
     /// Reads the bases and scales of rows, as they are sealed.
     ///
     /// # Errors
-    /// [`Error::Malformed`] for other bytes than those of this number of rows.
+    /// [`Error::Malformed`] for bytes that are not the code of this number of rows.
     pub fn read_all(metric: Metric, n: usize, code: &[u8]) -> Result<Vec<Self>, Error> {
         let wrong = || Error::Malformed {
             what: "scales",

@@ -3,8 +3,8 @@
 use sordino_index::Error;
 use sordino_index::code::SCALES_HEAD_LEN;
 
-/// The scales that a list of rows has: steps of the same ratio, a multiple of 2^(1/8), so that a scale is at most
-/// that much larger than it has to be.
+/// The scales that a list of rows has: steps of the same ratio, a multiple of 2^(1/8). So a scale is at most that much
+/// larger than it has to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Scales {
     /// The scale of code 1, as the eighth part of a logarithm to base 2.
