@@ -15,9 +15,8 @@ const TEMPORARY: &str = ".tmp";
 
 /// A folder that keeps what clients download once, shared by any number of processes.
 ///
-/// Every file is named by its digest and checked against it when it is read, so a damaged or foreign file is
-/// as good as none. When the files have more bytes than the limit, those that were not used for longest are
-/// removed.
+/// Every file is named by its digest and checked against it when it is read, so a damaged or foreign file counts as
+/// missing. When the files have more bytes than the limit, the ones that were not used for longest are removed.
 ///
 /// # Security
 /// Files hold what a server has given: nothing that its operator does not know. The parts that a client does

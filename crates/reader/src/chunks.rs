@@ -88,7 +88,8 @@ impl Chunks {
     }
 
     /// The vectors nearest to the query, best first, as places from the first of these on with their keys. Of equal
-    /// keys there may be more than `k`: a segment's own have the order of its ids, those of several have not.
+    /// keys there may be more than `k`. Within a segment they have the order of its ids, across segments they have
+    /// none.
     pub(crate) fn nearest(
         &self,
         query: &FrameQuery,

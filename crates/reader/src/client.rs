@@ -59,10 +59,10 @@ impl Client {
     /// their manifests, and learns by that which version this client knew.
     ///
     /// # Errors
-    /// If a message is malformed, or a signature or digest is wrong; [`Error::OtherIndex`],
-    /// [`Error::Rollback`], [`Error::Fork`]; [`Error::Gap`] if the server does not keep manifests that far
-    /// back: a caller who accepts that sets [`over_gap`](ConnectOptions::over_gap).
-    /// [`Error::Stale`] if the server changed to another version in between: connect again.
+    /// If a message is malformed, or a signature or digest is wrong. [`Error::OtherIndex`], [`Error::Rollback`],
+    /// [`Error::Fork`]. [`Error::Gap`] if the server does not keep manifests that far back: a caller who accepts that
+    /// sets [`over_gap`](ConnectOptions::over_gap). [`Error::Stale`] if the server changed to another version in
+    /// between: connect again.
     pub fn connect(
         transport: &mut impl Transport,
         keys: &ReaderKeys,
@@ -138,18 +138,18 @@ impl Client {
     /// True if the server has another version now. That it follows from this one, [`refresh`](Self::refresh) checks.
     ///
     /// # Errors
-    /// [`Error::Signature`] and others of a manifest that is not the owner's; those of the transport.
+    /// [`Error::Signature`] and others of a manifest that is not the owner's; the errors of the transport.
     pub fn is_outdated(&self, transport: &mut impl Transport) -> Result<bool, Error> {
         let (manifest, _) = history::offered(transport, &self.keys)?;
         Ok(manifest.digest() != self.manifest.digest())
     }
 
-    /// Follows the index to the version that the server has now, and downloads only what this client
-    /// lacks: parts of new segments, payloads or their hint if they changed, and the list of
-    /// deletions. True if there was a newer version.
+    /// Follows the index to the version that the server has now, and downloads only what this client lacks. That is
+    /// parts of new segments, payloads or their hint if they changed, and the list of deletions. True if there was a
+    /// newer version.
     ///
-    /// The requests follow from the two versions and what a cache has, so they are the same for all clients that
-    /// come from the same version without one. After an error the client is as it was.
+    /// The requests follow from the two versions and what a cache has. So they are the same for all clients without a
+    /// cache that come from the same version. After an error the client is as it was.
     ///
     /// # Errors
     /// The errors of [`connect`](Self::connect) with this client's own [`pin`](Self::pin).
@@ -250,16 +250,15 @@ impl Client {
     /// Finds the records nearest to a question's vector that it lets pass.
     ///
     /// # Security
-    /// The messages are those of any other search, whatever the question asks for: how many results, from
-    /// which score on and of which records is decided here.
+    /// The messages are the same as in any other search, whatever the question asks for. How many results, from which
+    /// score on and of which records is decided here.
     ///
     /// # Errors
-    /// If the vector has another dimension than the index, is zero or not finite, more results are wanted than
-    /// the manifest's `k`, or the filter does not fit the attributes: before any
-    /// message. [`Error::Stale`] if the server has another version by now;
-    /// [`refresh`](Self::refresh) and search again. [`Error::BadReply`] if what the server sent does not belong to this index: after
-    /// all messages, which are the same in number, order and size as those of any other search; [`Error::AfterBadReply`] if one of them
-    /// failed after that.
+    /// Before any message: if the vector's dimension is not the index's, or it is zero or not finite. Also if more
+    /// results are wanted than the manifest's `k`, or the filter does not fit the attributes. [`Error::Stale`] if the
+    /// server has another version by now: [`refresh`](Self::refresh) and search again. [`Error::BadReply`] if what the
+    /// server sent does not belong to this index. It comes after all messages, which have the same number, order and
+    /// size as in any other search. [`Error::AfterBadReply`] if one of them failed after that.
     pub fn ask<R: CryptoRng + ?Sized>(
         &self,
         rng: &mut R,

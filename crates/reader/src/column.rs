@@ -125,7 +125,7 @@ impl ScoredSegments {
         Ok(())
     }
 
-    /// Gives segments their positions, after those of the segments before them.
+    /// Gives segments their positions, after the positions of the segments before them.
     fn add<'a>(&mut self, segments: impl Iterator<Item = &'a ColumnSegment>) {
         let block = self.column.params().block_vectors();
         for ColumnSegment { segment, .. } in segments {
@@ -158,8 +158,8 @@ impl ScoredSegments {
         segments.collect()
     }
 
-    /// The best `k` of all positions whose record is not deleted and, where some are `chosen`, among these,
-    /// as places with their keys, with those that are as good as the last.
+    /// The best `k` of all positions whose record is not deleted and, where some are `chosen`, is among these. They are
+    /// places with their keys, with all that are as good as the last.
     ///
     /// Where nothing else checks scores, one that no two unit vectors have refutes the whole reply.
     pub(crate) fn best(

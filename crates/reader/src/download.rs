@@ -162,8 +162,8 @@ impl Download {
 pub(crate) struct Kept {
     /// The number of segments, from the first on.
     pub(crate) segments: usize,
-    /// True if the sealed ids and attributes of these are not to be fetched again: a reader who had no key of some may have one now,
-    /// and all clients ask for the same parts.
+    /// True if the sealed ids and attributes of these segments are not to be fetched again. A reader who lacked a key
+    /// may have it now, and all clients ask for the same parts.
     pub(crate) records: bool,
     /// True if it has the payloads, or the hint to fetch them with.
     pub(crate) payloads: bool,

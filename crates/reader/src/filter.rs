@@ -113,8 +113,8 @@ impl Filter {
     /// For each record of each segment whether it passes. `segments` are their attributes.
     ///
     /// # Errors
-    /// [`FilterFault::Column`] for a name that no segment has, [`FilterFault::Value`] for a value of another
-    /// type than its column.
+    /// [`FilterFault::Column`] for a name that no segment has, [`FilterFault::Value`] for a value whose type is not its
+    /// column's.
     pub(crate) fn passing<'a>(
         &self,
         segments: impl Iterator<Item = &'a Attributes> + Clone,
@@ -123,8 +123,8 @@ impl Filter {
         Ok(self.passing_of_visible(segments))
     }
 
-    /// [`passing`](Self::passing) where a name that no segment has is one that no record has, and a value of another type than its
-    /// column's is no record's.
+    /// [`passing`](Self::passing) for segments that may be hidden. No record has a column whose name no segment has,
+    /// and no record has a value whose type is not its column's.
     pub(crate) fn passing_of_visible<'a>(
         &self,
         segments: impl Iterator<Item = &'a Attributes>,
@@ -287,7 +287,8 @@ fn fits(column: &Column, value: &Value) -> bool {
     )
 }
 
-/// For each row whether its value of this column has this relation to `value`; unknown where it has none, or one that is no number or does not fit.
+/// For each row whether its value of this column has this relation to `value`. Unknown where the row has no value, or
+/// where a value is no number or does not fit.
 fn compared(rows: &Attributes, name: &str, value: &Value, relation: Relation) -> Vec<Option<bool>> {
     let Some(column) = rows.column(name) else {
         return vec![None; rows.rows()];
@@ -322,7 +323,8 @@ fn compared(rows: &Attributes, name: &str, value: &Value, relation: Relation) ->
     }
 }
 
-/// The order of two numbers as they are, also where a double has not all bits of the whole one; none of one that is no number.
+/// The order of the exact values of two numbers, also where a double lacks bits of the whole one. `None` if the double
+/// is NaN.
 fn whole_and_float(x: i64, y: f64) -> Option<Ordering> {
     const ABOVE: f64 = 9_223_372_036_854_775_808.0;
     Some(match y {

@@ -1,5 +1,5 @@
-//! Masked mode: the server holds the vectors under pads and scores all of them under encryption; the
-//! client takes the pads' part off the scores, and holds them against those of check rows.
+//! Masked mode: the server holds the vectors under pads and scores all of them under encryption. The client takes the
+//! pads' part off the scores, and compares them with the scores of check rows.
 
 use rand_core::CryptoRng;
 use sordino_ckks::column::{Query, Reply, SecretKey};
@@ -41,8 +41,8 @@ struct Mask {
     pad: Pad,
     order: RowOrder,
     checks: Checks,
-    /// False if there is no key of the segment. Then its pad is made of a key that is public: scores stay what they are to everybody
-    /// without the key, and are made in the same time.
+    /// False if there is no key of the segment. Then its pad is made of a key that is public. Scores stay hidden as
+    /// from everybody without the key, and are made in the same time.
     visible: bool,
 }
 
@@ -59,7 +59,7 @@ impl Mask {
         }
     }
 
-    /// Products of rows mod P, from those of rows under pads.
+    /// Products of rows mod P, from the products of rows under pads.
     fn bare(&self, codes: &[i32], products: &[i64], bare: &mut [i32]) {
         let mut pads = Zeroizing::new(vec![0; products.len()]);
         self.pad.products(codes, &mut pads);

@@ -12,12 +12,13 @@ use sordino_pir::hintless::{Digest, Keys, Session};
 /// Requests of a session: they can be linked to each other by the name of its keys, and share their 589 KB.
 ///
 /// A server that answers wrongly, and notices how the client reacts, learns about half a coefficient of the session's
-/// secret from each reaction, of 2,048: 64 of them leave the other queries of the session as safe as they were but for
-/// 3 bits. To end a session after a wrong reply would show the server, by the next keys, that it was refused.
+/// secret from each reaction. The secret has 2,048. After 64 reactions the other queries of the session are as safe as
+/// before, but for 3 bits. To end a session after a wrong reply would show the server, by the next keys, that it was
+/// refused.
 pub(crate) const REQUESTS: usize = 64;
 
-/// Bytes that a request without a hint is longer where it brings the keys of a session: the first of 64, and the next one
-/// after a server has forgotten them.
+/// Bytes that the keys of a session add to a request without a hint. They come with the first of 64 requests, and the
+/// next one after a server has forgotten them.
 pub const KEYS_LEN: usize = Keys::LEN;
 
 /// A client's session, the next one when it is used up.
@@ -46,8 +47,9 @@ impl Sessions {
         turn(&mut self.lock(), rng)
     }
 
-    /// The session of a request that is asked once more, since the server has forgotten keys. It brings its own, whatever the
-    /// answers to other requests say meanwhile: those may be older, and a server that forgot one session may have forgotten all.
+    /// The session of a request that is asked once more, since the server has forgotten keys. It brings its own,
+    /// whatever the answers to other requests say meanwhile. Those answers may be older, and a server that forgot one
+    /// session may have forgotten all.
     pub(crate) fn again<R: CryptoRng + ?Sized>(&self, rng: &mut R) -> Turn {
         let mut held = self.lock();
         if let Some(current) = &mut *held {

@@ -149,8 +149,8 @@ impl Fetcher {
         Zeroizing::new(time(&mut stages.scores, scores))
     }
 
-    /// The vectors of these buckets; false if one of them is not the owner's. Another stands in for that, is opened in its
-    /// place and ranked, or the next message would leave the sooner the more of them were wrong.
+    /// The vectors of these buckets; false if one of them is not the owner's. Then a made-up bucket is opened and
+    /// ranked in its place. Otherwise the next message would leave the sooner the more buckets were wrong.
     fn open(&self, buckets: &[usize], fetched: &[Vec<u8>]) -> (DecodedRows, bool) {
         let mut opened = DecodedRows::default();
         let digests = BatchHasher::new().hash(fetched);

@@ -26,8 +26,8 @@ use retry::{Attempts, Pauses};
 pub use search_batch::SearchBatch;
 pub use session_options::SessionOptions;
 
-/// A client of one index with its server, for several threads: it follows the index, makes calls again that may succeed, and
-/// remembers the versions that it has seen.
+/// A client of one index with its server, for several threads. It follows the index, makes calls again that may
+/// succeed, and remembers the versions that it has seen.
 ///
 /// # Security
 /// No message tells that a reply was bad: `latch.rs` has the rule and its proof. After a batch in which one was bad the
@@ -183,15 +183,15 @@ impl<D: Dial> Session<D> {
         })
     }
 
-    /// A call of a batch: `work` with the client and, with fresh secrets, again if the index has changed meanwhile, and for as long as
-    /// the server is busy or away. Then the client's version is remembered, whatever became of the call: by the version that
-    /// a client knows when it comes again it tells which one it remembers.
+    /// A call of a batch: `work` with the client. It is made again, with fresh secrets, if the index has changed
+    /// meanwhile, and for as long as the server is busy or away. Then the client's version is remembered, whatever
+    /// became of the call. A client that comes again tells, by the version that it knows, which one it remembers.
     ///
     /// # Security
     /// `work` asks the server by one of the client's own calls, and nothing else.
     ///
     /// # Errors
-    /// Those of `work`, of following the index and of remembering its version.
+    /// The errors of `work`, of following the index and of remembering its version.
     pub fn call<T>(
         &self,
         batch: &SearchBatch,

@@ -85,8 +85,8 @@ impl SumCheck {
         Ok(())
     }
 
-    /// True if no sum of scores is too far from what it should be: `steps` are the scores of all positions, `query` the integers that
-    /// they were asked for with.
+    /// True if no sum of scores is too far from what it should be. `steps` are the scores of all positions, and `query`
+    /// the integers that they were asked for with.
     pub(crate) fn hold(
         &self,
         params: &Params,

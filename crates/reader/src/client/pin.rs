@@ -1,4 +1,4 @@
-//! A client's pin, and those of others.
+//! A client's pin, and the pins of other clients.
 
 use sordino_index::{Error, Pin};
 
@@ -13,8 +13,8 @@ impl Client {
         Pin::of(&self.manifest)
     }
 
-    /// Refuses a pin that another client of this index has stored, unless the server's newest version follows from it and
-    /// from this client's: both are then of one history. Nothing is downloaded, and this client stays as it is.
+    /// Refuses a pin that another client of this index has stored, unless the server's newest version follows from it
+    /// and from this client's. Both are then of one history. Nothing is downloaded, and this client stays as it is.
     ///
     /// # Errors
     /// The errors of [`connect`](Self::connect) with either pin.

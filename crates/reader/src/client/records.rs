@@ -29,8 +29,8 @@ impl Client {
     /// the index has no payloads.
     ///
     /// # Security
-    /// The server learns that payloads were fetched and about how many, not which: each record takes the pages of the longest one in
-    /// messages like a search's last. Where clients have downloaded all payloads, it sees nothing.
+    /// The server learns that payloads were fetched and about how many, not which. Each record takes the pages of the
+    /// longest one, in messages like a search's last. Where clients have downloaded all payloads, it sees nothing.
     ///
     /// # Errors
     /// [`Error::Stale`]; [`Error::BadReply`] if what the server sent does not belong to this index, [`Error::AfterBadReply`] if a message

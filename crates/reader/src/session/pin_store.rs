@@ -15,7 +15,7 @@ pub trait PinStore: Send {
     /// server, so nothing that others wait for is held while it runs.
     ///
     /// # Errors
-    /// [`Error::OtherIndex`], [`Error::Fork`]; those of `check`; [`Error::File`].
+    /// [`Error::OtherIndex`], [`Error::Fork`], the errors of `check`, and [`Error::File`].
     fn remember(
         &mut self,
         new: Pin,
