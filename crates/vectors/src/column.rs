@@ -79,7 +79,7 @@ macro_rules! each {
 }
 
 impl Column {
-    /// A column of so many rows without values.
+    /// A column of `rows` rows without values.
     #[must_use]
     pub fn empty(kind: ColumnKind, rows: usize) -> Self {
         match kind {
@@ -172,7 +172,7 @@ impl Column {
         true
     }
 
-    /// Appends so many rows without a value.
+    /// Appends `rows` rows without a value.
     pub fn pad(&mut self, rows: usize) {
         each!(self, values => values.extend(std::iter::repeat_n(None, rows)));
     }

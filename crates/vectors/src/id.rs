@@ -177,8 +177,9 @@ fn shown(text: &str) -> String {
     format!("{start:?}... of {} bytes", text.len())
 }
 
-/// Reads an id as Sordino's command prints it among columns: in it `\t`, `\n`, `\r`, `\\` and, by its number in
-/// hexadecimal digits, `\u{7f}` stand for the signs that would end a line or column or are not visible.
+/// Reads an id as Sordino's command prints it among columns. In it `\t`, `\n`, `\r` and `\\` stand for the signs that
+/// would end a line or column, and for the backslash. Signs that are not visible stand there by their number in
+/// hexadecimal digits, such as `\u{7f}`.
 ///
 /// ```
 /// use sordino_vectors::id::unescaped;

@@ -33,7 +33,7 @@ impl Input {
         }
     }
 
-    /// Refuses a header that promises another length than the file has.
+    /// Refuses a header that promises a length that is not the file's.
     pub(super) fn check_len(
         &self,
         head: usize,

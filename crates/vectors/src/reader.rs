@@ -44,9 +44,9 @@ pub struct Chunk {
 /// ```
 ///
 /// # Security
-/// Files may be hostile: whatever they promise, a reader allocates in proportion to what they hold,
-/// and one chunk at a time. Exceptions are the table formats, which compress: a batch of an Arrow
-/// file may take 2 GiB, and so may a page of a Parquet file.
+/// Files may be hostile. Whatever they promise, a reader allocates in proportion to what they hold, and one chunk at a
+/// time. Table formats compress, and are exceptions: a batch of an Arrow file may take 2 GiB, and so may a page of a
+/// Parquet file.
 pub struct Reader {
     source: Source,
     dim: usize,
@@ -84,7 +84,7 @@ impl Reader {
         self.len
     }
 
-    /// The names of all columns of a table, of lines of JSON those of the first record's members; otherwise none.
+    /// The names of all columns of a table, or of the members of the first record in lines of JSON; otherwise none.
     #[must_use]
     pub fn columns(&self) -> &[String] {
         match &self.source {

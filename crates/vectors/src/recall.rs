@@ -97,8 +97,8 @@ impl TopK {
         }
     }
 
-    /// Nothing yet, of at most `k` and all that have the score of the last of these: for whoever orders equal
-    /// scores by something else than their numbers.
+    /// Nothing yet, of at most `k` and all that have the score of the last of these. It is for callers that order equal
+    /// scores by something other than their numbers.
     #[must_use]
     pub fn with_equal(k: usize) -> Self {
         Self {

@@ -20,7 +20,7 @@ mod vectors;
 use schema::{Columns, shortened};
 use vectors::{list, row};
 
-/// The columns of a batch that were asked for, in their order: those of vectors, the ids, others.
+/// The columns of a batch that were asked for, in their order: columns of vectors, the ids, others.
 type Batch = Vec<ArrayRef>;
 
 /// The batches of a table.

@@ -23,8 +23,8 @@ struct Nearest {
     k: usize,
 }
 
-/// The `k` rows of `base` that are nearest to each query, best first, in double precision. Rows that are equally near, as far as that tells, may
-/// stand for each other: which of them a search finds is no question of its precision.
+/// The `k` rows of `base` that are nearest to each query, best first, in double precision. Rows that are equally near
+/// in double precision may stand for each other: which of them a search finds is no question of its precision.
 ///
 /// It takes some nanoseconds for each coordinate of each row and query.
 ///

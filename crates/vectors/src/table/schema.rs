@@ -96,7 +96,7 @@ fn inner(column: &ArrayRef, at: usize) -> Result<ArrayRef, ArrowError> {
 /// A column that was found.
 struct Found {
     name: String,
-    /// Its place, and those of fields within it.
+    /// Its place, and the places of fields within it.
     path: Vec<usize>,
     kind: DataType,
 }

@@ -52,7 +52,7 @@ pub(super) enum Row {
     Array(ArrayRef),
     /// A text's, or several columns'.
     Numbers(Vec<f64>),
-    /// Those of bytes.
+    /// The numbers of bytes.
     Floats(Vec<f32>),
 }
 
@@ -102,8 +102,9 @@ fn floats(bytes: &[u8]) -> Result<Vec<f32>, Error> {
     Ok(floats.iter().map(|b| f32::from_le_bytes(*b)).collect())
 }
 
-/// True for bytes that are vectors as floats of 64 bits, and none as floats of 32 bits. The first halves of doubles are either any bits,
-/// of which every fourth float is beyond all embeddings, or, if they were floats before, the same few.
+/// True for bytes that are vectors as floats of 64 bits, and none as floats of 32 bits. The first halves of doubles are
+/// either any bits, of which every fourth float is beyond all embeddings. Or, if the doubles were floats before, they
+/// are the same few.
 fn are_halves_of_doubles(floats: &[[u8; 4]]) -> bool {
     let (pairs, rest) = floats.as_chunks::<2>();
     if !rest.is_empty() || pairs.len() < 8 {
