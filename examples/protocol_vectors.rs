@@ -1,5 +1,5 @@
-//! Prints test vectors of the wire protocol (`docs/protocol.md`) as JSON: keys, pads, orders, the rotation, encrypted
-//! scores under each parameter set, and whole searches in each mode, message by message.
+//! Prints test vectors of the wire protocol (`docs/protocol.md`) as JSON. They are keys, pads, orders, the rotation,
+//! encrypted scores under each parameter set, and whole searches in each mode, message by message.
 //!
 //! All randomness has fixed seeds, and the bytes that a client draws are printed with what it makes of them. Bytes
 //! are in hexadecimal digits; so are numbers in single precision, by their bits, little-endian.
