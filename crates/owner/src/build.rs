@@ -25,7 +25,7 @@ pub struct Built {
 /// told of each step of each segment.
 ///
 /// # Errors
-/// The errors of [`Store::create`], but for those of directories.
+/// The errors of [`Store::create`], without the errors about directories.
 pub fn in_memory<R: CryptoRng + ?Sized>(
     rng: &mut R,
     keys: &OwnerKeys,
@@ -58,12 +58,12 @@ pub fn sealed<R: CryptoRng + ?Sized>(
     built(rng, keys, &spec(form, wish.k), vectors, progress)
 }
 
-/// Builds a routed index: the server holds clusters of vectors under pads, and learns nothing of the vectors, the
+/// Builds a routed index. The server holds clusters of vectors under pads, and learns nothing of the vectors, the
 /// queries, or which clusters a search scores. For the cosine.
 ///
 /// # Errors
-/// If `k` is 0 or above the number of vectors, the recall is no share, there are too many vectors, or one of them is
-/// zero.
+/// If `k` is 0 or above the number of vectors, or the recall is no share. Also if there are too many vectors, or one of
+/// them is zero.
 pub fn routed<R: CryptoRng + ?Sized>(
     rng: &mut R,
     keys: &OwnerKeys,

@@ -1,9 +1,9 @@
 //! Balanced spherical k-means: centroids, then buckets of one size without empty places.
 //!
-//! Plain k-means is skewed: at 1,024 clusters of real data the largest holds 4 to 14 times the
-//! mean, and a bucket that is fetched privately must be as large as the largest. So a bucket
-//! takes at most `slots` vectors, what does not fit goes to the next nearest centroid, and the
-//! places left over are filled with second copies of vectors that lie near a boundary.
+//! Plain k-means is skewed. At 1,024 clusters of real data the largest holds 4 to 14 times the mean. A bucket that is
+//! fetched privately must be as large as the largest. So a bucket takes at most `slots` vectors, and what does not fit
+//! goes to the next nearest centroid. The places left over are filled with second copies of vectors that lie near a
+//! boundary.
 
 use std::cmp::Ordering;
 
@@ -31,8 +31,8 @@ pub(crate) type Lists = Vec<Vec<(u32, f32)>>;
 /// Vectors scored at a time, so that the block of scores stays in the second-level cache.
 const ROWS: usize = 128;
 
-/// Blocks between two calls of a pulse: about a quarter of a second for 4096 centroids of 768 coordinates on two
-/// cores, and too many for the wait at the end to count.
+/// Blocks between two calls of a pulse. They take about a quarter of a second for 4096 centroids of 768 coordinates on
+/// two cores. They are enough to hide the wait at the end.
 const BLOCKS: usize = 32;
 
 /// `clusters` unit centroids of unit vectors, by spherical k-means from a random start. `pulse` is called often;
@@ -111,8 +111,8 @@ pub(crate) fn lists(data: &Vectors, centroids: &Vectors, pulse: &mut dyn FnMut()
     nearest(data, centroids, NEAREST.min(centroids.len()), pulse)
 }
 
-/// For each centroid the rows of its bucket, at most `slots` of them: every row once, then
-/// second copies until all places are taken or no row has a near centroid with room. `nearest` are the rows' lists.
+/// For each centroid the rows of its bucket, at most `slots` of them. Every row is there once. Then second copies
+/// follow until all places are taken or no row has a near centroid with room. `nearest` are the rows' lists.
 ///
 /// # Panics
 /// If all rows do not fit, `slots * centroids < rows`.
@@ -178,9 +178,9 @@ fn place_all(
 
 /// Fills the places left with further copies, those nearest to a boundary first.
 ///
-/// Where a copy goes follows SOAR (Sun et al., 2023): a centroid is the better second home the
-/// smaller its residual r' and the less r' points along the first residual r, for then a query
-/// that the first misses is one that the second finds: cost |r'|^2 + (r' . r)^2 / |r|^2.
+/// Where a copy goes follows SOAR (Sun et al., 2023). A centroid is the better second home the smaller its residual r'
+/// and the less r' points along the first residual r. Then it finds a query that the first misses. The cost is |r'|^2 +
+/// (r' . r)^2 / |r|^2.
 fn fill(
     centroids: &Vectors,
     nearest: &[Vec<(u32, f32)>],

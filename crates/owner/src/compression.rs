@@ -24,8 +24,9 @@ const LEAST_DICTIONARY: usize = 1 << 10;
 /// Payloads whose frames are compressed apart, to find out whether that saves anything.
 const TRIED: usize = 1000;
 
-/// Bytes of the first block of a long payload, and of the longest; each has twice those of the one before. A payload that is cut
-/// short can be read up to the end of a block: a third at least of what was fetched is read, half on average.
+/// Bytes of the first block of a long payload, and of the longest; each block has twice the bytes of the one before. A
+/// payload that is cut short can be read up to the end of a block. At least a third of what was fetched is read, half
+/// on average.
 const BLOCKS: (usize, usize) = (128, 4096);
 
 /// Bytes of a payload that has several blocks, at least, and of one that always has.
@@ -223,8 +224,8 @@ fn check_room(out: &OutBuffer<'_, Vec<u8>>) -> std::io::Result<()> {
     }
 }
 
-/// Bytes of a payload of one block, at most: searches fetch twice the pages of one record of the middle length for each, so they
-/// shorten none that is not longer.
+/// Bytes of a payload of one block, at most. For each record, searches fetch twice the pages of one of middle length,
+/// so they shorten none that is not longer.
 fn short(samples: &[&[u8]]) -> usize {
     let mut lens: Vec<usize> = samples.iter().map(|sample| sample.len()).collect();
     let middle = lens.len() / 2;

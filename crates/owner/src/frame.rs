@@ -28,7 +28,8 @@ const ROUNDS: usize = 8;
 /// Bases are used where they make residuals shorter by this many powers of two on average: each row is compared with all of them.
 const GAIN: f64 = 0.35;
 
-/// The percentage of the vectors that the bound of lifted vectors holds, and how much longer the longest may be to count as one of them.
+/// The percentage of the vectors that the bound of lifted vectors holds. [`FAR`] is how much longer the longest may be
+/// to count as one of them.
 const WITHIN: usize = 98;
 const FAR: f64 = 4.0;
 

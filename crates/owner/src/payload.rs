@@ -65,8 +65,8 @@ impl LaidGroup {
 }
 
 impl SegmentWriter<'_> {
-    /// Writes what records carry by content key, of an index with readers of its own or without, in the way and in pages of
-    /// the length for which a client waits the least.
+    /// Writes what records carry by content key, of an index with readers of its own or without. It takes the way and
+    /// the length of pages for which a client waits the least.
     ///
     /// # Errors
     /// [`Error::Payload`] if a payload is longer than the longest that there may be, or the PIR's own.

@@ -1,5 +1,6 @@
-//! The memory of an owner: the newest version of each of its indexes that it has made or seen. The keeper of an index can put an older
-//! version back, which the owner has signed; so the owner keeps this memory where they cannot write, next to its key.
+//! The memory of an owner: the newest version of each of its indexes that it has made or seen. The keeper of an index
+//! can put an older version back, which the owner has signed. So the owner keeps this memory where the keeper cannot
+//! write, next to its key.
 //!
 //! ```text
 //! sordino-owner-pins-1
@@ -30,8 +31,9 @@ use line::Line;
 /// Versions that an owner remembers, in a file that its processes share, or in memory.
 ///
 /// # Security
-/// The first version that is seen of an index is taken as it is. From then on no older version, no other history and no other index is
-/// opened in its place, unless the caller says that it was restored. The file is no secret; who can write it can undo that.
+/// The first version that is seen of an index is taken as it is. From then on no older version, no other history and no
+/// other index is opened there, unless the caller says that it was restored. The file is no secret, but an attacker who
+/// can write it can undo that.
 #[derive(Debug)]
 pub struct Pins {
     kept: Mutex<Kept>,
@@ -109,8 +111,8 @@ impl Pins {
         line::name(&whole.unwrap_or_else(|_| folder.to_owned()))
     }
 
-    /// Refuses a version that is found in a place, if it is older than the one that is known of the index there, or of another index. It need
-    /// not follow from that one, and is not remembered.
+    /// Refuses a version that is found in a place, if it is older than the known one of the index there, or of another
+    /// index. It need not follow from the known one, and is not remembered.
     ///
     /// # Errors
     /// [`OwnerFault::Undone`]; [`OwnerFault::Pins`].
@@ -214,7 +216,7 @@ impl Pins {
     /// Makes changes, and remembers the version that they lead to, also where a later one of them failed.
     ///
     /// # Errors
-    /// Those of `change`; [`OwnerFault::Unpinned`] if the version is made and cannot be remembered.
+    /// The errors of `change`; [`OwnerFault::Unpinned`] if the version is made and cannot be remembered.
     pub fn change<D: Disk, T, E: From<Error>>(
         &self,
         place: &str,

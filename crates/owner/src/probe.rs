@@ -16,9 +16,8 @@ use crate::rows::{Lifted, Rows};
 /// Vectors that serve as queries to measure how many probes are needed.
 pub(crate) const SAMPLE: usize = 500;
 
-/// Added to the wanted recall when the number of probes is chosen. The standard error of
-/// a sample of 500 is about .004, and vectors of the set itself are answered up to .007 better
-/// than new ones (measured on image descriptors).
+/// Added to the wanted recall when the number of probes is chosen. The standard error of a sample of 500 is about
+/// 0.004. Vectors of the set itself are answered up to 0.007 better than new ones (measured on image descriptors).
 pub(crate) const MARGIN: f64 = 0.0075;
 
 /// A recall that is higher by less is no better: so much is chance, and no reason to read more.
@@ -36,8 +35,8 @@ pub(crate) fn reaches(recall: f64, wish: f64) -> bool {
 
 /// The place of the first of these recalls that is enough for a wish. Each is that of a longer search than the one before.
 ///
-/// Codes may be too short for the margin, however long a search is. Then it is the first that has the wish and is next to the
-/// highest, and where none has the wish, the first that is next to the highest.
+/// Codes may be too short for the margin, however long a search is. Then it is the first that reaches the wish and is
+/// next to the highest. Where none reaches the wish, it is the first that is next to the highest.
 pub(crate) fn first_enough(recalls: &[f64], wish: f64) -> usize {
     let highest = recalls.iter().copied().fold(0.0, f64::max);
     let least = if reaches(highest, target(wish)) {
@@ -162,8 +161,8 @@ impl<'a> Sample<'a> {
         Scored { id, score }
     }
 
-    /// Mean recall@k of the best of what is found for each query, in which copies may be: what is among the candidates
-    /// of a second look is found.
+    /// Mean recall@k of the best of what is found for each query, in which copies may be. What is among the candidates
+    /// of a second look counts as found.
     pub(crate) fn recall(&self, find: impl Fn(&Query) -> Vec<Scored> + Sync) -> f64 {
         let hits = self.queries.par_iter().map(|query| {
             let mut best = Best::new(self.kept, self.k);

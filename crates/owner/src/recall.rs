@@ -66,8 +66,9 @@ impl Nearness {
         self.query.iter().map(|&x| to_f32(x))
     }
 
-    /// The difference at this nearness up to which rows may be equally near. Vectors come in single precision and are rotated in it, so that
-    /// what was equal differs in the last bits: by about four roundings of the length of each of two vectors.
+    /// The difference at this nearness up to which rows may be equally near. Vectors come in single precision and are
+    /// rotated in it, so that equal ones differ in the last bits. They differ by about four roundings of the length of
+    /// each of two vectors.
     pub(crate) fn slack(&self, near: f64) -> f64 {
         let (own, whole) = self.lengths;
         let roundings = 4.0 * f64::from(f32::EPSILON) / 2.0;

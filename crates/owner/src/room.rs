@@ -15,7 +15,8 @@ const BESIDE: usize = 32 << 20;
 /// [`Error::Memory`].
 pub(crate) fn check(coordinates: usize, each: usize) -> Result<(), Error> {
     let needed = coordinates.saturating_mul(each).saturating_add(BESIDE);
-    // Each thread takes a stack and an arena of the allocator when it first works: these are not to come out of what is asked for here.
+    // Each thread takes a stack and an arena of the allocator when it first works. These must not come out of what is
+    // asked for here.
     rayon::broadcast(|_| drop(std::hint::black_box(Box::new([0u8; 1024]))));
     room::check(needed as u64)
 }

@@ -17,7 +17,8 @@ pub(super) fn newest(lines: &[Line], index: &[u8; 16]) -> Option<Pin> {
     of.map(|line| line.pin).max_by_key(|pin| pin.version)
 }
 
-/// The versions that one in these places, which are one, has to follow from: of the index that belongs there, or of its own if it comes there first.
+/// The versions that one in these places, which are one, has to follow from. They are of the index that belongs there,
+/// or of its own index if it comes there first.
 pub(super) fn expected(lines: &[Line], places: &[String], found: &SignedManifest) -> Vec<Pin> {
     let there = places
         .iter()

@@ -14,8 +14,8 @@ const MOST_ONCE: f64 = 3.0;
 /// A second before the first search counts as these many later ones: a user who waits for the first sees nothing yet.
 const FIRST: f64 = 5.0;
 
-/// Pages of a search from which copies of dealt pages are worth their memory: ten pages of a million records take about the same
-/// bytes without them.
+/// Pages of a search from which copies of dealt pages are worth their memory. Ten pages of a million records take about
+/// the same bytes without them.
 const MANY: usize = 24;
 
 /// The seconds of a download that need not be weighed.
@@ -28,14 +28,14 @@ pub(crate) struct Rank {
     other: bool,
     /// True of a way that a client waits too long for, or that makes searches needless.
     unusual: bool,
-    /// True of another way than before.
+    /// True of a way that differs from the one before.
     changed: bool,
     wait: u64,
 }
 
 impl Rank {
-    /// True if a client waits at most three times as long as for `other`, and no reason speaks against it that does not speak
-    /// against that.
+    /// True if a client waits at most three times as long as for `other`, and every reason against this way is one
+    /// against `other`.
     pub(crate) fn is_near(&self, other: &Self) -> bool {
         let faults = |it: &Self| [it.other, it.unusual, it.changed];
         let worse = faults(self)

@@ -10,7 +10,7 @@ use super::conditions::{Conditions, Rank};
 use super::way::Way;
 use crate::pages::{Laid, fetched, lengths, most_fetched};
 
-/// Pages of some length, and the quickest way to fetch those of a search.
+/// Pages of some length, and the quickest way to fetch the pages of a search.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Choice {
     /// Bytes of a page's content.

@@ -109,8 +109,8 @@ impl Retrieval {
         (2 + tables) * self.whole()
     }
 
-    /// The time for which a client waits for the pages of one search: their bytes on the line, and the computing of the
-    /// server's cores and of one thread of the client.
+    /// The time for which a client waits for the pages of one search. It counts their bytes on the link, and the
+    /// computing of the server's cores and of one thread of the client.
     #[must_use]
     pub fn wait(&self, conditions: &Conditions, speed: &Speed) -> Duration {
         let times = self.way.nanoseconds(self.fetched, speed);
@@ -169,7 +169,7 @@ impl Offer {
     }
 }
 
-/// A second look at so many candidates for `k` results, of vectors of `width` stored coordinates.
+/// A second look at `candidates` candidates for `k` results, of vectors of `width` stored coordinates.
 pub(crate) fn second_look(candidates: u32, k: usize, width: usize) -> Result<SecondLook, Error> {
     if candidates > SecondLook::MOST || (candidates as usize) < k {
         return Err(Error::Candidates(candidates));

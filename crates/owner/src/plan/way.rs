@@ -56,8 +56,8 @@ impl Way {
         Ok(simple.or(hintless).or(scan).unwrap_or(Self::Download))
     }
 
-    /// The one with the fewest bytes for a client that fetches `probes` of the buckets at a time in `searches`
-    /// searches of one version; `None` if SimplePIR has no layout for them, which serves any number of probes.
+    /// The way with the fewest bytes for a client that fetches `probes` of the buckets at a time in `searches` searches
+    /// of one version. `None` if SimplePIR, which serves any number of probes, has no layout for them.
     pub(crate) fn of_buckets(
         buckets: usize,
         len: usize,
@@ -98,8 +98,9 @@ impl Way {
         }
     }
 
-    /// Bytes of a server's memory for what is fetched so: the records as they are scanned and, without a hint, the room of
-    /// one answer, which is kept from the first one on. Nothing for a file that is sent as it is.
+    /// Bytes of a server's memory for what is fetched in this way. They hold the records as they are scanned. Without a
+    /// hint they also hold the room of one answer, which is kept from the first one on. Nothing for a file that is sent
+    /// as it is.
     #[must_use]
     pub fn memory(&self) -> u64 {
         match self {

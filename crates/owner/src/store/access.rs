@@ -28,7 +28,7 @@ pub struct AccessReport {
     pub readers: Vec<Reading>,
     /// Groups, with the labels that each may read.
     pub groups: Vec<(String, Vec<String>)>,
-    /// Labels; records without one are those of the label without a name.
+    /// Labels; records without one belong to the label without a name.
     pub labels: Vec<Label>,
     /// Records under the key that readers share who have none of their own: no one on the list was given it. They are
     /// those that were there before the index had readers of its own, until it is compacted.
@@ -36,15 +36,16 @@ pub struct AccessReport {
 }
 
 impl<D: Disk> Store<D> {
-    /// Makes a change of readers, groups or labels; the new version. The first one gives the index readers of its own: from
-    /// then on those who have the key that all readers share read nothing that is written, and cannot open the new
-    /// version.
+    /// Makes a change of readers, groups or labels, and returns the new version. The first change gives the index
+    /// readers of its own. From then on, holders of the key that all readers share read nothing that is written, and
+    /// cannot open the new version.
     ///
     /// Whatever somebody loses is written under new keys from then on; what was written before stays readable for them
     /// until [`compact`](Self::compact) rewrites it. What they copied they keep.
     ///
     /// # Errors
-    /// [`Error::Access`] with the reason, [`Error::Mode`] if scores are checked exactly, and for labels in another mode than masked and local, [`Error::File`] as for [`add`](Self::add). Then nothing is changed.
+    /// [`Error::Access`] with the reason. [`Error::Mode`] if scores are checked exactly, and for labels in a mode other
+    /// than masked and local. [`Error::File`] as for [`add`](Self::add). Then nothing is changed.
     pub fn change_access<R: CryptoRng + ?Sized>(
         &mut self,
         rng: &mut R,

@@ -1,11 +1,12 @@
-//! A new index of segments that are made apart: on several processes or machines of the owner, in tasks that may fail and be made again.
+//! A new index of segments that are made apart, on several processes or machines of the owner. They are made in tasks
+//! that may fail and be made again.
 //!
 //! The facts that all segments share are fixed first, in a [`Blueprint`]. Each task makes a segment, writes its parts where the index will be, and
 //! reports a [`Piece`]. At the end one manifest names one piece of each task and is signed. Parts of others, of tasks that were made twice or
 //! killed midway, are named by nothing and are removed.
 //!
-//! No pad and no nonce meets two contents, however often a task is made: they are under keys of the segment's id, and that is
-//! a keyed digest of fresh randomness and of all of its content.
+//! No pad and no nonce meets two contents, however often a task is made. They are under keys of the segment's id, which
+//! is a keyed digest of fresh randomness and of all of its content.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -38,8 +39,8 @@ use crate::random::{build_name, random};
 use crate::recall::Recall;
 use crate::spec::{Batch, Form, Spec};
 
-/// A new index whose segments are made apart. While it lives, its lock keeps others from making an index in its folder; dropped before it is
-/// [finished](Self::finish), it leaves parts that the next attempt removes.
+/// A new index whose segments are made apart. While it lives, its lock keeps others from making an index in its folder.
+/// Dropped before it is [finished](Self::finish), it leaves parts that the next attempt removes.
 pub struct Assembly<D = Files> {
     folder: Folder<D>,
     keys: OwnerKeys,
@@ -62,8 +63,8 @@ impl Assembly {
     /// centre and the bases are chosen that all are stored relative to.
     ///
     /// # Errors
-    /// The errors of [`Store::create`](crate::Store::create) about the directory and the spec; [`Error::Mode`] for another mode than masked and open, for a second look,
-    /// for readers of its own and for exact checks.
+    /// The errors of [`Store::create`](crate::Store::create) about the directory and the spec. [`Error::Mode`] for a
+    /// mode other than masked and open, for a second look, for readers of its own and for exact checks.
     pub fn begin<R: CryptoRng + ?Sized>(
         dir: impl AsRef<Path>,
         rng: &mut R,
@@ -79,7 +80,7 @@ impl<D: Disk> Assembly<D> {
     /// [`begin`](Assembly::begin) on another disk.
     ///
     /// # Errors
-    /// Those of `begin`.
+    /// The errors of `begin`.
     pub fn begin_on<R: CryptoRng + ?Sized>(
         disk: D,
         dir: impl AsRef<Path>,
@@ -178,9 +179,10 @@ impl<D: Disk> Assembly<D> {
     /// Its parts are there and as long as they should be, and its ids are read; [`Store::verify`](crate::Store::verify) reads everything.
     ///
     /// # Errors
-    /// [`Error::Malformed`] for one of another build; [`Error::RepeatedId`] if a record is in another task's too; [`Error::Segments`];
-    /// [`Error::Attribute`] if a column is of another type there, or there are too many; [`Error::Digest`] and [`Error::File`] for parts that
-    /// are not there. The index is as before, and the task may be made again.
+    /// [`Error::Malformed`] for one of another build. [`Error::RepeatedId`] if a record is in another task's too.
+    /// [`Error::Segments`]. [`Error::Attribute`] if a column is of another type there, or there are too many.
+    /// [`Error::Digest`] and [`Error::File`] for parts that are missing. The index is as before, and the task may be
+    /// made again.
     pub fn take(&mut self, piece: Piece) -> Result<bool, Error> {
         if piece.build != self.blueprint.build
             || piece.column.segment.version != self.blueprint.version
@@ -252,12 +254,12 @@ impl<D: Disk> Assembly<D> {
         )
     }
 
-    /// Signs the index of tasks 0 to `tasks - 1`, and makes it the newest version, whose pin it returns: what is in the folder afterwards may be another
-    /// one. The store is opened when the assembly is dropped, and its lock with it.
+    /// Signs the index of tasks 0 to `tasks - 1`, makes it the newest version, and returns its pin. Afterwards the
+    /// folder may hold a different version. The store is opened when the assembly is dropped, and its lock with it.
     ///
     /// # Errors
-    /// [`Error::Malformed`] if the segment of a task was not taken, or there are others; [`Error::TooLarge`]; those of files. Nothing that was
-    /// taken is lost: where a disk or a store failed, call it again.
+    /// [`Error::Malformed`] if the segment of a task was not taken, or there are others; [`Error::TooLarge`]; the
+    /// errors of files. Nothing that was taken is lost: where a disk or a store failed, call it again.
     pub fn finish<R: CryptoRng + ?Sized>(&mut self, rng: &mut R, tasks: u64) -> Result<Pin, Error> {
         if self.finished {
             return Err(malformed("none is left to do: the index is finished"));

@@ -37,8 +37,8 @@ impl<'a, D: Disk> AttributeColumns<'a, D> {
         }
     }
 
-    /// Refuses columns of another type than those of the same name that are there, and more of them than
-    /// there may be.
+    /// Refuses columns whose type differs from the existing column of the same name, and more columns than there may
+    /// be.
     pub(super) fn check(&mut self, new: &Attributes) -> Result<(), Error> {
         let lacks =
             |known: &Attributes| new.columns().any(|(name, _)| known.column(name).is_none());

@@ -50,7 +50,7 @@ impl Contents {
     /// The newest version in a directory. A reader may look; nothing is locked.
     ///
     /// # Errors
-    /// [`Error::NoIndex`], and those of reading the manifest, the sealed lists and the payloads.
+    /// [`Error::NoIndex`], and the errors of reading the manifest, the sealed lists and the payloads.
     pub fn open_dir(dir: impl AsRef<Path>, keys: &ReaderKeys) -> Result<Self, Error> {
         Self::open_on(Files, dir, keys)
     }
@@ -60,18 +60,18 @@ impl<D: Disk + Clone> Contents<D> {
     /// [`open_dir`](Contents::open_dir) on another disk.
     ///
     /// # Errors
-    /// Those of `open_dir`.
+    /// The errors of `open_dir`.
     pub fn open_on(disk: D, dir: impl AsRef<Path>, keys: &ReaderKeys) -> Result<Self, Error> {
         let folder = || Folder::new(dir.as_ref(), disk.clone());
         let open = |manifest| Self::of(folder(), manifest, keys);
         folder().newest(keys.owner(), open)
     }
 
-    /// Does work with the newest version. An owner who changes the index twice meanwhile removes what the work reads: it is
-    /// then done again, with the version that is the newest by then.
+    /// Does work with the newest version. An owner who changes the index twice meanwhile removes what the work reads.
+    /// The work is then done again, with the version that is the newest by then.
     ///
     /// # Errors
-    /// The errors of [`open_dir`](Contents::open_dir), and those of `work`.
+    /// The errors of [`open_dir`](Contents::open_dir), and the errors of `work`.
     pub fn read_on<T>(
         disk: D,
         dir: impl AsRef<Path>,

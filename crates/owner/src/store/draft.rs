@@ -304,8 +304,8 @@ impl Draft {
     }
 }
 
-/// The rows that are scored whole, because they are far longer than the others, and the frame for those that are not: these are enough for
-/// `k` results.
+/// The rows that are scored whole, because they are far longer than the others, and the frame for the other rows. The
+/// other rows are enough for `k` results.
 fn far(rows: &Rows, frame: Frame, k: usize) -> (Vec<usize>, Frame) {
     let far = rows.beyond(&frame);
     if far.is_empty() || rows.vectors.len() - far.len() >= k {

@@ -1,6 +1,6 @@
 //! Payloads of a store's records and, for a second look, their exact vectors.
 //!
-//! Those of all records are written together. What changes bring is written apart, as long as that is little:
+//! The payloads of all records are written together. What changes bring is written apart, as long as that is little:
 //! [`recent_payloads`](super::recent_payloads).
 
 use std::collections::{BTreeMap, HashMap};

@@ -56,7 +56,7 @@ impl<D: Disk> Store<D> {
         let (access, settled) = (self.access.as_ref(), self.settled());
         let segments = self.manifest.segments().into_iter().enumerate();
         counted(segments.map(|(at, segment)| {
-            // Where a compacted label ends, the settled segments end; those of the next labels are as whole as they.
+            // Where a compacted label ends, the settled segments end; the segments of the next labels are whole, too.
             let stays = at < settled || (access.is_some() && self.is_whole(at));
             (label_of(access, segment.key), stays)
         }))

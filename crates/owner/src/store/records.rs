@@ -20,7 +20,7 @@ use sordino_vectors::{Vectors, to_f32, u32_of};
 use crate::room;
 use crate::rows::Mark;
 
-/// The records of a version by their ids: those of each segment, and its rows that are deleted or replaced.
+/// The records of a version by their ids: the ids of each segment, and its rows that are deleted or replaced.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Records {
     /// No ids of a segment that a reader has no key of.
@@ -115,7 +115,7 @@ impl Records {
         segments.flat_map(move |at| self.rows(at).map(move |row| self.sets[at].id(row)))
     }
 
-    /// The places of the records that count: a record's row, after those of all segments before its own.
+    /// The places of the records that count: a record's row, after the rows of all segments before its own.
     pub(super) fn places(&self) -> Numbers {
         let segments = 0..self.sets.len();
         let places = segments.flat_map(|at| self.places_of(at));
@@ -143,8 +143,8 @@ impl Records {
         for (ids, _) in same {
             (segments, places) = (segments + 1, places + ids.len() as u64);
         }
-        // Segments that were joined have the same records in the same places where their ids ascend from one to the next. A row
-        // that does not count is another record than one of that id that does.
+        // Segments that were joined have the same records in the same places where their ids ascend from one to the
+        // next. A row that does not count is a different record from a row of that id that does.
         let same = self.rows_from(segments).zip(other.rows_from(segments));
         let same = same.take_while(|((at, row, own), (.., other))| {
             own == other && !self.dead[*at].contains(*row)
@@ -230,9 +230,9 @@ pub(super) fn frame<D: Disk>(
     keys.open_frame(manifest, &sealed)
 }
 
-/// The residuals of a segment in the order of their ids, with their places in the frame. What is stored of them is what storing these
-/// again in the same frame makes, in open mode but for the last bit of single precision: nothing is lost by moving records from
-/// segment to segment.
+/// The residuals of a segment in the order of their ids, with their places in the frame. To store them again in the
+/// same frame gives what is stored already, in open mode but for the last bit of single precision. So nothing is lost
+/// by moving records from segment to segment.
 pub(super) fn residuals<D: Disk>(
     folder: &Folder<D>,
     manifest: &Manifest,

@@ -45,8 +45,8 @@ impl<D: Disk> Store<D> {
         self.retrained(rng, &first, frame::SAMPLE)
     }
 
-    /// A frame trained on these rows, if their residuals are clearly shorter in it, or the one that there is for longer vectors, if some are too
-    /// long to be lifted in it. To stay in a frame keeps what is stored exactly.
+    /// A frame trained on these rows, if their residuals are clearly shorter in it. Or the present frame for longer
+    /// vectors, if some are too long to be lifted in it. To stay in a frame keeps what is stored exactly.
     pub(super) fn retrained<R: CryptoRng + ?Sized>(
         &self,
         rng: &mut R,

@@ -36,7 +36,8 @@ pub(super) struct Stream {
     access: Option<Directory>,
     /// The clusters of all records that will come, if they are known.
     assigned: Option<Assignment>,
-    /// The rotation and the seed of a frame that is trained on all records once they are there, and if some may be hidden from readers.
+    /// The rotation and the seed of a frame that is trained on all records once they are there. The last value says
+    /// whether some may be hidden from readers.
     training: Option<([u8; 32], [u8; 32], bool)>,
     pub(super) carried: Carried,
 }

@@ -15,8 +15,8 @@ impl<D: Disk> Store<D> {
     /// version follows from the newest one, so that no client takes it for a rollback. Nothing of what is taken back is opened.
     ///
     /// # Errors
-    /// [`Error::Access`] if `version` is none that additions were made after; those of [`open_on`](Self::open_on), and of a change. Then nothing is
-    /// changed.
+    /// [`Error::Access`] if no additions were made after `version`. The errors of [`open_on`](Self::open_on), and of a
+    /// change. Then nothing is changed.
     pub fn take_back<R: CryptoRng + ?Sized>(
         rng: &mut R,
         disk: D,

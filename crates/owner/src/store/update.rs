@@ -29,14 +29,14 @@ pub struct Added {
     pub version: u64,
     /// Records that came.
     pub records: usize,
-    /// Those of them whose ids were there.
+    /// How many of them had ids that were there.
     pub replaced: usize,
     /// Those that had another label, or none and have one now. Readers of what they were can read that until the store is
     /// [compacted](Store::compact), so there are none if it was at once.
     pub relabelled: usize,
-    /// Recall of held-out ones of these records among themselves, as they are stored; none where they are fewer than four times the
-    /// results of a search. It is low where they lie far from the records of which the index was built. The recall that the index shows is
-    /// not changed by it.
+    /// Recall of held-out ones of these records among themselves, as they are stored. `None` where they are fewer than
+    /// four times the results of a search. It is low where they lie far from the records of which the index was built.
+    /// The recall that the index shows is not changed by it.
     pub recall: Option<f64>,
 }
 
@@ -70,7 +70,7 @@ impl<D: Disk> Store<D> {
     /// Adds records, or replaces those whose ids are there; the new version.
     ///
     /// # Errors
-    /// [`Error::Ids`] if the numbers of ids and vectors differ, and those of [`add`](Self::add).
+    /// [`Error::Ids`] if the numbers of ids and vectors differ, and the errors of [`add`](Self::add).
     pub fn upsert<R: CryptoRng + ?Sized, I: Clone + Into<Id>>(
         &mut self,
         rng: &mut R,
@@ -87,13 +87,14 @@ impl<D: Disk> Store<D> {
     /// records that come without them have empty ones; they may come with an index's first ones.
     ///
     /// # Errors
-    /// Then nothing is changed: [`Error::RepeatedId`] for an id that comes twice, [`Error::IdKind`],
-    /// [`Error::NoIds`] and [`Error::NoNextId`], [`Error::Dimension`], [`Error::Vectors`] for no vectors, for a zero
-    /// vector under the cosine and for one beyond the bound of another metric, [`Error::Payload`] if one is too
-    /// long, [`Error::Attribute`], [`Error::Segments`] if the index
-    /// must be compacted first, and the stream's own. [`Error::File`] if a file cannot be written: the old version stays,
-    /// unless the next change fails with [`Error::Unsure`]. [`OwnerFault::Compaction`](sordino_index::OwnerFault::Compaction) if the change is made and the
-    /// [compaction](Self::compact_after) after it is not.
+    /// With these errors nothing is changed. [`Error::RepeatedId`] for an id that comes twice, [`Error::IdKind`],
+    /// [`Error::NoIds`] and [`Error::NoNextId`]. [`Error::Dimension`]. [`Error::Vectors`] for no vectors, for a zero
+    /// vector under the cosine and for one beyond the bound of another metric. [`Error::Payload`] if one is too long.
+    /// [`Error::Attribute`]. [`Error::Segments`] if the index must be compacted first. The stream's own errors.
+    ///
+    /// [`Error::File`] if a file cannot be written: the old version stays, unless the next change fails with
+    /// [`Error::Unsure`]. [`OwnerFault::Compaction`](sordino_index::OwnerFault::Compaction) if the change is made and
+    /// the [compaction](Self::compact_after) after it is not.
     pub fn add<R: CryptoRng + ?Sized>(
         &mut self,
         rng: &mut R,
@@ -108,8 +109,8 @@ impl<D: Disk> Store<D> {
     /// index. A record that is replaced gets the label that it is added with now.
     ///
     /// # Errors
-    /// The errors of [`add`](Self::add); [`Error::Mode`] if the index is neither masked nor local, [`Error::Access`] if it has no
-    /// readers of its own, or if a record that has a label would be replaced by one without.
+    /// The errors of [`add`](Self::add). [`Error::Mode`] if the index is neither masked nor local. [`Error::Access`] if
+    /// it has no readers of its own, or if a record that has a label would be replaced by one without.
     pub fn add_labelled<R: CryptoRng + ?Sized>(
         &mut self,
         rng: &mut R,

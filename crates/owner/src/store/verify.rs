@@ -24,8 +24,8 @@ use super::records::{self, Records};
 use super::{Store, payloads};
 use crate::combinations;
 
-/// The part of a residual's length that what any mode stores of it is off, at most: codes of 12 bits are off by .5 % of it in 8,192
-/// dimensions.
+/// The largest error of what any mode stores of a residual, as a part of the residual's length. Codes of 12 bits are
+/// off by 0.5 % of it in 8,192 dimensions.
 const NEAR: f64 = 0.045;
 
 /// The things that [`Store::verify`] and [`Store::verify_dir`] found in order.
@@ -44,9 +44,9 @@ pub struct Verified {
 }
 
 impl Store {
-    /// Checks an index as [`verify`](Self::verify) does, and needs no more than to read its files: it takes
-    /// no lock, works on a copy that cannot be written, and next to an owner who is changing the index. A reader
-    /// may do it: of an index with readers of its own it checks what it may read, and digests of the rest.
+    /// Checks an index as [`verify`](Self::verify) does, and needs no more than to read its files. It takes no lock. It
+    /// works on a copy that cannot be written, and while an owner changes the index. A reader may do it. Of an index
+    /// with readers of its own it checks what the reader may read, and digests of the rest.
     ///
     /// # Errors
     /// The first thing that is wrong; [`Error::NoIndex`].
@@ -59,7 +59,7 @@ impl<D: Disk> Store<D> {
     /// [`verify_dir`](Store::verify_dir) on another disk.
     ///
     /// # Errors
-    /// Those of `verify_dir`.
+    /// The errors of `verify_dir`.
     pub fn verify_on(disk: D, dir: impl AsRef<Path>, keys: &ReaderKeys) -> Result<Verified, Error> {
         let folder = Folder::new(dir.as_ref(), disk);
         folder.newest(keys.owner(), |manifest| {
@@ -73,7 +73,7 @@ impl Store {
     /// The number of records in an index, deleted ones not counted. A reader may ask; nothing is locked.
     ///
     /// # Errors
-    /// [`Error::NoIndex`], and those of reading the manifest and the sealed lists of ids.
+    /// [`Error::NoIndex`], and the errors of reading the manifest and the sealed lists of ids.
     pub fn count_dir(dir: impl AsRef<Path>, keys: &ReaderKeys) -> Result<usize, Error> {
         let folder = Folder::new(dir.as_ref(), Files);
         folder.newest(keys.owner(), |manifest| {
@@ -84,9 +84,9 @@ impl Store {
 }
 
 impl<D: Disk> Store<D> {
-    /// Reads every file of the newest version and every manifest before it, and checks all that can be
-    /// checked: digests, signatures, the chain of versions, that every sealed part opens, that hints
-    /// belong to their rows, and that record ids and deletions agree. Nothing is changed.
+    /// Reads every file of the newest version and every manifest before it, and checks all that can be checked. It
+    /// checks digests, signatures and the chain of versions. It checks that every sealed part opens, that hints belong
+    /// to their rows, and that record ids and deletions agree. Nothing is changed.
     ///
     /// # Errors
     /// The first thing that is wrong.
@@ -241,7 +241,7 @@ impl<'a, D: Disk> Check<'a, D> {
         combinations::check(self.folder, self.keys, self.manifest)
     }
 
-    /// Refuses sums that are not those of a segment's rows.
+    /// Refuses sums that do not belong to a segment's rows.
     fn check_sums(
         &self,
         at: usize,

@@ -1,7 +1,8 @@
 //! An index in a directory, to which a writer adds records: it has no key of the owner's.
 //!
-//! A writer appends segments, and what their records carry, under the content key of one of its labels, and signs that as an addition to
-//! the version before. It does not replace or delete records: the sealed lists of these are the owner's.
+//! A writer appends segments, and what their records carry, under the content key of one of its labels. It signs that
+//! as an addition to the version before. It does not replace or delete records: the sealed lists of these are the
+//! owner's.
 
 mod refusals;
 
@@ -77,8 +78,9 @@ impl<D: Disk> WriterStore<D> {
     /// follows from it.
     ///
     /// # Errors
-    /// [`Error::Access`] if the owner names no such writer; [`Error::Locked`], [`Error::NoIndex`], [`Error::NoReader`]; those of
-    /// [`Store::open_on`](super::Store::open_on) for a pin; if the files that opening reads are damaged or not the owner's.
+    /// [`Error::Access`] if the owner names no such writer. [`Error::Locked`], [`Error::NoIndex`], [`Error::NoReader`].
+    /// The errors of [`Store::open_on`](super::Store::open_on) for a pin. Errors if the files that opening reads are
+    /// damaged or not the owner's.
     pub fn open_on(
         disk: D,
         dir: impl AsRef<Path>,
@@ -159,8 +161,9 @@ impl<D: Disk> WriterStore<D> {
     /// Adds a stream of records under a label, or without one: one change, however many they are. `now` is the time, in seconds since 1970.
     ///
     /// # Errors
-    /// Then nothing is changed: [`Error::Access`] if the right has ended, is not of this label, if a record is there already, comes without an
-    /// id, or is not in the form of the others, and if the owner has to change the index first. Those of [`Store::add`](super::Store::add).
+    /// With these errors nothing is changed. [`Error::Access`] if the right has ended or is not of this label. Also if
+    /// a record exists already, comes without an id, or is not in the form of the others. Also if the owner has to
+    /// change the index first. The errors of [`Store::add`](super::Store::add).
     pub fn add<R: CryptoRng + ?Sized>(
         &mut self,
         rng: &mut R,
