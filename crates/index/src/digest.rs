@@ -69,7 +69,7 @@ impl Running {
     }
 }
 
-/// The first half of a digest for people to compare, eight groups of four: someone who makes both contents finds
+/// The first half of a digest for people to compare, eight groups of four. An attacker who makes both contents finds
 /// two of one digest in 2^64 tries, and one for a given content in 2^128.
 #[must_use]
 pub fn short(digest: &Digest) -> String {

@@ -157,7 +157,7 @@ impl<D: Disk> Folder<D> {
     /// [`part`](Self::part), read into memory that is there, as far as it goes.
     ///
     /// # Errors
-    /// Those of `part`.
+    /// The errors of `part`.
     pub fn part_into(&self, part: &Part, room: Vec<u8>) -> Result<Bytes, Error> {
         let path = self.parts().join(names::of_digest(&part.digest));
         let bytes = self.run(&path, self.disk.read_into(&path, part.len, room))?;

@@ -11,8 +11,8 @@ use crate::{Bytes, Disk, Error, Files, digest, history, wire};
 #[derive(Clone, Debug)]
 pub struct Index {
     manifest: SignedManifest,
-    /// Manifests before it, newest first, for clients that know one of them: those of the directory that
-    /// it was opened in, none of a file.
+    /// Manifests before it, newest first, for clients that know one of them. They come from the directory that it was
+    /// opened in; an index from a file has none.
     history: Vec<SignedManifest>,
     /// The parts that are served, in the manifest's order.
     parts: Vec<(Part, Bytes)>,
@@ -107,10 +107,10 @@ impl Index {
         Ok(index)
     }
 
-    /// Copies the newest version in an owner's directory to another directory, which is new or holds an older
-    /// copy of the same index: then only what it lacks is written. Every byte is checked, in both. The owner's
-    /// directory is neither locked nor written, so it may be served and changed meanwhile. Interrupted at any
-    /// moment, the copy is the version before, if there was one, or this one.
+    /// Copies the newest version in an owner's directory to another directory. That one is new, or holds an older copy
+    /// of the same index: then only what it lacks is written. Every byte is checked, in both. The owner's directory is
+    /// neither locked nor written, so it may be served and changed meanwhile. Interrupted at any moment, the copy is
+    /// the version before, if there was one, or this one.
     ///
     /// # Errors
     /// The first thing that is wrong in the directory; [`Error::Occupied`], [`Error::Locked`],
@@ -128,7 +128,7 @@ impl Index {
     /// is there is not gone back from.
     ///
     /// # Errors
-    /// [`Error::Exists`], and those of [`backup`](Self::backup).
+    /// [`Error::Exists`], and the errors of [`backup`](Self::backup).
     pub fn restore(
         copy: impl AsRef<Path>,
         dir: impl AsRef<Path>,
@@ -152,7 +152,7 @@ impl Index {
     /// [`manifest_of_dir`](Self::manifest_of_dir) on another disk.
     ///
     /// # Errors
-    /// Those of `manifest_of_dir`.
+    /// The errors of `manifest_of_dir`.
     pub fn manifest_on(
         disk: impl Disk,
         dir: impl AsRef<Path>,
@@ -179,7 +179,7 @@ impl Index {
     /// [`open_dir`](Self::open_dir) on another disk.
     ///
     /// # Errors
-    /// Those of `open_dir`.
+    /// The errors of `open_dir`.
     pub fn open_on(
         disk: impl Disk,
         dir: impl AsRef<Path>,

@@ -10,11 +10,11 @@
 //! The tree is `sordino_hash::merkle`, of RFC 9162's shape, over a digest of each entry under a context of its own. The
 //! owner's signature is on heads under another.
 //!
-//! The entries of one index are a line: each has a higher version than the one before, and names its manifest. The first may be
-//! of any version; after it none is left out, since the next would name one that is not there. A log with an entry next to
-//! its line is neither made nor read, so no log that somebody has read whole has two manifests of one version. A
-//! reader that remembers a head accepts only logs that begin with its entries; two readers who compare heads, or
-//! their short form, see if one was shown another log.
+//! The entries of one index are a chain: each has a higher version than the one before, and names its manifest. The
+//! first may be of any version. After it none is left out, since the next would name a version that is missing. A log
+//! with an entry outside its chain is neither made nor read. So no log that a reader has read whole has two manifests
+//! of one version. A reader that remembers a head accepts only logs that begin with its entries. Two readers who
+//! compare heads, or their short form, see if one was shown a different log.
 
 mod entry;
 mod head;
@@ -51,12 +51,12 @@ impl Log {
         }
     }
 
-    /// Appends versions that the log has not, in this order, and signs the new head. The number of them. After an error the
-    /// log is as it was.
+    /// Appends versions that the log lacks, in this order, and signs the new head. Returns their number. After an error
+    /// the log is as it was.
     ///
     /// # Errors
-    /// [`LogFault::Line`] if one does not follow from the last of its index that is logged: it has another manifest of a
-    /// version that is logged, is of another branch, or versions between the two are missing.
+    /// [`LogFault::Line`] if one does not follow from the last of its index that is logged. It has a different manifest
+    /// of a version that is logged, is of another branch, or versions between the two are missing.
     pub fn append<'a>(
         &mut self,
         versions: impl IntoIterator<Item = &'a SignedManifest>,
@@ -122,7 +122,7 @@ impl Log {
         }
     }
 
-    /// The proof that a version is in the log, and that the log begins with its first `seen` entries; `None` if the
+    /// The proof that a version is in the log, and that the log begins with its first `seen` entries. `None` if the
     /// version is not in it, or it has fewer entries.
     #[must_use]
     pub fn prove(&self, version: &Pin, seen: u64) -> Option<LogProof> {
@@ -148,8 +148,9 @@ impl Log {
     /// Reads a log, and checks its signature, its root and the line of each index.
     ///
     /// # Errors
-    /// [`Error::Malformed`], [`Error::FormatVersion`]; [`LogFault::Signature`] if the head is not signed by `owner`;
-    /// [`Error::Digest`] if the entries are not those of the head; [`LogFault::Line`] if the owner signed two histories of an index.
+    /// [`Error::Malformed`], [`Error::FormatVersion`]. [`LogFault::Signature`] if the head is not signed by `owner`.
+    /// [`Error::Digest`] if the entries are not the head's. [`LogFault::Line`] if the owner signed two histories of an
+    /// index.
     pub fn from_bytes(bytes: &[u8], owner: &OwnerPublicKey) -> Result<Self, Error> {
         let body = strip_file_head(LOG, bytes)?;
         let (signed, rest) = SignedHead::split("log", body, owner)?;
@@ -184,7 +185,7 @@ impl LogFile {
     /// Reads the one that the file says it is.
     ///
     /// # Errors
-    /// The errors of [`LogProof::from_bytes`] for a file of that kind, those of [`Log::from_bytes`] for all others.
+    /// The errors of [`LogProof::from_bytes`] for a file of that kind, and of [`Log::from_bytes`] for all others.
     pub fn from_bytes(bytes: &[u8], owner: &OwnerPublicKey) -> Result<Self, Error> {
         let (kind, _) = LOG_PROOF;
         if bytes.get(6..8) == Some(&kind.to_le_bytes()[..]) {

@@ -1,14 +1,13 @@
 //! The manifest: everything public about one version of an index, signed by its owner.
 //!
-//! Whatever a server could observe of a search is a constant in here: how many buckets are
-//! fetched, how large they are, how the route is found. Nothing of it depends on a query.
+//! Whatever a server could observe of a search is a constant in here. It fixes how many buckets are fetched, how large
+//! they are, and how the route is found. Nothing of it depends on a query.
 //!
 //! # Segments
-//! Records come in segments, which never change: what is added later is a segment of its own, and
-//! what is deleted or replaced stays in its segment and is listed in one sealed part, which every
-//! client of the version downloads. A segment's id is random and bound to its content, and all keys
-//! of its content are derived from it, so no pad and no nonce meets two contents whatever happens to
-//! versions: a restored backup and a second writer make other segments.
+//! Records come in segments, which never change. What is added later is a segment of its own. What is deleted or
+//! replaced stays in its segment and is listed in one sealed part, which every client of the version downloads. A
+//! segment's id is random and bound to its content, and all keys of its content are derived from it. So no pad and no
+//! nonce meets two contents whatever happens to versions: a restored backup and a second writer make other segments.
 
 use serde::{Deserialize, Serialize};
 

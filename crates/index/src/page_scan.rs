@@ -4,13 +4,13 @@
 //! query. The table's hint stays with the server, encoded to be multiplied with the query's encrypted secret; clients download the
 //! hint of that.
 //!
-//! Pages may be dealt instead ([`Deal`](sordino_pir::hintless::deal::Deal)): each has a place in one slot of each of several groups
-//! of slots, and every slot is a table of its own, of which a query fetches one page. So a query has words for a few copies of the pages
-//! where it would have them `F` times, and an answer has pages that were not asked for.
+//! Pages may be dealt instead ([`Deal`](sordino_pir::hintless::deal::Deal)). Each has a place in one slot of each of
+//! several groups of slots. Every slot is a table of its own, of which a query fetches one page. So a query has words
+//! for a few copies of the pages instead of `F`, and an answer has pages that were not asked for.
 //!
-//! A row of the table has a hint for each of the `G` pages that an answer has: `F`, or one of each slot. They are encoded piece by
-//! piece: a piece has [`PIECE`](crate::page_scan::PIECE) rows, with the hints of all of them for the first page, then for the second,
-//! and so on. Answers have the same order.
+//! A row of the table has a hint for each of the `G` pages that an answer has: `F`, or one of each slot. They are
+//! encoded piece by piece. A piece has [`PIECE`](crate::page_scan::PIECE) rows, with the hints of all of them for the
+//! first page, then for the second, and so on. Answers have the same order.
 
 use std::ops::Range;
 
@@ -25,7 +25,7 @@ use crate::secret_packing::SecretPacking;
 /// Rows of a piece. A piece is whole blocks of every packing.
 pub const PIECE: usize = 128;
 
-/// The copies of pages that are worth a look: none, or as many as a deal may have.
+/// The copies of pages that are worth a look: none, or a number that a deal may have.
 pub const COPIES: [u8; 5] = [0, 5, 6, 7, 8];
 
 /// The sizes of a table of pages and of what is sent for it.
@@ -169,7 +169,7 @@ impl PageScan {
         Ok(segments.encode_modular(&table.hint(0..self.shape.groups(), rows))?)
     }
 
-    /// The hint that clients download: those of all pieces, one after the other.
+    /// The hint that clients download: the hints of all pieces, one after the other.
     ///
     /// # Errors
     /// Never for a table of this shape.

@@ -1,15 +1,15 @@
 //! Payloads: what a record carries next to its vector, fetched after a search without telling which.
 //!
-//! Payloads are packed: compressed one by one, and laid one after the other into pages of one length, in a secret order of
-//! the records that are there. Each page is sealed. A client knows from a sealed list where the records are. When it has
-//! ranked its hits, it asks for exactly the manifest's number of pages, in one message, by private information
-//! retrieval; pages that it needs not are asked for as well. A record that is longer than the pages of a search comes
-//! shortened, and the client says so.
+//! Payloads are packed. They are compressed one by one, and laid one after the other into pages of one length, in a
+//! secret order of the present records. Each page is sealed. A client knows from a sealed list where the records are.
+//! When it has ranked its hits, it asks for exactly the manifest's number of pages, in one message, by private
+//! information retrieval. It asks for pages that it does not need as well. A record that is longer than the pages of a
+//! search comes shortened, and the client says so.
 //!
 //! Retrieval needs a hint, downloaded once, or keys, which go up. Small payloads are downloaded, and nothing is asked.
 //!
-//! Pages hold the records' exact vectors too where searches have a [second look](crate::look): then a client asks for the
-//! pages of all candidates, and ranks them.
+//! Where searches have a [second look](crate::look), pages hold the records' exact vectors too. Then a client asks for
+//! the pages of all candidates, and ranks them.
 //!
 //! # Pages
 //! | symbol | meaning |
@@ -128,8 +128,8 @@ impl PageForm {
         self.look.map_or(0, SecondLook::vector_len)
     }
 
-    /// The list of the first bytes of `records` records in `pages` pages, and the bytes of a step of its numbers: 1, but for more than
-    /// 4 GiB.
+    /// The list of the first bytes of `records` records in `pages` pages, and the bytes of a step of its numbers. A
+    /// step is 1 byte up to 4 GiB, and longer above.
     #[must_use]
     pub fn starts(&self, records: u32, pages: u32) -> (EliasFano, u64) {
         let bytes = u64::from(pages) * u64::from(self.page_len);
@@ -238,10 +238,10 @@ pub struct Payloads {
     pub fetch: Fetch,
     /// The digest of all pages, one after the other.
     pub content: Digest,
-    /// The places of the records that are there, sealed: they say which record is where. A record's place is
-    /// its row, after those of all segments before its own.
+    /// The places of the present records, sealed: they say which record is where. A record's place is its row, after
+    /// the rows of all segments before its own.
     pub places: Coded,
-    /// The content keys that pages are under, if the index has readers of its own: those of one key follow one another.
+    /// The content keys that pages are under, if the index has readers of its own: pages of one key follow one another.
     #[serde(skip)]
     pub groups: Vec<PageGroup>,
 }
@@ -276,7 +276,7 @@ impl Payloads {
         }
     }
 
-    /// The keys that pages are under: one key, or those of an index with readers of its own.
+    /// The keys that pages are under: one key, or the keys of an index with readers of its own.
     #[must_use]
     pub fn groups(&self) -> Vec<PageGroup> {
         if !self.groups.is_empty() {

@@ -126,7 +126,7 @@ impl fmt::Debug for OwnerPublicKey {
     }
 }
 
-/// An owner for the tests of the contract, whose signatures are those of the vault's keys.
+/// An owner for the tests of the contract, whose signatures are like the vault's keys'.
 #[cfg(test)]
 pub(crate) struct TestOwner(pub(crate) [u8; 32]);
 

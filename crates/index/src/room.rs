@@ -1,4 +1,5 @@
-//! Memory that is asked for before it is needed: a build or a server that does not fit ends with an error, and is not killed.
+//! Memory that is asked for before it is needed. A build or a server that does not fit ends with an error, and is not
+//! killed.
 
 use std::fs;
 use std::path::{Path, PathBuf};

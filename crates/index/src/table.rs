@@ -1,9 +1,9 @@
 //! Routed mode's table: codes under pads, a cluster next to the other, and the hint of it.
 //!
-//! The table is stored group after group and row after row, three bytes an entry, little-endian: row `i` of a group holds the
-//! vectors at place `i` of each of its clusters. The hint, the product of the table with the public matrix, stays
-//! with the server, encoded to be multiplied with encrypted secrets. Clients download the hint of that, computed
-//! from the table as in masked mode.
+//! The table is stored group after group and row after row, three bytes an entry, little-endian. Row `i` of a group
+//! holds the vectors at place `i` of each of its clusters. The hint is the product of the table with the public matrix.
+//! It stays with the server, encoded to be multiplied with encrypted secrets. Clients download the hint of that,
+//! computed from the table as in masked mode.
 
 use std::ops::Range;
 
@@ -22,7 +22,8 @@ pub fn segments(mode: &Routed) -> Result<Segments, Error> {
     Ok(Segments::new(&params, mode.hint_seed, Grid::params().n())?)
 }
 
-/// Some groups of the table, which the bytes of their rows fill as they come: a file that is streamed is not in memory next to it.
+/// Some groups of the table. The bytes of their rows fill them as they come, so a file that is streamed is not in
+/// memory too.
 #[derive(Debug)]
 pub struct Filling {
     table: Table,
@@ -113,7 +114,7 @@ pub fn group_hint(
 /// told after each group.
 ///
 /// # Errors
-/// If the rows do not fit the mode, and those of `each`.
+/// If the rows do not fit the mode, and the errors of `each`.
 pub fn downloaded(
     mode: &Routed,
     width: usize,

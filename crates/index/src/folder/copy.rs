@@ -32,9 +32,9 @@ impl<D: Disk> Folder<D> {
     /// whole one.
     ///
     /// # Errors
-    /// The first thing that is wrong with this directory; [`Error::Occupied`] and [`Error::Locked`] about the other;
-    /// [`OwnerFault::Copy`] and [`Error::NotNext`] if it has something that is not an older version of the same
-    /// index; [`Error::Lost`] if it has no `CURRENT`, and manifests that an interrupted copy of this index has not left;
+    /// The first thing that is wrong with this directory. [`Error::Occupied`] and [`Error::Locked`] about the other.
+    /// [`OwnerFault::Copy`] and [`Error::NotNext`] if it has something that is not an older version of the same index.
+    /// [`Error::Lost`] if it has no `CURRENT`, but manifests that no interrupted copy of this index left.
     /// [`Error::File`]. What was copied then stays for the next attempt.
     pub fn copy_to<E: Disk>(
         &self,
@@ -63,7 +63,7 @@ impl<D: Disk> Folder<D> {
     /// Copies the newest version to a directory that has no index. An interrupted copy goes on.
     ///
     /// # Errors
-    /// [`Error::Exists`], and those of [`copy_to`](Self::copy_to).
+    /// [`Error::Exists`], and the errors of [`copy_to`](Self::copy_to).
     pub fn restore_to<E: Disk>(
         &self,
         to: &Folder<E>,
@@ -86,7 +86,7 @@ impl<D: Disk> Folder<D> {
         }
     }
 
-    /// Refuses manifests, next to no `CURRENT`, that a copy of these versions has not left: what they name would be removed.
+    /// Refuses manifests without a `CURRENT` that no copy of these versions left: what they name would be removed.
     fn check_begun<'a>(
         &self,
         line: impl Iterator<Item = &'a SignedManifest> + Clone,

@@ -7,9 +7,9 @@ use crate::public_key::OwnerPublicKey;
 use crate::{Disk, Error};
 
 impl<D: Disk> Folder<D> {
-    /// Finds the manifests before `newest`, the last of them first, until there are `most` of them or no
-    /// more, each checked against the digest in the one after it. Between their numbers there may be those
-    /// of versions that were never made the newest.
+    /// Finds the manifests before `newest`, the last of them first, until there are `most` of them or no more. Each is
+    /// checked against the digest in the one after it. Between their numbers may lie numbers of versions that were
+    /// never made the newest.
     ///
     /// # Errors
     /// If one is missing, damaged or not signed by `owner`; `history` has those that were found before.

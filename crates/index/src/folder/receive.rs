@@ -73,7 +73,7 @@ impl<D: Disk> Folder<D> {
         self.put_in_place(&path, &self.parts().join(name))
     }
 
-    /// Removes parts, whole or begun, that none of these is: those of a change that did not come to its end.
+    /// Removes parts, whole or begun, that none of these is. They belong to a change that did not come to its end.
     ///
     /// # Errors
     /// [`Error::File`].

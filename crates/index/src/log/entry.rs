@@ -1,4 +1,4 @@
-//! Entries of logs, and the line that those of one index are.
+//! Entries of logs, and the chain that the entries of one index are.
 
 use std::collections::HashMap;
 

@@ -153,7 +153,7 @@ impl Manifest {
         addition.check(self, before, writer)?;
         let addition = addition.keyed();
         let Mode::Masked(columns) = &mut self.mode else {
-            return Err("an addition in another mode than masked".to_owned());
+            return Err("an addition in a mode that is not masked".to_owned());
         };
         columns.segments.extend(addition.segments.iter().cloned());
         self.recent.extend(addition.payloads.clone());
@@ -170,8 +170,8 @@ impl Manifest {
         segment.version > self.deleted.version
     }
 
-    /// The places of the records that a part of payloads may speak of: all, or, of one that a writer added, those of the segments that were
-    /// added with it.
+    /// The places of the records that a part of payloads may speak of. The owner's parts may speak of all. A part that
+    /// a writer added may speak of the segments that were added with it.
     #[must_use]
     pub fn places_of(&self, payloads: &Payloads) -> std::ops::Range<u64> {
         if payloads.version <= self.deleted.version {

@@ -49,8 +49,8 @@ pub enum Checking {
     /// of such a sum are not seen.
     #[default]
     Sums,
-    /// By combinations of all rows mod `q`, before anything is decrypted: any change is seen, and that a reply is refused says
-    /// nothing of the query. Replies are about three times as long.
+    /// By combinations of all rows mod `q`, before anything is decrypted. Any change is seen, and a refusal of a reply
+    /// says nothing of the query. Replies are about three times as long.
     Exact,
 }
 

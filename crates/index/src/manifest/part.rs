@@ -185,11 +185,12 @@ impl Manifest {
         Ok(stored.fold(0, |sum, part| sum.saturating_add(part.len)))
     }
 
-    /// Refuses a version whose stored parts have more than `most` bytes together, with what a server computes of them and that may
-    /// take many times their room: the hint in routed mode and of pages that are scanned, and pages that are fetched without a hint.
+    /// Refuses a version whose stored parts have more than `most` bytes together. It also counts what a server computes
+    /// of them and that may take many times their room. That is the hint in routed mode and of pages that are scanned,
+    /// and pages that are fetched without a hint.
     ///
     /// # Errors
-    /// [`Error::Room`], and those of [`parts`](Self::parts).
+    /// [`Error::Room`], and the errors of [`parts`](Self::parts).
     pub fn check_room(&self, most: u64) -> Result<(), Error> {
         let found = self.stored_len()?.saturating_add(self.expanded_len()?);
         match found <= most {

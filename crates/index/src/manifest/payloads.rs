@@ -103,7 +103,7 @@ impl Manifest {
         )
     }
 
-    /// Refuses lists of another length than the numbers of records and pages allow.
+    /// Refuses lists whose length does not fit the numbers of records and pages.
     fn check_places(&self, payloads: &Payloads) -> Result<(), String> {
         let most = u64::from(payloads.records);
         let places = (RUN_LEN * (most + 1))

@@ -6,8 +6,8 @@
 //!           | for each addition: length of the next two: 32 bits | number of its writer: 16 bits | addition | signature
 //! ```
 //!
-//! The writer signs its number and the addition, which has the digest of all bytes before it: of the base, or of the form that
-//! ends there. So a form shows each version since the base, and the bytes of each.
+//! The writer signs its number and the addition, which has the digest of all bytes before it. These are the bytes of
+//! the base, or of the form that ends there. So a form shows each version since the base, and the bytes of each.
 
 use super::Manifest;
 use super::addition::{Addition, MAX_ADDITIONS};
@@ -100,11 +100,13 @@ impl SignedManifest {
         }
     }
 
-    /// Reads a manifest and checks its signature and that its parts agree. Of one with additions all of them are checked: by whom, under which
-    /// label and until when they may be, and that each was made for the version before it.
+    /// Reads a manifest and checks its signature and that its parts agree. If it has additions, all of them are
+    /// checked. Each must be made for the version before it. Its writer must be named, write under a label that it may
+    /// use, and not be at its end.
     ///
     /// # Errors
-    /// If it is not signed by `owner`, an addition is none of a writer that the owner names, or it is not a manifest that this version can serve.
+    /// If it is not signed by `owner`, or no writer that the owner names made an addition. Also if it is not a manifest
+    /// that this version can serve.
     pub fn from_bytes(bytes: &[u8], owner: &OwnerPublicKey) -> Result<Self, Error> {
         match wire::is_added(bytes) {
             true => added::read(bytes, Some(owner)),

@@ -135,7 +135,8 @@ impl SignedManifest {
         additions.map(|it| (&self.manifest.writers[it.writer], &it.addition))
     }
 
-    /// The versions before this one that it has in it, oldest first: the owner's last, and those of all additions but the last.
+    /// The versions before this one that it includes, oldest first: the owner's last version, and the versions of all
+    /// additions but the last.
     #[must_use]
     pub fn shown(&self) -> impl DoubleEndedIterator<Item = &ShownVersion> {
         self.additions.iter().map(|it| &it.before)
@@ -147,7 +148,8 @@ impl SignedManifest {
         self.before_base
     }
 
-    /// True if it shows that it follows from the version with this digest: it has it in it, or names it as the one before those.
+    /// True if it shows that it follows from the version with this digest. It includes that version, or names it as the
+    /// one before the included ones.
     #[must_use]
     pub fn follows(&self, version: &Digest) -> bool {
         self.before_base == *version || self.shown().any(|it| it.manifest == *version)
@@ -265,7 +267,8 @@ mod tests {
         all.into_iter().unzip()
     }
 
-    /// An index of two labels, keys 1 and 3, of which the first has an older key: agent 0 adds under both, agent 1 under the second.
+    /// An index of two labels, keys 1 and 3, of which the first has an older key. Agent 0 adds under both, agent 1
+    /// under the second.
     fn manifest() -> Manifest {
         let mut columns = Columns::new(Packing::T4, [4; 32]);
         columns.segments.push(column(1, 7, 100));
