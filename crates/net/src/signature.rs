@@ -30,8 +30,8 @@ pub(crate) fn statement(
     statement
 }
 
-/// The instance that logins and changes for this index are signed for: the run of the server, and at one that has several
-/// indexes the name. So neither a signature nor a login for one index is of use at another.
+/// The instance that logins and changes for this index are signed for. It is the run of the server, with the index's
+/// name where there are several. So neither a signature nor a login for one index is of use at another.
 pub(crate) fn instance_for(run: &[u8; 32], index: Option<&IndexName>) -> [u8; 32] {
     index.map_or(*run, |name| {
         *blake3::keyed_hash(run, name.as_str().as_bytes()).as_bytes()

@@ -14,8 +14,8 @@ use super::tunnel::Tunnels;
 use crate::signing::ClientKey;
 use crate::{Error, IndexName};
 
-/// HTTP/2's window of a stream and of a connection: a whole reply of a search fits, so that it comes
-/// in one way, and no server can make the client buffer more.
+/// HTTP/2's window of a stream and of a connection. A whole reply of a search fits, so that it comes in one way. No
+/// server can make the client buffer more.
 const WINDOW: u32 = 4 << 20;
 
 /// The times that a client waits.

@@ -52,7 +52,7 @@ pub struct KeyFile {
 
 impl KeyFile {
     /// # Panics
-    /// If the key has another length than its kind has.
+    /// If the key's length is not its kind's.
     fn new(kind: KeyKind, key: &[u8]) -> Self {
         assert_eq!(key.len(), kind.len(), "bytes of {}", kind.described());
         Self {

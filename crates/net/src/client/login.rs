@@ -32,7 +32,7 @@ pub(crate) struct Login {
     until: Instant,
 }
 
-/// A login that the server has not answered yet.
+/// A login that waits for the server's answer.
 pub(crate) struct Half {
     key: RequestKey,
 }

@@ -37,14 +37,14 @@ pub struct Pushed {
 }
 
 impl Connection {
-    /// Brings the server's index to the newest version of an owner's directory: the manifests after the server's
-    /// version, the parts that it lacks, and the switch. What has arrived stays there unless another
+    /// Brings the server's index to the newest version of an owner's directory. It sends the manifests after the
+    /// server's version, the parts that the server lacks, and the switch. What has arrived stays there unless another
     /// push begins meanwhile, so the same call goes on where one was interrupted.
     ///
     /// # Errors
-    /// [`NotNext`](Wrong::NotNext) if the directory's newest version does not follow from the server's;
-    /// [`Error::Overtaken`], or a refusal that says so, if another change has begun there; what is wrong with the
-    /// directory; and other refusals of the server.
+    /// [`NotNext`](Wrong::NotNext) if the directory's newest version does not follow from the server's.
+    /// [`Error::Overtaken`], or a refusal that says so, if another change has begun there. What is wrong with the
+    /// directory, and other refusals of the server.
     pub fn push(
         &mut self,
         dir: impl AsRef<Path>,
@@ -69,7 +69,7 @@ impl Connection {
     /// [`push_watched`](Self::push_watched) of a folder on any disk.
     ///
     /// # Errors
-    /// Those of `push`.
+    /// The errors of `push`.
     pub fn push_from<D: Disk>(
         &mut self,
         folder: &Folder<D>,

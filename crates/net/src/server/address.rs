@@ -24,8 +24,7 @@ pub(crate) fn holder(address: IpAddr) -> IpAddr {
 
 /// The same rate for each address.
 ///
-/// An address that has rested for a second has a full budget, which is what a new one has too, so it
-/// is forgotten when there are many.
+/// An address that has rested for a second has a full budget, like a new one. So it is forgotten when there are many.
 #[derive(Debug)]
 pub(crate) struct Budgets {
     buckets: Mutex<Buckets>,

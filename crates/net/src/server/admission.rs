@@ -49,7 +49,7 @@ impl Admission {
         }
     }
 
-    /// Changes the rates to those of `limits`.
+    /// Changes the rates to the rates of `limits`.
     pub(crate) fn set_rates(&self, limits: &Limits) {
         let now = Instant::now();
         self.by_address.set(limits.rate_per_address, now);

@@ -15,7 +15,7 @@ use super::signed::Signed;
 use crate::signature::now;
 use crate::{Limits, Refusal, login};
 
-/// The numbers of holders begin here. Those of listed keys begin at 0, and never come so far.
+/// The numbers of holders begin here. Numbers of listed keys begin at 0, and never come so far.
 pub(crate) const FIRST: u32 = 1 << 31;
 
 /// Holders whose rates are remembered, of tokens and of those that narrowed them.
@@ -238,8 +238,8 @@ impl State {
         Ok((number, rate))
     }
 
-    /// Makes room for a holder: if there are many behind its first holder, one of these goes; if there are many in all, one of
-    /// those behind the first holder who has the most.
+    /// Makes room for a holder. If there are many behind its first holder, one of these goes. If there are many in all,
+    /// one goes behind the first holder who has the most.
     fn make_room(&mut self, root: Option<u32>, now: Instant) -> Result<(), Refusal> {
         let mut behind: HashMap<u32, usize> = HashMap::new();
         for root in self.holders.values().filter_map(|holder| holder.root) {

@@ -1,9 +1,9 @@
 //! Changes of the index by its owner, over the network.
 //!
-//! The owner makes parts and manifests where its key is, and sends what the server lacks, in steps:
-//! manifests from the one after the server's to the newest, then parts, then the word to switch. Each step is
-//! signed by the owner for this run of the server; what it carries is checked again for itself. So a
-//! step that is recorded, repeated or reordered does no more than the owner once meant.
+//! The owner makes parts and manifests where its key is, and sends what the server lacks, in steps. First come the
+//! manifests from the one after the server's to the newest, then parts, then the word to switch. Each step is signed by
+//! the owner for this run of the server, and what it carries is checked on its own again. So a step that is recorded,
+//! repeated or reordered does no more than the owner once meant.
 //!
 //! A writer that the served version names pushes what it added in the same steps: [`writers`](super::writers) says what it may.
 
@@ -205,8 +205,8 @@ impl Changes {
         Ok(())
     }
 
-    /// Adds a version to those that are coming, or begins with it. What was sent for others stays until it is known which is the
-    /// newest: a push that goes on after an interruption begins with the oldest.
+    /// Adds a version to the ones that are coming, or begins with it. What was sent for others stays until it is known
+    /// which is the newest. A push that goes on after an interruption begins with the oldest.
     fn offer(&self, state: &mut State, manifest: SignedManifest) -> Result<(), Error> {
         let digest = manifest.digest();
         let known = |version: &SignedManifest| version.digest() == digest;

@@ -110,7 +110,8 @@ impl ServiceState {
         }
     }
 
-    /// Lets a request in whose body is still to come, or refuses it; the name of the index that it is for, where there are several.
+    /// Lets a request in whose body is still to come, or refuses it. Returns the name of the index that it is for,
+    /// where there are several.
     fn enter(
         &self,
         request: &http::Request<Body>,

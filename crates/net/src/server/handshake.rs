@@ -51,8 +51,8 @@ struct Begun {
     passed: usize,
 }
 
-/// A connection whose handshake is part of its first read or write, so that it takes place where
-/// the connection is served, next to all others, and under its clock.
+/// A connection whose handshake is part of its first read or write. So the handshake takes place where the connection
+/// is served, next to all others, and under its clock.
 pub(crate) struct Handshake {
     peer: Arc<Peer>,
     state: State,

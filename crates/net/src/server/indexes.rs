@@ -16,9 +16,10 @@ use crate::{Access, Error, IndexName, Limits};
 
 /// Indexes that are served to clients by name, and can be opened, replaced and closed while they are.
 ///
-/// Clients name one behind the address, `https://host:port/name`. Who may ask at all is the same for all of them; whom each is for is
-/// decided by a token's indexes and by the index's [`Policy`]. A client that may not ask an index gets the same reply as one that names
-/// none, and strangers are refused before the name is looked up. Clones are handles to the same service.
+/// Clients name one behind the address, `https://host:port/name`. The same clients may ask at all for all of them. A
+/// token's indexes and the index's [`Policy`] decide which of these clients an index is for. A client that may not ask
+/// an index gets the same reply as one that names none. Strangers are refused before the name is looked up. Clones are
+/// handles to the same service.
 #[derive(Clone, Debug)]
 pub struct Indexes {
     pub(crate) shared: Arc<ServiceState>,

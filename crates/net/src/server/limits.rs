@@ -19,9 +19,8 @@ pub struct Limits {
     pub connects_per_address: f64,
     /// Requests in flight on one connection; HTTP/2 lets no client start more.
     pub per_connection: u32,
-    /// Requests being received or verified, of which nothing is known yet. They are shared between
-    /// addresses and connections: where there are too many, those of the one with the most are given
-    /// up, the oldest first.
+    /// Requests being received or verified, of which nothing is known yet. They are shared between addresses and
+    /// connections. Where there are too many, requests of the one with the most are given up, the oldest first.
     pub receiving: usize,
     /// The same, of one address.
     pub receiving_per_address: usize,
@@ -37,8 +36,8 @@ pub struct Limits {
     pub rate_per_key: f64,
     /// Requests per second about one index, where there are several: fewer than in all, so that one leaves some to the others.
     pub rate_per_index: f64,
-    /// Requests per second of one address that has proven no key: where keys are known these are
-    /// questions for the server's run and requests that are refused; where anyone may ask, all.
+    /// Requests per second of one address that has proven no key. Where keys are known these are questions for the
+    /// server's run and requests that are refused. Where anyone may ask, they are all.
     pub rate_per_address: f64,
     /// A new connection must make a request within this time; where keys are known, one with a good
     /// tag or signature.

@@ -72,7 +72,7 @@ impl Entrant {
 }
 
 impl Login {
-    /// The digests of the keys that it is of: those of its token's holders, or the listed one.
+    /// The digests of the keys that it is of: its token's holders' keys, or the listed one.
     pub(crate) fn clients(&self) -> &[[u8; 32]] {
         match &self.entrant.path[..] {
             [] => std::slice::from_ref(&self.client),
@@ -82,8 +82,8 @@ impl Login {
 }
 
 impl Entrant {
-    /// Counts a request against all rates, or against none if one of them has no more: who may ask seldom uses up nothing
-    /// of whom its token came from.
+    /// Counts a request against all rates, or against none if one of them has no more. So a client that may ask seldom
+    /// uses up nothing of the holder that its token came from.
     fn take(&self, now: Instant) -> bool {
         let mut reserved = Reservation::default();
         let all = self.rates.iter().all(|rate| reserved.take(rate, now));
@@ -213,9 +213,9 @@ impl Logins {
     }
 }
 
-/// Makes room for one more login of `client`: what is over goes, and where it has the most, one of the largest crowd. At each step of a
-/// token's path the crowd is the logins by the holder who has the most of them, so a holder with
-/// no more logins than one of those to whom it handed its token on loses none to these.
+/// Makes room for one more login of `client`. What is over goes, and where `client` has the most, one of the largest
+/// crowd. At each step of a token's path the crowd is the logins by the holder who has the most of them. Take a holder
+/// and those to whom it handed its token on. If it has no more logins than one of these, it loses none to them.
 fn make_room(by_id: &mut HashMap<u64, Arc<Login>>, client: u32, most: usize, now: Instant) {
     by_id.retain(|_, login| now < login.until);
     let own = by_id

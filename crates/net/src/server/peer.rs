@@ -74,7 +74,7 @@ impl Trust {
 /// A request in flight.
 #[derive(Debug)]
 struct Flight {
-    /// Among those of the connection.
+    /// Its number among the connection's requests.
     number: u64,
     begun: Instant,
     /// When it must be over.
@@ -121,8 +121,8 @@ impl Peer {
         self.holder().is_some()
     }
 
-    /// The key of `holder` has shown itself: from now on no stranger takes the connection's place, and
-    /// the request does not count among those that prove nothing.
+    /// The key of `holder` has shown itself. From now on no stranger takes the connection's place, and the request does
+    /// not count among requests that prove nothing.
     pub(crate) fn prove(&self, holder: Asker) {
         let mut state = self.lock();
         let before = state.trust.holder();
@@ -138,8 +138,8 @@ impl Peer {
         }
     }
 
-    /// A request on this connection was refused for this: unless a client's good request can be so at any time, the next counts
-    /// as a stranger's.
+    /// A request on this connection was refused for this. The next one counts as a stranger's, unless the reason can
+    /// meet a client's good request at any time.
     pub(crate) fn heed(&self, reason: Refusal) {
         // Keys of a session may be forgotten.
         if !reason.is_passing() && reason != Refusal::Session {

@@ -49,8 +49,8 @@ pub(crate) fn release<K: Eq + Hash>(counts: &mut HashMap<K, usize>, key: &K) {
 
 /// A bounded number of places. Who asks may take another as long as it has fewer than are free.
 ///
-/// So one alone has half of them, n that ask for as much as they can get have `1 / (n + 1)` each, and
-/// something is left for the next. Among those who ask one index the same holds of the places that this could still take.
+/// So one alone has half of them. If n ask for all that they can get, each has `1 / (n + 1)`, and something is left for
+/// the next. Among those who ask one index the same holds of the places that this could still take.
 #[derive(Debug)]
 pub(crate) struct Places {
     most: usize,
@@ -61,7 +61,7 @@ pub(crate) struct Places {
 struct Taken {
     all: usize,
     by: HashMap<Asker, usize>,
-    /// Those of an index, by who asks it.
+    /// The places of an index, by who asks it.
     within: HashMap<(Asker, Asker), usize>,
 }
 
@@ -89,7 +89,8 @@ impl Places {
         })
     }
 
-    /// A place for a request of `asker` about an index, if there is one in the index's share, and in that of who asks within it.
+    /// A place for a request of `asker` about an index, if one is free in the index's share and in the asker's share
+    /// within it.
     pub(crate) fn take_within(self: &Arc<Self>, index: Asker, asker: Asker) -> Option<InFlight> {
         let mut taken = self.lock();
         let own = taken.by.get(&index).copied().unwrap_or(0);

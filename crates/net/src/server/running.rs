@@ -95,7 +95,7 @@ impl Listen {
         self
     }
 
-    /// Lets pages of this origin ask from a browser, by gRPC-Web. Those of an origin that is not named are refused.
+    /// Lets pages of this origin ask from a browser, by gRPC-Web. Pages of an origin that is not named are refused.
     #[must_use]
     pub fn allow_origin(mut self, origin: Origin) -> Self {
         self.origins.push(origin);

@@ -129,7 +129,7 @@ impl ServedIndex {
         let (was, is) = (before.index, server.manifest().index);
         if was != is {
             tracing::warn!(
-                "another index is put in the place of the one that was served: clients that have seen that refuse it"
+                "another index replaces the one that was served: clients that have seen that one refuse it"
             );
         } else if version < before.version {
             let before = before.version;
@@ -167,9 +167,9 @@ impl ServedIndex {
         Ok(())
     }
 
-    /// The version that answers a request, unless the client may not send it. `request` is none where the bytes are no message,
-    /// `clients` is the digest of the key that was shown, if one was, and with a token those of all its holders. Another index may take
-    /// this one's place meanwhile, for which the same was not decided.
+    /// The version that answers a request, unless the client may not send it. `request` is `None` where the bytes are
+    /// no message. `clients` is the digest of the key that was shown, if one was, and with a token the digests of all
+    /// its holders' keys. Another index may take this one's place meanwhile, for which the same was not decided.
     pub(crate) fn admit(
         &self,
         clients: Option<&[[u8; 32]]>,

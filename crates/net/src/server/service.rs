@@ -30,15 +30,15 @@ impl Service {
         Self::build(server, None, access, limits)
     }
 
-    /// Prepares a service over the servers that hold an index's shards, of the version that they
-    /// [have](Shards::open) now. Each query goes to all of them, and to one that fails once more; clients get whole
-    /// answers of one version, or one refusal that does not say which shard failed.
+    /// Prepares a service over the servers that hold an index's shards, of the version that they [have](Shards::open)
+    /// now. Each query goes to all of them, and to one that fails once more. Clients get whole answers of one version,
+    /// or one refusal that does not say which shard failed.
     ///
     /// # Security
     /// A client must never send the same encrypted query twice, since an observer of both learns that it is one search.
-    /// Here the service sends it, within itself: a shard that gets it twice learns no more than that the service asked
-    /// twice, and the answer to it is what it could have computed again by itself. Nothing of the query decides
-    /// when or how often.
+    /// Here the service sends it, within itself. A shard that gets it twice learns no more than that the service asked
+    /// twice. The answer is what it could have computed again by itself. Nothing of the query decides when or how
+    /// often.
     ///
     /// # Errors
     /// The errors of [`new`](Self::new).
@@ -92,7 +92,7 @@ impl Service {
         Ok(true)
     }
 
-    /// Replaces the servers that hold one of the shards, the first shard being 1: requests from now on go to these, in
+    /// Replaces the servers that hold one of the shards, the first shard being 1. Requests from now on go to these in
     /// turns, and where one fails, to the next. While there are none, requests are refused.
     ///
     /// # Errors
@@ -125,9 +125,8 @@ impl Service {
         replaced
     }
 
-    /// Accepts changes of the index by its owner, over the network: the directory that the served version was
-    /// read from is from now on changed by this service alone. The owner signs each step; an index may have
-    /// `most` bytes.
+    /// Accepts changes of the index by its owner, over the network. From now on this service alone changes the
+    /// directory that the served version was read from. The owner signs each step; an index may have `most` bytes.
     ///
     /// # Errors
     /// [`sordino_server::Error::Locked`] if another process changes the directory; if it cannot be read.

@@ -28,9 +28,9 @@ const THREADS: usize = 2;
 /// The servers that hold the shards of an index, in their order: one or more for each shard, and one connection to each.
 ///
 /// # Security
-/// There is no key here: shards let in everyone who reaches them, and are to be reached from here alone. What a shard says
-/// is checked as far as it is public: its index, version and place, lengths, and the owner's signature on all that clients
-/// download. A shard that computes wrong scores is noticed by clients, like a server that does.
+/// There is no key here. Shards let in everyone who reaches them, so only this process may reach them. What a shard
+/// says is checked as far as it is public. That is its index, version and place, lengths, and the owner's signature on
+/// all that clients download. Clients notice a shard that computes wrong scores, like a server that does.
 pub struct Shards {
     runtime: Option<Runtime>,
     lines: Vec<Arc<Line>>,
@@ -91,8 +91,9 @@ impl Shards {
         Ok(all)
     }
 
-    /// The same, and a shard's next server gets a query too once the first has taken longer than 95 of 100 answers did: the first whole answer
-    /// counts. One request in ten at most goes to two. Payloads are fetched from one server, which has the keys of sessions.
+    /// The same, but a shard's next server may get a query too. It gets it once the first has taken longer than 95 of
+    /// 100 answers did, and the first whole answer counts. One request in ten at most goes to two. Payloads are fetched
+    /// from one server, which has the keys of sessions.
     #[must_use]
     pub fn hedged(mut self) -> Self {
         self.hedged = true;

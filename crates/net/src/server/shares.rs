@@ -11,11 +11,11 @@ use super::places::{Asker, release};
 
 /// A bounded number of places, shared between addresses, and within an address between connections.
 ///
-/// If no place is free, a newcomer takes that of a client with more than it: the oldest place of the
-/// connection that has the most, of the address that has the most. So a crowd displaces itself, and
-/// one that holds little stays. A place that has been [kept](Self::keep) is not taken away, and one of
-/// somebody who has proven a key not by somebody who has not. Where no other place is left, the newest goes of
-/// the key that has the most, if that is more than the share of each: of too many programs of a key most go on.
+/// If no place is free, a newcomer takes a place of a client with more than it. It takes the oldest place of the
+/// connection that has the most, within the address that has the most. So a crowd displaces itself, and a client that
+/// holds little stays. A place that has been [kept](Self::keep) is not taken away. A client that has proven no key does
+/// not take the place of one that has. Where no other place is left, the key that has the most loses its newest, if it
+/// has more than the share of each. So of too many programs of a key most go on.
 #[derive(Debug)]
 pub(crate) struct Shares {
     most: usize,
@@ -196,8 +196,8 @@ impl Taken {
             .map(|(number, _)| *number)
     }
 
-    /// The newest place of the key that has the most kept for it, if these are more than the share of each of `all` such places, one
-    /// share left for the next.
+    /// The newest place of the key that has the most kept for it. These must be more than the share of each of `all`
+    /// such places. One share is left for the next.
     fn newest_of_most(&self, newcomer: Newcomer, crowded: bool, all: usize) -> Option<u64> {
         let mut held: HashMap<Asker, (usize, u64)> = HashMap::new();
         for (&number, entry) in &self.places {

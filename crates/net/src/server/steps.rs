@@ -11,7 +11,8 @@ use crate::{Limits, Refusal};
 /// The owner's number among the keys that have signed something.
 const OWNER: u32 = u32::MAX;
 
-/// The steps that an owner has signed for this run of the server. An index that is closed and opened again has those of before.
+/// The steps that an owner has signed for this run of the server. An index that is closed and opened again keeps its
+/// steps.
 ///
 /// There is room for all that are taken: owners have a rate of their own.
 #[derive(Debug)]

@@ -18,13 +18,13 @@ use crate::{ClientPublicKey, Error, Limits, Refusal, login};
 /// The clients that may ask.
 #[derive(Clone, Debug)]
 pub enum Access {
-    /// Everyone. Requests carry no tag, so the server cannot link them by key; all clients that reach
-    /// the port can ask, held back by the rates of the address and of all.
+    /// Everyone. Requests carry no tag, so the server cannot link them by key. All clients that reach the port can ask,
+    /// held back by the rates of the address and of all.
     Anyone,
     /// The holders of these keys.
     Keys(Vec<ClientPublicKey>),
-    /// The holders of these keys, and those of tokens, as far as a token allows it: for searches, payloads and downloads. Changes of an
-    /// index are its owner's alone.
+    /// The holders of these keys and of tokens, as far as a token allows it: for searches, payloads and downloads.
+    /// Changes of an index are its owner's alone.
     Tokens {
         /// The keys whose holders need no token.
         keys: Vec<ClientPublicKey>,
@@ -75,8 +75,8 @@ pub(crate) const BATCH: usize = 16;
 /// The keys that may ask, by their digests. Looking one up comes before any arithmetic, so a stranger
 /// costs no more than that.
 ///
-/// A key keeps its number as long as it is known, and no number is given twice: what is remembered of a
-/// key's logins stays right when the list changes.
+/// A key keeps its number as long as it is known, and no number is given twice. So what is remembered of a key's logins
+/// stays right when the list changes.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct KnownKeys {
     numbers: HashMap<[u8; 32], u32>,
@@ -189,7 +189,7 @@ impl Verifier {
         Ok(())
     }
 
-    /// Changes the rates to those of `limits`.
+    /// Changes the rates to the rates of `limits`.
     pub(crate) fn set_rates(&mut self, limits: &Limits) {
         let now = Instant::now();
         for known in self.keys.values() {
@@ -198,8 +198,8 @@ impl Verifier {
         self.replay.set_capacity(limits.nonces());
     }
 
-    /// A verdict for each login. Only one with a good signature uses up its key's rate, and only one
-    /// within that rate the memory for nonces, so no client can do that for another, nor one key for all.
+    /// A verdict for each login. Only a login with a good signature uses up its key's rate, and only one within that
+    /// rate uses the memory for nonces. So no client can do that for another, nor one key for all.
     pub(crate) fn verify(&mut self, claimed: &[Claimed]) -> Vec<Result<(), Refusal>> {
         let (time, instant) = (now(), Instant::now());
         self.verify_at(claimed, time, instant)

@@ -41,7 +41,7 @@ pub(super) struct Replica {
     failed: Mutex<Option<Instant>>,
     /// Times in a row that another answered before it.
     losses: AtomicUsize,
-    /// It has another version than the one that is served.
+    /// Its version is not the one that is served.
     other: AtomicBool,
     /// The fault that was said last, until it does its part.
     said: Mutex<Option<String>>,
@@ -212,21 +212,21 @@ impl Replica {
         })
     }
 
-    /// Another that was asked later answered first. One to which that happens again and again is asked last for a while, as
-    /// one that failed: it may answer no more at all, and no request waits to find that out.
+    /// A server that was asked later answered first. If that happens to one again and again, it is asked last for a
+    /// while, as if it had failed. It may answer no more at all, and no request waits to find that out.
     pub(super) fn lost(&self) {
         if self.losses.fetch_add(1, Ordering::Relaxed) + 1 >= LOSSES {
             self.note(true);
         }
     }
 
-    /// Remembers whether it has the version that is served; says so if it has not, and had.
+    /// Remembers whether it has the version that is served; says so when it no longer has it.
     pub(super) fn is_at(&self, shard: Shard, found: Head, served: Head) {
         let other = !same(found, served);
         if other && !self.other.swap(other, Ordering::Relaxed) {
             let (address, version) = (&self.address, found.edition.version);
             let served = served.edition.version;
-            tracing::warn!(%shard, address, version, served, "a server of a shard has another version than is served: it is asked last");
+            tracing::warn!(%shard, address, version, served, "a server of a shard does not have the version that is served: it is asked last");
         }
         self.other.store(other, Ordering::Relaxed);
     }
