@@ -101,8 +101,8 @@ impl SignedManifest {
     }
 
     /// Reads a manifest and checks its signature and that its parts agree. If it has additions, all of them are
-    /// checked. Each must be made for the version before it. Its writer must be named, write under a label that it may
-    /// use, and not be at its end.
+    /// checked. Each must be made for the version before it, under a label that its writer may use, and before the
+    /// writer's end.
     ///
     /// # Errors
     /// If it is not signed by `owner`, or no writer that the owner names made an addition. Also if it is not a manifest
