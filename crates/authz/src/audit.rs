@@ -1,8 +1,8 @@
 //! A log of decisions that shows whether it was changed: a chain of hashes, a tree over them, and signed heads.
 //!
-//! An entry says who asked for what, the verdict, and the policies behind it. The context of the request is not in it, so
-//! neither is whatever a caller puts there about a query. Entries are bytes that the caller stores where it likes; the log
-//! itself keeps 32 bytes of each.
+//! An entry has the principal, action and resource, the verdict, and the policies behind it. The context of the request
+//! is not in it, so neither is whatever a caller puts there about a query. Entries are bytes that the caller stores
+//! where it likes; the log itself keeps 32 bytes of each.
 //!
 //! # Definition
 //!
@@ -84,7 +84,7 @@ impl AuditLog {
         Ok(Self { digests })
     }
 
-    /// The next entry, as bytes to be stored behind those before. `time` is in milliseconds since 1970.
+    /// The next entry, as bytes to be stored behind the earlier ones. `time` is in milliseconds since 1970.
     ///
     /// # Errors
     /// [`Error::TooLarge`] if the request's names and the decision are longer than a MiB; the log is then as before.

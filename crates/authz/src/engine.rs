@@ -37,7 +37,7 @@ pub struct Engine {
     state: ArcSwap<State>,
     /// The number of the newest state. It is stored before that state is.
     number: AtomicU64,
-    /// The state before, kept until the next replacement, so that it is not a check that frees it. Locked by those who replace.
+    /// The state before, kept until the next replacement, so that no check has to free it. Replacements lock it.
     before: Mutex<Option<Arc<State>>>,
 }
 
@@ -46,7 +46,7 @@ pub struct Engine {
 pub struct Share {
     /// Policies.
     pub policies: usize,
-    /// Those that this crate evaluates itself; the others are left to Cedar's evaluator.
+    /// Policies that this crate evaluates itself; the others are left to Cedar's evaluator.
     pub compiled: usize,
 }
 
@@ -226,13 +226,13 @@ impl Engine {
         self.state.load().policies.literals()
     }
 
-    /// All entities, and those that they name as their parents.
+    /// All entities, and the entities that they name as their parents.
     #[must_use]
     pub fn named_by_entities(&self) -> Vec<EntityUid> {
         self.state.load().world.uids()
     }
 
-    /// The number of policies, and of those that are compiled.
+    /// The number of policies, and how many of them are compiled.
     #[must_use]
     pub fn share(&self) -> Share {
         let state = self.state.load();

@@ -166,7 +166,7 @@ pub enum Error {
         /// Entries of the head.
         signed: u64,
     },
-    /// Entries behind those that the head was signed for.
+    /// Entries behind the ones that the head was signed for.
     #[error("audit log: {found} entries, the head was signed for {signed}; take a later head")]
     AuditUnsigned {
         /// Entries found.

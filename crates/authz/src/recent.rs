@@ -57,7 +57,7 @@ pub(crate) fn number() -> u64 {
 /// The decision of the state of this number, if this thread remembers it.
 #[inline(always)]
 pub(crate) fn get(number: u64, key: &Key<'_, FIELDS>) -> Option<Decision> {
-    // A thread that ends has no table any longer.
+    // A thread that ends has no table.
     let found = RECENT.try_with(|recent| recent.borrow().get(number, key));
     found.ok().flatten()
 }
@@ -181,7 +181,8 @@ mod tests {
             })
             .collect();
         let alive = || kept.iter().filter(|entry| entry.strong_count() > 0).count();
-        // Names that are numbers in a row fall into nearly all sets, with secrets of one process in 300 into some dozen less.
+        // Names that are consecutive numbers fall into nearly all sets. With the secrets of one process in 300 they
+        // fall into some dozen fewer.
         let most = 2 * SETS;
         assert!((most * 3 / 4..=most).contains(&alive()), "{}", alive());
         RECENT.with(|recent| *recent.borrow_mut() = Recent::NONE);

@@ -1,4 +1,4 @@
-//! Requests, and the trait of those who decide them.
+//! Requests, and the trait of what decides them.
 
 use crate::context::{Context, EMPTY};
 use crate::decision::Decision;
@@ -7,7 +7,7 @@ use crate::value::Uid;
 /// One question: may this principal do this action on this resource, in this context?
 #[derive(Clone, Copy, Debug)]
 pub struct Request<'a> {
-    /// Who asks.
+    /// The principal that asks.
     pub principal: Uid<'a>,
     /// The action that is asked for.
     pub action: Uid<'a>,

@@ -140,7 +140,7 @@ impl Similar {
     }
 }
 
-/// Eight sums side by side, which the compiler keeps in vectors.
+/// Eight sums next to each other, which the compiler keeps in vectors.
 fn dot(a: &[f32], b: &[f32]) -> f32 {
     let (a, a_rest) = a.as_chunks::<8>();
     let (b, b_rest) = b.as_chunks::<8>();

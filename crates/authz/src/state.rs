@@ -40,7 +40,7 @@ pub(crate) struct State {
 /// Numbers of policies; a few need no allocation.
 type Few = SmallVec<[u32; 8]>;
 
-/// Policies that applied, and those that failed.
+/// Policies that applied, and policies that failed.
 #[derive(Default)]
 struct Found {
     permits: Few,

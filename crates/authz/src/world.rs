@@ -18,7 +18,7 @@ pub(crate) struct World {
 /// One entity.
 #[derive(Debug, Default)]
 struct Entity {
-    /// None if it is only named as somebody's parent.
+    /// `None` if it is only named as a parent.
     attributes: Option<Record>,
     /// Sorted, without itself.
     ancestors: Box<[Node]>,
@@ -67,7 +67,7 @@ impl World {
         Ok(world)
     }
 
-    /// All entities, and those that they name as their parents.
+    /// All entities, and the entities that they name as their parents.
     pub(crate) fn uids(&self) -> Vec<EntityUid> {
         let all = 0..self.names.end();
         all.map(|node| {

@@ -59,7 +59,7 @@ impl Width {
                 *word = held.to_le_bytes();
                 rest = after;
                 bits -= u64::BITS;
-                // The part of the number that did not fit; none if it ended with the word.
+                // The part of the number that did not fit; 0 if it ended with the word.
                 held = number >> (w - bits);
             }
         }

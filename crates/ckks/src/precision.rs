@@ -1,6 +1,6 @@
 //! The distance of scores from exact ones, predicted and measured.
 //!
-//! Two predictions, of which one holds for all vectors and one for those without structure:
+//! Two predictions: one holds for all vectors, and one for vectors without structure:
 //!
 //! | | for | what it is |
 //! |---|---|---|
@@ -29,9 +29,9 @@
 /// `2^log2_failure`. It is the union bound over two-sided Gaussian tails, `2 exp(-x^2 / 2)` each.
 ///
 /// With [`dot::Params::statistical_error`](crate::dot::Params::statistical_error) or
-/// [`column::Params::statistical_error`](crate::column::Params::statistical_error) it is a statement about vectors
-/// and queries whose rounding errors are independent, random ones for instance. It does **not** hold for
-/// constant vectors and the like: for those there is [`WorstError::bound`].
+/// [`column::Params::statistical_error`](crate::column::Params::statistical_error) it is a statement about vectors and
+/// queries whose rounding errors are independent, random ones for instance. It does **not** hold for constant vectors
+/// and the like. For these use [`WorstError::bound`].
 #[must_use]
 pub fn statistical_bound(standard_deviation: f64, scores: usize, log2_failure: f64) -> f64 {
     let log2_tails = 1.0 + (scores.max(1) as f64).log2() - log2_failure;

@@ -67,7 +67,7 @@ pub enum Error {
     /// A column without a name is not named by a number.
     #[error("column {column} of an input without a header: expected its number, from 1")]
     ColumnNumber {
-        /// The text in its place.
+        /// The text found there.
         column: String,
     },
     /// The input is compressed.
@@ -192,7 +192,7 @@ pub enum Error {
         /// Fields of the first record.
         expected: u64,
     },
-    /// A quotation mark opens a field and is not closed, so that no record can be told from there.
+    /// A quotation mark opens a field and is not closed, so no record can be recognised from there on.
     #[error("line {line}, column {column}: the quotation mark that opens the field is not closed")]
     Quote {
         /// The line of the quotation mark, from 1.

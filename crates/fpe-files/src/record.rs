@@ -41,7 +41,7 @@ enum State {
     Before,
     /// Before a field.
     Start,
-    /// In a field without quotation marks, or behind the one that closed it.
+    /// In a field without quotation marks, or behind a closing one.
     Plain,
     /// Behind a quotation mark that is not closed yet.
     Quoted,

@@ -86,7 +86,7 @@ fn names(first: &Record) -> String {
     }
 }
 
-/// The only one of the columns that have a name, if any has it. Of two, one would be left as it is.
+/// The only column with a name, if any has it. If two had it, one would be left as it is.
 pub(crate) fn only(
     mut found: impl Iterator<Item = usize>,
     name: &str,

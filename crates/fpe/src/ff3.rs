@@ -77,8 +77,8 @@ impl<const TWEAK: usize> Ff3Cipher<TWEAK> {
 }
 
 impl<const TWEAK: usize, C: BlockCipher> Ff3Cipher<TWEAK, C> {
-    /// With a block cipher of 128 bits that has its key already; `radix` from 2 to 65536. Its key is the one of
-    /// FF3 with its bytes in the opposite order.
+    /// With a block cipher of 128 bits that has its key already; `radix` from 2 to 65536. Its key is FF3's key with its
+    /// bytes in the opposite order.
     ///
     /// # Errors
     /// [`Error::Radix`].

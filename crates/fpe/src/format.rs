@@ -96,7 +96,7 @@ pub struct Format {
     spelling: bool,
     /// The values of the format in words.
     expected: &'static str,
-    /// An option that was set although this shape has none of that name.
+    /// An option that was set although this shape lacks it.
     misplaced: Option<&'static str>,
 }
 
@@ -215,8 +215,8 @@ impl Format {
         self
     }
 
-    /// The last symbols of a text are a check of those before: it is verified, and recomputed
-    /// for the result. A later call replaces an earlier one.
+    /// The last symbols of a text are a check of the symbols before: it is verified, and recomputed for the result. A
+    /// later call replaces an earlier one.
     ///
     /// The check must cover every symbol of the alphabet, and none of its own symbols may pass.
     /// Only a [`Format::text`] and the presets that are made of one have this option.

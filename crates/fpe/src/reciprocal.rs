@@ -13,8 +13,8 @@
 
 use crate::feistel::Direction;
 
-/// All ones if `x`, else zero. The black box hides from the compiler that there are only two cases,
-/// of which it has made branches.
+/// All ones if `x`, else zero. The black box hides from the compiler that there are only two cases: it has made
+/// branches of them.
 #[inline(always)]
 fn mask(x: bool) -> u64 {
     core::hint::black_box(u64::from(x)).wrapping_neg()

@@ -65,7 +65,7 @@ pub struct RiffpeX {
     bases: Vec<u32>,
     width: usize,
     bytes_per_value: usize,
-    /// All digits of one radix, and the tweak's state as Riffpe has it.
+    /// All digits of one radix, and the tweak's state as Riffpe defines it.
     uniform: bool,
     /// The part of the tweak's state that comes before the tweak.
     prefix: Prefix,

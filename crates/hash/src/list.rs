@@ -19,8 +19,8 @@ use crate::{Backend, mixed, single, whole};
 /// Fewer messages than this do not fill enough lanes to pay for them.
 const FEW: usize = 3;
 
-/// Hashes each message into the digest at its place, of which there is one for each; `threads` lets very long
-/// messages use rayon.
+/// Hashes each message into the digest at its place; there is one for each. `threads` lets very long messages use
+/// rayon.
 pub(crate) fn hash<M: AsRef<[u8]>, D: From<[u8; 32]>>(
     backend: Backend,
     mode: &Mode,

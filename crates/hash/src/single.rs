@@ -26,7 +26,7 @@ fn portable_is_faster() -> bool {
     use std::time::{Duration, Instant};
 
     static FASTER: OnceLock<bool> = OnceLock::new();
-    /// The least of several times is that of an undisturbed one.
+    /// The least of several times is an undisturbed one.
     fn least(hash: impl Fn() -> [u8; 32]) -> Duration {
         let time = |_| {
             let start = Instant::now();

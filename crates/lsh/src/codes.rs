@@ -90,8 +90,8 @@ impl Codes {
         )
     }
 
-    /// The `k` codes nearest to a query by Hamming distance (all codes, if fewer), nearest first;
-    /// of equally near ones those with the lower index.
+    /// The `k` codes nearest to a query by Hamming distance (all codes, if fewer), nearest first. Of equally near ones
+    /// the lower index comes first.
     ///
     /// `room` holds the result and is used again by the next call, without allocation.
     ///

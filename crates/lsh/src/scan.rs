@@ -21,7 +21,7 @@ pub struct Neighbour {
     pub index: u32,
 }
 
-/// Codes side by side.
+/// Codes that lie next to each other.
 pub(crate) const LANES: usize = 8;
 
 /// Offers every code that is nearer than the `k`-th nearest so far.
@@ -71,7 +71,7 @@ impl Best {
         if index >= self.len || distance >= self.limit {
             return;
         }
-        // Codes that were near once: few unless every code is nearer than those before it.
+        // Codes that were near once: few unless every code is nearer than the earlier ones.
         if self.found.len() >= 2 * self.k + 1024 {
             let limit = self.limit;
             self.found.retain(|neighbour| neighbour.distance <= limit);

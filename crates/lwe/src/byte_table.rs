@@ -1,4 +1,5 @@
-//! The server of bytes: one matrix of them, of which a query fetches several columns, or one for each group of queries.
+//! The server of bytes: one matrix of them, from which a query fetches several columns, or a matrix for each group of
+//! queries.
 
 mod hint;
 #[cfg(test)]

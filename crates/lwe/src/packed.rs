@@ -42,7 +42,7 @@ pub(crate) fn write(row: &mut [u8], numbers: &[i32]) {
     }
 }
 
-/// The numbers of a row, with those behind the last that were written.
+/// The numbers of a row, with the padding behind the last that were written.
 pub(crate) fn read(row: &[u8]) -> impl Iterator<Item = i32> {
     let lines = row.len() / LINE;
     let count = LANES * (lines - lines.div_ceil(1 + BLOCK));

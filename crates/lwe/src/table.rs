@@ -40,7 +40,7 @@ impl Table {
     /// A table of zeros under `seed`, which serves one table; draw it at random.
     ///
     /// # Panics
-    /// If the set is that of bytes, or has no table of this shape.
+    /// If the set is for bytes, or has no table of this shape.
     #[must_use]
     pub fn zeroed(params: &Params, shape: Shape, seed: &Seed) -> Self {
         assert!(

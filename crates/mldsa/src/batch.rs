@@ -149,8 +149,8 @@ impl<P: Params> BatchVerifier<P> {
     /// Verifies items up to the first invalid one.
     ///
     /// # Errors
-    /// [`BatchError::Invalid`] with the first invalid item: all before it are valid, nothing is
-    /// said of those after it. [`BatchError::Empty`] if there are no items.
+    /// [`BatchError::Invalid`] with the first invalid item. All before it are valid; the items after it are not
+    /// checked. [`BatchError::Empty`] if there are no items.
     pub fn verify_all(&mut self, items: &[Item<'_, P>]) -> Result<(), BatchError> {
         if items.is_empty() {
             return Err(BatchError::Empty);

@@ -64,8 +64,7 @@ pub enum BatchError {
         /// Items.
         expected: usize,
     },
-    /// The item at `index` is invalid and every item before it is valid.
-    /// Nothing is said about the items after it.
+    /// The item at `index` is invalid and every item before it is valid. The items after it may be either.
     #[error("item {index}: {reason}")]
     Invalid {
         /// Index of the first invalid item.

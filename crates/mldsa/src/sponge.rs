@@ -19,7 +19,7 @@ pub(crate) struct Input<'a> {
     pub(crate) first: &'a [u8],
     pub(crate) then: [&'a [u8]; 2],
     pub(crate) parts: &'a [&'a [u8]],
-    /// Up to 34 bytes that nobody else keeps, and how many of them.
+    /// Up to 34 bytes that are kept only here, and how many of them.
     pub(crate) own: ([u8; 34], u8),
     /// [`RATE_128`] or [`RATE_256`].
     pub(crate) rate: u8,

@@ -43,7 +43,7 @@ pub struct Answer<P> {
     pub(crate) version: u64,
     /// `D b`, or `a2` of all bytes and then `b2` of all bytes: 12 bits each.
     pub(crate) words: Vec<u16>,
-    /// Nothing, or `h`, `kappa` rows of `n` words for each byte, rounded like a hint.
+    /// Empty, or `h`: `kappa` rows of `n` words for each byte, rounded like a hint.
     pub(crate) h: Vec<u32>,
 }
 
@@ -109,7 +109,7 @@ impl<P: Protocol> Query<P> {
         &self.words[..self.params.columns()]
     }
 
-    /// Nothing, or `q2`.
+    /// Empty, or `q2`.
     pub(crate) fn second(&self) -> &[u32] {
         &self.words[self.params.columns()..]
     }

@@ -111,8 +111,8 @@ impl Plan {
         })
     }
 
-    /// The same plan with one candidate more, if a layout serves it: [`hintless`], one record a query, its keys
-    /// sent once. For clients that keep nothing, each of which makes these queries and then is gone.
+    /// The same plan with one candidate more, if a layout serves it: [`hintless`], one record a query, its keys sent
+    /// once. It is for clients that keep nothing: each makes these queries and is gone.
     ///
     /// ```
     /// use sordino_pir::plan::{Candidate, Plan};

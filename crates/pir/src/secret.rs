@@ -90,7 +90,7 @@ pub(crate) struct Secrets {
 }
 
 impl Secrets {
-    /// None at all.
+    /// No secrets.
     pub(crate) fn none() -> Self {
         Self {
             each: 1,

@@ -125,7 +125,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// A string of bytes, of which there are no more than follow.
+    /// A string of bytes. Its length must not exceed what follows.
     pub(crate) fn bytes(&mut self, what: &'static str) -> Result<&'a [u8], Error> {
         let len = self.of(BYTES, what)?;
         self.take(usize::try_from(len).unwrap_or(usize::MAX), what)

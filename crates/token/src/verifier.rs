@@ -27,7 +27,7 @@ pub struct Verifier {
     of_65: BatchVerifier<MlDsa65>,
 }
 
-/// A token of which all but the signatures is right.
+/// A token that is right except for its signatures, which are not checked yet.
 struct Candidate<'a> {
     issuer: &'a PublicKey,
     blocks: Vec<Block<'a>>,
@@ -90,7 +90,7 @@ impl Verifier {
         }
     }
 
-    /// Lets the clocks of issuers and this service differ by this time, by which tokens are valid earlier and longer.
+    /// Lets the clocks of issuers and this service differ by this time. Tokens are valid earlier and longer by it.
     #[must_use]
     pub fn leeway(mut self, seconds: u64) -> Self {
         self.leeway = seconds;

@@ -157,8 +157,8 @@ fn join(modulus: Modulus, parts: [u64; 3]) -> u64 {
     modulus.reduce_wide(low + (middle << HALF) + (high << (2 * HALF)))
 }
 
-/// Bits of the lower half of a value, of those that have two: 4096 products of halves fit 62 bits, of
-/// pairs of them 63.
+/// Bits of the lower half of a value that has two halves. 4096 products of halves fit 62 bits, and products of pairs of
+/// them 63.
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 const HALF: i32 = 25;
 

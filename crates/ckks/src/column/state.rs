@@ -51,7 +51,7 @@ impl State {
         }
     }
 
-    /// Refuses an object whose state is not that of the state `expected`.
+    /// Refuses an object whose state is not `expected`.
     pub(super) fn check(self, expected: Self) -> Result<(), Error> {
         check_epoch(self.epoch, expected.epoch)?;
         if self.version == expected.version {

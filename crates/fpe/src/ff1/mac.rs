@@ -60,7 +60,7 @@ impl Mac {
         aes.xor(state, aes.load(left(tail)))
     }
 
-    /// The input of the last AES call of round `i`, but for `NUM(B)`; for `b <= 16`.
+    /// The input of the last AES call of round `i`, without `NUM(B)`; for `b <= 16`.
     #[inline(always)]
     fn round<A: Aes>(&self, aes: A, tweak: A::Block, i: u8) -> A::Block {
         if self.b == 16 {

@@ -176,7 +176,7 @@ impl FormatCipher {
         })
     }
 
-    /// The tweak of the cipher, as the documentation of [`Format`] has it.
+    /// The tweak of the cipher, as the documentation of [`Format`] defines it.
     pub(super) fn tweak(&self, tweak: &[u8], text: &[char], slots: &Slots<'_>) -> Vec<u8> {
         let mut counts = vec![Counts::Kept; text.len()];
         for &(i, _) in &slots.encrypted {

@@ -19,7 +19,7 @@ pub(super) struct Text {
 }
 
 impl Format {
-    /// The places of the characters that are encrypted, and of those that are a check.
+    /// The places of the characters that are encrypted, and of the characters that are a check.
     pub(super) fn slots<'a>(&'a self, text: &[char]) -> Result<Slots<'a>, Error> {
         match &self.shape {
             Shape::Text(shape) => shape.slots(text),

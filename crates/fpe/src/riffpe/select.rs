@@ -10,7 +10,7 @@ use alloc::vec::Vec;
 use sordino_aes::Aes;
 use zeroize::Zeroize;
 
-/// Most cards of which all pairs are compared: above, counting is quicker.
+/// Most cards for which all pairs are compared: above, counting is quicker.
 pub(super) const SMALL: u32 = 48;
 
 /// The stream of labels.

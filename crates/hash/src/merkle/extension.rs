@@ -1,4 +1,5 @@
-//! Extension proofs: the nodes that an older and a newer tree of one growing list have in common, and those next to them.
+//! Extension proofs: the nodes that an older and a newer tree of one growing list have in common, and the nodes next to
+//! them.
 
 use alloc::vec::Vec;
 
@@ -77,8 +78,9 @@ impl Extension {
         self.new
     }
 
-    /// Checks that the list of [`new_len`](Self::new_len) digests whose root is `new` begins with that of [`old`](Self::old)
-    /// digests whose root is `old`. Every list begins with the empty one: where [`old`](Self::old) is 0, any `new` is accepted.
+    /// Checks that the list of [`new_len`](Self::new_len) digests whose root is `new` begins with the list of
+    /// [`old`](Self::old) digests whose root is `old`. Every list begins with the empty one: where [`old`](Self::old)
+    /// is 0, any `new` is accepted.
     ///
     /// # Errors
     /// [`Error::ProofMismatch`] if it does not.

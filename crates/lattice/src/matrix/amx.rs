@@ -140,7 +140,7 @@ fn mul_panels_tiles(token: Amx, d: &[u8], b: Strip<'_>, out: &mut [u32]) {
             for (first, width, panel) in b.panels() {
                 let panel = &panel[depth * PANEL..end * PANEL];
                 for i in (top..bottom).step_by(height) {
-                    // The last block may begin among rows that have been added: those are left out.
+                    // The last block may begin among rows that have been added; these are left out.
                     let start = i.min(rows - height);
                     let d = &d[start * stride + depth..(start + height - 1) * stride + end];
                     // SAFETY: configured for this above.

@@ -174,7 +174,7 @@ pub(super) fn panel_planes(rows: &[u32], width: usize, first: usize, out: &mut [
     };
     let (planes, _) = out.as_chunks_mut::<PANEL>();
     for i in 0..PANEL {
-        // Bytes 0 and 2, and bytes 1 and 3, of two rows each; then the halves of those.
+        // Bytes 0 and 2, and bytes 1 and 3, of two rows each; then the halves of these.
         let even = |x: u32, y: u32| (x & 0x00ff_00ff) | (y & 0x00ff_00ff) << 8;
         let odd = |x: u32, y: u32| (x >> 8 & 0x00ff_00ff) | (y & 0xff00_ff00);
         let (ab, cd) = (even(a[i], b[i]), even(c[i], d[i]));

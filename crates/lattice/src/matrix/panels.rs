@@ -17,7 +17,8 @@ pub struct Panels {
 impl Panels {
     /// Lays out the matrix whose row `j` is what `row(j, out)` writes to `out`.
     ///
-    /// Rows are asked for in order, each once, into a slice of `columns` zeros; none if there are no columns.
+    /// Rows are asked for in order, each once, into a slice of `columns` zeros. No row is asked for if there are no
+    /// columns.
     #[must_use]
     pub fn from_rows(
         backend: Backend,

@@ -56,7 +56,7 @@ pub(super) trait Lanes<const L: usize>: Copy {
     fn round(self, x: Self::Vector) -> Self::Vector;
     /// `q` where `x < 0`, 0 elsewhere.
     fn where_negative(self, x: Self::Vector, q: Self::Vector) -> Self::Vector;
-    /// The words at even and those at odd places of two registers.
+    /// The words at even and at odd places of two registers.
     fn evens_and_odds(self, x: Self::Vector, y: Self::Vector) -> (Self::Vector, Self::Vector);
     /// The stages of a forward transform whose partners share a register, on registers `2 pair` and
     /// `2 pair + 1` of a transform of length `n`.

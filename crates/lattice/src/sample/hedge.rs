@@ -14,8 +14,8 @@ use zeroize::{Zeroize, Zeroizing};
 
 /// `BLAKE3(key = 32 bytes of a generator, purpose || fields)`, every part behind its length.
 ///
-/// The key and the state are zeroised. BLAKE3 has no branch and no address that depends on its input, of
-/// which only the length shows.
+/// The key and the state are zeroised. BLAKE3 has no branch and no address that depends on its input; only the input's
+/// length shows.
 pub struct Hedge {
     hasher: Zeroizing<blake3::Hasher>,
 }

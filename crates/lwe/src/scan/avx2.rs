@@ -111,7 +111,7 @@ unsafe fn some<const Q: usize, const R: usize>(words: &Words, rows: &[u8]) -> [[
     let mut sums = [[0; Q]; R];
     for r in 0..R {
         for k in 0..Q {
-            // Pairs of 16 bits are added as integers with a sign, of which the lower 16 bits count.
+            // Pairs of 16 bits are added as integers with a sign; only the lower 16 bits count.
             let high = _mm256_madd_epi16(high[r][k], _mm256_set1_epi16(1));
             let sum = _mm256_add_epi32(low[r][k], _mm256_slli_epi32::<16>(high));
             let sum = _mm_add_epi32(

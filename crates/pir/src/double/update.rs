@@ -34,7 +34,7 @@ pub struct Update {
     /// Layouts before and after.
     from: Params,
     to: Params,
-    /// The version before; the one after is the next number.
+    /// The version before; the next one has the next number.
     version: u64,
     /// Slots in order, and what the digits in their columns of `G` grow by.
     slots: Vec<(usize, Vec<i16>)>,
@@ -88,7 +88,7 @@ impl Server {
         })
     }
 
-    /// Adds to the words behind column `slot` of `G`. What its digits grow by.
+    /// Adds to the words behind column `slot` of `G`, and returns by how much its digits grow.
     fn grow_slot(&mut self, slot: usize, growth: &[u32]) -> Vec<i16> {
         let mut growths = Vec::with_capacity(KAPPA * growth.len());
         for (w, growth) in growth.iter().enumerate() {

@@ -130,7 +130,7 @@ impl Client {
         Ok((asked, query))
     }
 
-    #[inline(never)] // By its name the test of constant time knows the one allowed comparison.
+    #[inline(never)] // The test of constant time knows the one allowed comparison by this name.
     fn check(&self, index: usize) -> Result<(), Error> {
         let records = self.params.records();
         if index < records {

@@ -81,7 +81,7 @@ impl Assigned {
         &self.slots
     }
 
-    /// For each slot the place that it asks for. One that asks for nothing has a column behind the last.
+    /// For each slot the place that it asks for. A slot that asks for nothing has a column behind the last.
     #[must_use]
     pub fn places(&self) -> &[Place] {
         &self.places
@@ -157,8 +157,8 @@ impl Deal {
         self.keys.len() * self.group.by as usize
     }
 
-    /// Assigns to each wanted unit a slot of its own, as long as there is one. The first of those that want the same unit has
-    /// the slot, and all of them share it.
+    /// Assigns to each wanted unit a slot of its own, as long as there is one. If several want the same unit, the first
+    /// has the slot, and all share it.
     ///
     /// # Security
     /// Time and memory accesses depend on how many units are wanted, and not on which.

@@ -1,4 +1,4 @@
-//! The second dimension: the sums of a slot's rows, folded into the one that encrypted bits tell.
+//! The second dimension: the sums of a slot's rows, folded into the one that the encrypted bits choose.
 //!
 //! A bit is encrypted for external products as GSW does over rings (Gentry, Sahai, Waters, eprint 2013/340; Mughees,
 //! Chen, Ren, eprint 2021/1081). Every digit of a ciphertext's `c_0` has an encryption of the bit times the digit's
@@ -80,7 +80,8 @@ fn complete(keys: &Evaluation, digits: &mut Digits, bit: &[u64], pairs: &mut [u6
     }
 }
 
-/// Folds the ciphertexts of rows, in NTT form, into the one that the bits tell, the lowest first: it becomes the first.
+/// Folds the ciphertexts of rows, in NTT form, into the one that the bits choose, the lowest bit first. The result
+/// replaces the first row.
 pub(crate) fn fold(digits: &mut Digits, bits: &[u64], rows: &mut [u64]) {
     let q = modulus();
     for (i, bit) in bits.chunks_exact(OF_BIT).enumerate() {

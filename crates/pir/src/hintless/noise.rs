@@ -217,7 +217,7 @@ fn bits(session: &Session, keys: &Evaluation, depth: u32, set: &[bool]) -> Bits 
     bits
 }
 
-/// The energy of an expansion's own noise in that of a selector with an error.
+/// The energy of an expansion's own noise within the energy of a selector with an error.
 fn without_error(depth: u32) -> f64 {
     let fresh = 10.5 + f64::from(2 * 14).exp2() / 12.0 + 1.0 / 6.0;
     of_selector(depth) - N as f64 * f64::from(depth).exp2() * fresh

@@ -44,7 +44,7 @@ pub(crate) struct Assignment {
     of: Vec<u128>,
     /// For each number of steps in the search at hand, the slots that are first reached by it.
     layers: Vec<u128>,
-    /// The free one of each layer where the path ends: none in all but one.
+    /// For each layer the free slot where the path ends; only one layer has one.
     ends: Vec<u128>,
 }
 
@@ -132,7 +132,7 @@ mod tests {
         placed.count()
     }
 
-    /// The number of units that have a slot, which is their own and nobody else's.
+    /// The number of units that have a slot for themselves.
     fn placed(wanted: &[u128]) -> usize {
         let assignment = Assignment::new(wanted);
         let mut taken = 0;

@@ -22,7 +22,7 @@ pub(crate) const LOG_Q: u32 = 50;
 /// `r`: low bits of a query's coefficients that stay behind.
 pub(crate) const DROPPED: u32 = 14;
 
-/// The gadget of each step of expansion, and behind them that of the key for `s^2`.
+/// The gadget of each step of expansion, and behind them the gadget of the key for `s^2`.
 pub(crate) const GADGETS: [Gadget; KEYS] = [
     FINE, FINE, FINE, MIDDLE, MIDDLE, MIDDLE, MIDDLE, COARSE, COARSE, COARSE, COARSE, OF_SQUARE,
 ];

@@ -24,7 +24,7 @@ pub struct Sessions {
 struct Held {
     /// The time at which they were asked for last.
     asked: u64,
-    /// Who sent them first.
+    /// The holder that sent them first.
     holder: u128,
     keys: Arc<Evaluation>,
 }
@@ -89,7 +89,8 @@ impl Sessions {
         Ok(Arc::clone(&held.keys))
     }
 
-    /// Makes room for keys of a holder: of those who would have the most then, the keys go that were asked for longest ago.
+    /// Makes room for keys of a holder. The holder that would have the most then loses the keys that were used longest
+    /// ago.
     fn forget(&mut self, coming: u128) {
         let mut counts = HashMap::from([(coming, 1)]);
         for held in self.keys.values() {
@@ -121,7 +122,7 @@ mod tests {
         for keys in &keys[..2] {
             assert_eq!(sessions.insert(keys).digest(), &keys.digest());
         }
-        // Again, so that the second is the one asked for longest ago.
+        // Again, so that the second is the one used longest ago.
         let first = sessions.insert(&keys[0]);
         assert!(Arc::ptr_eq(&first, &sessions.insert(&keys[0])));
         assert_eq!(sessions.len(), 2);
@@ -133,7 +134,7 @@ mod tests {
         assert!(sessions.get(&keys[2].digest()).is_ok());
     }
 
-    /// However many sessions one holder opens, and however often it names them, another keeps its share.
+    /// However many sessions one holder opens, and however often it names them, a second holder keeps its share.
     #[test]
     fn a_holder_drives_out_no_more_than_its_share() {
         let keys: Vec<Keys> = (0..12)

@@ -112,7 +112,7 @@ impl Set {
     pub fn sigma(self) -> f64 {
         match self.gaussian() {
             Some((numerator, denominator)) => f64::from(numerator) / f64::from(denominator),
-            // The standard deviation of 2^10 integers in a row.
+            // The standard deviation of 2^10 consecutive integers.
             None => ((f64::from(2 * ERROR_BITS).exp2() - 1.0) / 12.0).sqrt(),
         }
     }

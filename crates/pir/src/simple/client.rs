@@ -1,4 +1,4 @@
-//! The client: queries that hide their index. What comes back is in `recover`.
+//! The client: queries that hide their index. `recover` reads the answers.
 
 mod recover;
 
@@ -219,7 +219,7 @@ impl Client {
         Ok(self.seal(mask, key, index))
     }
 
-    #[inline(never)] // By its name the test of constant time knows the one allowed comparison.
+    #[inline(never)] // The test of constant time knows the one allowed comparison by this name.
     fn check(&self, index: usize) -> Result<(), Error> {
         let records = self.params.records();
         if index < records {

@@ -109,7 +109,8 @@ impl Share {
         Ok(packed.collect())
     }
 
-    /// The answer whose words are these of all servers, in their order: byte for byte that of a server of the whole database.
+    /// The answer made of these words of all servers, in their order. It is byte for byte the answer of a server of the
+    /// whole database.
     ///
     /// # Errors
     /// [`Error::Length`] if their bytes in all are not the length of an answer.

@@ -16,7 +16,7 @@ pub struct Update {
     /// Layouts before and after.
     from: Params,
     to: Params,
-    /// The version before; the one after is the next number.
+    /// The version before; the next one has the next number.
     version: u64,
     /// Records and the differences of their digits, `record_len` for each.
     deltas: Vec<(usize, Vec<i16>)>,

@@ -48,9 +48,9 @@ impl Database {
         Ok(replies)
     }
 
-    /// [`score_batch`](Self::score_batch) with a public number added to every score: `onto[k][v]`, in units of
-    /// `P / 2^32`, to that of query `k` and vector `v`. It is added before the answer is rounded, so that the sum
-    /// is rounded once.
+    /// [`score_batch`](Self::score_batch) with a public number added to every score. `onto[k][v]`, in units of `P /
+    /// 2^32`, is added to the score of query `k` and vector `v`. It is added before the answer is rounded, so that the
+    /// sum is rounded once.
     ///
     /// # Errors
     /// The errors of [`score_batch`](Self::score_batch); [`Error::Encoding`] for a real-valued set; [`Error::Mismatch`]
@@ -171,8 +171,8 @@ fn add_parts(modulus: Modulus, residues: &mut [u64], onto: &[u32]) {
     }
 }
 
-/// Fills in the reply to each query, with `onto` added to its scores if there is any. The blocks of `databases`, of
-/// one seed and shape but for their counts, follow one another in `shape`.
+/// Fills in the reply to each query, with `onto` added to its scores if there is any. The blocks of `databases` follow
+/// one another in `shape`; these have one seed and shape, and differ in their counts.
 pub(in crate::column) fn fill(
     shape: Shape,
     databases: &[&Database],

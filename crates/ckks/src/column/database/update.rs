@@ -78,8 +78,8 @@ impl Database {
         self.append_codes(vectors)
     }
 
-    /// Appends real-valued `vectors` from a new block on: what is left of the last block stays zero. The
-    /// hint is that of these vectors alone, the same as if they had been encoded by themselves.
+    /// Appends real-valued `vectors` from a new block on: what is left of the last block stays zero. The hint belongs
+    /// to these vectors alone, and is the same as if they had been encoded by themselves.
     ///
     /// The version does not count segments. Replies with the same number of vectors from different segments look alike
     /// to a client. So a program that puts segments together must tell clients which they are.

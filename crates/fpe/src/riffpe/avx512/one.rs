@@ -292,7 +292,7 @@ fn shared(a: __m128i, b: __m128i) -> bool {
     (_mm_cvtsi128_si64(_mm_xor_si128(a, b)) as u64) < 64
 }
 
-/// The number of keys below `key`, and of those that share its label.
+/// The number of keys below `key`, and of keys that share its label.
 #[inline]
 #[target_feature(enable = "avx512f,popcnt")]
 fn count<const G: usize>(keys: &Keys<G>, key: __m128i) -> (u32, u32) {

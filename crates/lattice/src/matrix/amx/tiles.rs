@@ -20,8 +20,8 @@ pub(super) struct Config {
 }
 
 impl Config {
-    /// Tiles 0 to 3 hold sums, tile 4 the operand that meets four others, tiles 5 to 7 those. Shapes
-    /// are rows and bytes of a row.
+    /// Tiles 0 to 3 hold sums, tile 4 the operand that meets the four others, and tiles 5 to 7 the others. Shapes are
+    /// rows and bytes of a row.
     #[expect(
         clippy::cast_possible_truncation,
         reason = "a tile has 16 rows at most"

@@ -104,7 +104,7 @@ impl Params {
         noise::log2_union(noise::log2_tail(radius, variance), self.touched() as f64)
     }
 
-    /// Coefficients that a record has bits in, at most. One that shares its unit may start within a coefficient.
+    /// The most coefficients that hold bits of a record. A record that shares its unit may start within a coefficient.
     fn touched(&self) -> usize {
         let (bits, log_p) = (8 * self.record_len, self.log_p as usize);
         if self.per_unit() > 1 {
