@@ -138,14 +138,14 @@ impl Entry {
     }
 }
 
-/// The files of a folder whose names a cache gives; others are somebody else's.
+/// The files of a folder whose names a cache gives; it ignores all others.
 fn entries(folder: &Path) -> io::Result<Vec<Entry>> {
     let mut files = Vec::new();
     for entry in fs::read_dir(folder)? {
         let entry = entry?;
         let name = entry.file_name();
         let ours = name.to_str().is_some_and(is_ours);
-        // A file that another process has removed meanwhile is none.
+        // A file that another process has removed meanwhile does not count.
         if let (true, Ok(metadata)) = (ours, entry.metadata()) {
             files.push(Entry {
                 path: entry.path(),

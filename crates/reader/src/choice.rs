@@ -2,8 +2,8 @@
 
 use zeroize::Zeroizing;
 
-/// The numbers of the `count` best scores, in ascending order; of equal ones those that come first. All there are, if they are
-/// fewer.
+/// The numbers of the `count` best scores, in ascending order; of equal scores, the ones that come first. If there are
+/// fewer scores, all of them.
 ///
 /// # Security
 /// The instructions that run and the memory that is read depend on the lengths alone, not on the scores. Otherwise a

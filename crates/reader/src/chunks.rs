@@ -100,7 +100,8 @@ impl Chunks {
         for (at, segment) in self.segments.iter().enumerate() {
             let vectors = &segment.vectors;
             let nearest = match (chosen, &segment.sketched) {
-                // All that are chosen are scored: a first stage would look among all. Nothing follows where there is one.
+                // All that are chosen are scored: a first stage would look among all. Where there is a first stage, no
+                // message follows.
                 (Some(chosen), Some(_)) => {
                     let rows = (0..).zip(&vectors.rows);
                     let rows = rows.filter(|(_, row)| chosen[at][**row as usize]);
@@ -154,7 +155,7 @@ impl Decoded {
             .collect();
         let mut vectors = DecodedRows::default();
         chunks?.into_iter().for_each(|chunk| vectors.append(chunk));
-        // A row that is none would be a record that is none.
+        // A row beyond the segment would be a record that does not exist.
         if vectors.rows.iter().any(|&row| row >= segment.n) {
             return Err(Error::BadReply);
         }

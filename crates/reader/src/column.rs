@@ -35,7 +35,7 @@ pub(crate) struct ScoredSegments {
 pub(crate) struct Positions {
     pub(crate) segment: Segment,
     pub(crate) first: usize,
-    /// Rows, of which the segment's records are the first.
+    /// Rows; the segment's records are the first of them.
     pub(crate) stored: usize,
     /// The place of its first record among all.
     place: u32,
@@ -59,8 +59,8 @@ impl ScoredSegments {
         })
     }
 
-    /// Keeps the first `kept` of these segments, takes the others from the download, and learns who is deleted. `row`
-    /// gives the row that a segment stores at a position. After an error all is as it was.
+    /// Keeps the first `kept` of these segments, takes the others from the download, and learns which records are
+    /// deleted. `row` gives the row that a segment stores at a position. After an error all is as it was.
     pub(crate) fn update(
         &mut self,
         mode: &Columns,
@@ -182,7 +182,8 @@ impl ScoredSegments {
                 let place = at as usize;
                 let score = score(positions.first + place);
                 possible &= score.abs() <= residue::LARGEST;
-                // Rows that do not count take the steps of those that are far away, or a filter's share would show by time.
+                // Rows that do not count take the same steps as rows that are far away. Otherwise time would show a
+                // filter's share.
                 let counts = (positions.dead.get(place) != Some(&true)) & passes[place & each];
                 let key = asked.key(&positions.scales[place], score);
                 best.offer_if(counts, key, || positions.place + row(segment, at));
@@ -438,7 +439,7 @@ mod tests {
             best(&scored(deleted.clone()), some, scores),
             Some(vec![10, 12])
         );
-        // Also that of a record that is deleted, or that was not asked for.
+        // Also the score of a record that is deleted, or that was not asked for.
         for at in 0..5 {
             for impossible in [1.02, -1.02, f32::NAN, f32::INFINITY] {
                 let mut scores = scores;

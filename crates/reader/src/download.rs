@@ -1,4 +1,4 @@
-//! The parts that a client downloads once: those that it lacks, in the manifest's order.
+//! The parts that a client downloads once: the ones that it lacks, in the manifest's order.
 
 use std::collections::HashMap;
 
@@ -114,7 +114,7 @@ impl Download {
         download
     }
 
-    /// The content keys of a version that somebody's keys lead to.
+    /// The content keys of a version that these keys lead to.
     ///
     /// # Errors
     /// [`Error::NoReader`] if they lead to none.
@@ -171,7 +171,7 @@ pub(crate) struct Kept {
     pub(crate) recent: usize,
     /// True if it has the frame of the vectors.
     pub(crate) frame: bool,
-    /// True if it has the combinations by which scores are checked exactly.
+    /// True if it has the combinations that check scores exactly.
     pub(crate) combined: bool,
 }
 

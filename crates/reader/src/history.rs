@@ -31,8 +31,8 @@ pub(crate) fn follow(
 /// Walks from `newest` back over the manifests of a reply to the one that is pinned.
 ///
 /// # Errors
-/// [`Error::Fork`] if the way leads past it, [`Error::Gap`] if it ends before, [`Error::Digest`] if a
-/// manifest is not the one that its successor names.
+/// [`Error::Fork`] if the way leads past it, [`Error::Gap`] if it ends before, [`Error::Digest`] if a manifest's digest
+/// is not what its successor says.
 fn walk(
     body: &[u8],
     newest: &SignedManifest,

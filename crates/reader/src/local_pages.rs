@@ -33,7 +33,7 @@ impl LocalPages {
         })
     }
 
-    /// The parts that changes have brought, but for the oldest `kept`.
+    /// The parts that changes have brought, without the oldest `kept`.
     ///
     /// # Errors
     /// The errors of [`new`](Self::new).

@@ -79,7 +79,7 @@ impl Scorer {
 
     pub(crate) fn update(&mut self, mode: &Columns, update: Update<'_>) -> Result<(), Error> {
         let width = self.rows.column.dim();
-        // All of them: there may be keys of segments that there were none of before.
+        // All of them: there may now be keys of segments that had none before.
         let masks = mode.segments.iter();
         let masks = masks.map(|column| Mask::new(update.keys, &column.segment, width));
         let masks: Vec<Mask> = masks.collect();

@@ -116,7 +116,7 @@ mod tests {
         }
         let second = sessions.next(rng);
         assert!(*second.session.digest() != name && second.keys.is_some());
-        // An answer to a request of the one before says nothing about this one.
+        // An answer to a request of the earlier session says nothing about this one.
         sessions.learn(&name);
         assert!(sessions.next(rng).keys.is_some());
         // Whichever session a server has forgotten, the next request brings the keys of its own.

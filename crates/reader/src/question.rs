@@ -12,7 +12,7 @@ use crate::stages::Stages;
 pub struct Question<'a> {
     /// The vector.
     pub vector: &'a [f32],
-    /// Results wanted, from 1 to the manifest's `k`, which is taken if there is none.
+    /// Results wanted, from 1 to the manifest's `k`, which is the default.
     pub k: Option<usize>,
     /// Records further than this are left out: with a lower score or, for the Euclidean distance, a higher one.
     pub threshold: Option<f32>,
@@ -45,11 +45,12 @@ impl<'a> Question<'a> {
 /// For each row of each segment true if its record passes a filter.
 pub(crate) type Passing = Vec<Vec<bool>>;
 
-/// The number of records that a search wants, and those that may be found.
+/// The number of records that a search wants, and the records that may be found.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Wanted<'a> {
     pub(crate) k: usize,
-    /// For each row of each segment, in the order in which the mode looks at rows; all records if there is none.
+    /// For each row of each segment, in the order in which the mode looks at rows, whether it may be found; `None`
+    /// allows all records.
     pub(crate) chosen: Option<&'a [Vec<bool>]>,
 }
 

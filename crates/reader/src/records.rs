@@ -26,7 +26,7 @@ pub(crate) struct Records {
 struct Known {
     /// The place of the first.
     first: u32,
-    /// None if there is no key of this segment.
+    /// `None` if there is no key of this segment.
     ids: Option<Ids>,
     attributes: Attributes,
 }

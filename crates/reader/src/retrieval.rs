@@ -193,7 +193,7 @@ fn without_hint<R: CryptoRng + ?Sized>(
         let answer = hintless::Answer::from_bytes(params, body)?;
         Ok(pir.recover(&turn.session, asked, &answer)?)
     })?;
-    // One that found no slot, in a request of 2^40, is as good as a wrong one.
+    // An item that found no slot, in one request of 2^40, counts as a wrong one.
     let items = items.map(|items| items.into_iter().collect::<Option<_>>());
     Ok(items.and_then(|items| items.ok_or(Wrong)))
 }

@@ -257,7 +257,7 @@ impl Scorer {
         (whole, off <= self.tolerance)
     }
 
-    /// The best different records of the chosen clusters, of which copies may be in several.
+    /// The best different records of the chosen clusters. Several clusters may have copies of one.
     ///
     /// # Security
     /// Nothing is refused for a score that no two unit vectors have. Whether there is one depends on the query, and
@@ -292,7 +292,7 @@ impl Scorer {
     }
 }
 
-/// The best `k` different records of those that count.
+/// The best `k` different records among these.
 fn distinct(found: &[Scored], k: usize) -> Vec<Scored> {
     let mut room = 4 * k;
     loop {

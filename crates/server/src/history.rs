@@ -1,4 +1,4 @@
-//! The manifests before the one that is served. One that a newer one has in it is left out.
+//! The manifests before the one that is served. A manifest that a newer one includes is left out.
 
 use sordino_index::digest::Digest;
 use sordino_index::history::{KEPT, LEN_LEN, MAX_LEN};

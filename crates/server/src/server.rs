@@ -54,7 +54,7 @@ pub struct Server {
     edition: Edition,
     /// The manifests before this one.
     history: History,
-    /// The parts that clients download once, in the manifest's order; of those that a shard does not give, nothing.
+    /// The parts that clients download once, in the manifest's order; empty where a shard does not give the part.
     given: Vec<(Digest, Bytes)>,
     kind: Kind,
     /// The share of the data that is here, if it is not all.
@@ -141,7 +141,8 @@ impl Server {
         let body = request.body();
         match (request.kind(), self.shard) {
             (Message::GetManifest, shard) => match (shard, Head::read(body)) {
-                // A server that gathers names the shard that it asks; a client does not, and is told that it asks one.
+                // A server that gathers names the shard that it asks. A client does not, and learns that it asks a
+                // shard.
                 (Some(_), Ok((_, []))) => Ok(self.manifest_reply()),
                 (Some(shard), _) => Err(Error::Share([shard.number(), shard.of()])),
                 (None, _) if body.is_empty() => Ok(self.manifest_reply()),
@@ -224,8 +225,8 @@ impl Server {
         replies.pop().expect("a reply for each request")
     }
 
-    /// Answers messages of any clients: those that take a pass over the index share one. Each reply
-    /// is that of [`handle`](Self::handle), so it does not depend on the other requests.
+    /// Answers messages of any clients; messages that take a pass over the index share one. Each reply is the same as
+    /// from [`handle`](Self::handle), so it does not depend on the other requests.
     #[must_use]
     #[expect(
         clippy::missing_panics_doc,

@@ -23,7 +23,7 @@ const MAX_NAME: usize = 64;
 /// Bytes of the longest text.
 const MAX_VALUE: usize = 4096;
 
-/// The attributes of some records, row by row: a value or none in each column.
+/// The attributes of some records, row by row: each column has a value or nothing.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Attributes {
     rows: usize,
@@ -31,7 +31,7 @@ pub struct Attributes {
 }
 
 impl Attributes {
-    /// Records of which nothing is said.
+    /// Records without attributes.
     #[must_use]
     pub fn none(rows: usize) -> Self {
         Self {

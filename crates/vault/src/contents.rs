@@ -26,7 +26,7 @@ impl OwnerKeys {
     }
 }
 
-/// The content keys of one version that somebody has, by number: all of them, or a reader's.
+/// The content keys of one version, by number: all of them, or the ones that a reader has.
 #[derive(Clone, Debug)]
 pub struct ContentKeys {
     keys: BTreeMap<u32, ContentKey>,
@@ -90,7 +90,7 @@ impl ContentKeys {
         self.of(segment).ok_or(Error::NoReader)
     }
 
-    /// The rows of each segment whose records count no more; none of segments whose keys are not among these.
+    /// The rows of each segment whose records no longer count; empty for segments whose keys are not among these.
     ///
     /// # Errors
     /// If the part is not what the owner sealed, or names rows that are not there.

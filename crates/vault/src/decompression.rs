@@ -180,7 +180,7 @@ mod tests {
         assert!(before >= 19_000, "{before}");
     }
 
-    /// One that is cut is none. One with a wrong bit is none, or gives other payloads.
+    /// A dictionary that is cut is refused. One with a wrong bit is refused, or gives other payloads.
     #[test]
     fn a_damaged_dictionary_is_refused_or_reads_other_payloads() {
         let samples: Vec<Vec<u8>> = (1..400).map(|at| text(60 + at)).collect();

@@ -174,7 +174,7 @@ impl Frame {
         self.bases.len() / self.width
     }
 
-    /// `c_b`; that of the first where there is no such base.
+    /// `c_b`; the first base where there is no such base.
     #[must_use]
     pub fn base(&self, base: u8) -> &[f32] {
         let at = usize::from(base) * self.width;
@@ -268,7 +268,7 @@ impl Frame {
             .collect()
     }
 
-    /// The row of a residual at this scale, of which nothing was rounded.
+    /// The row of a residual at this scale, without rounding.
     #[must_use]
     pub fn row(&self, base: u8, scale: f32, residual: &[f32]) -> RowScale {
         let constant = match self.metric {
@@ -288,7 +288,8 @@ impl Frame {
         }
     }
 
-    /// The unit vector that a `y` is lifted to, rotated; beyond the bound that of the point at the bound in its direction.
+    /// The unit vector that a `y` is lifted to, rotated. Beyond the bound it is the vector of the point at the bound in
+    /// its direction.
     #[must_use]
     pub fn lifted(&self, y: &[f32]) -> Vec<f32> {
         if self.metric == Metric::Cosine {

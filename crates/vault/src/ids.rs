@@ -121,7 +121,7 @@ impl Ids {
         }
     }
 
-    /// True if there is none.
+    /// True if there are no ids.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
@@ -145,7 +145,7 @@ impl Ids {
     /// The id of this row.
     ///
     /// # Panics
-    /// If there is none.
+    /// If there is no such row.
     #[must_use]
     pub fn id(&self, row: u32) -> Id {
         match self {
@@ -253,7 +253,7 @@ impl Ids {
     }
 }
 
-/// The length of the text whose code this is, in the one form that it has, and what follows it.
+/// The length of the text whose code this is, and what follows it. A length has one form only.
 fn text_len(code: &[u8]) -> Option<(usize, &[u8])> {
     match *code {
         [len @ ..128, ref after @ ..] => Some((len.into(), after)),

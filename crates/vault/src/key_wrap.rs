@@ -5,7 +5,8 @@
 //! what is wrapped: kind: 8 bytes, SRDOWNER or SRDREADR | the secret: 32 bytes
 //! ```
 //!
-//! The kind is wrapped with the secret, so no one who can exchange stored bytes has a reader's seed taken for an owner's master.
+//! The kind is wrapped with the secret. So an attacker who exchanges stored bytes cannot pass off a reader's seed as an
+//! owner's master.
 
 use std::fmt;
 
@@ -52,7 +53,7 @@ impl WrappingKey {
     }
 }
 
-/// Bytes by which AES key wrap makes a secret longer.
+/// Bytes that AES key wrap adds to a secret.
 const MORE: usize = 8;
 /// Bytes of the longest that is unwrapped: no stored file takes more memory.
 const MAX_WRAPPED: usize = 4096;
@@ -227,7 +228,7 @@ mod tests {
         assert_eq!(format!("{by:?}"), "WrappingKey { .. }");
     }
 
-    /// Who can exchange what is stored would have the next index made under a master that is known.
+    /// An attacker who can exchange what is stored would have the next index made under a master that it knows.
     #[test]
     fn a_secret_of_another_kind_is_refused_by_its_name() {
         let by = WrappingKey::from_bytes([7; 32]);

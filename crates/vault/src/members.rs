@@ -1,4 +1,4 @@
-//! Who is where: the records of each of routed mode's clusters, and how their vectors are split.
+//! The records in each of routed mode's clusters, and how their vectors are split.
 //!
 //! A cluster's list has its records in the order of their rows, which saves bytes. Its places have a different order,
 //! which readers derive from their key, the same for all clusters
@@ -137,7 +137,7 @@ impl Members {
         Ok(members)
     }
 
-    /// The cluster in these bytes; `None` if [`push`](Self::push) writes none of these.
+    /// The cluster in these bytes; `None` if [`push`](Self::push) does not write such bytes.
     fn read(&self, cluster: &[u8]) -> Option<Cluster> {
         let (spread, rest) = cluster.split_first_chunk()?;
         let (rows, along) = rest.split_at_checked(self.rows.list_len())?;

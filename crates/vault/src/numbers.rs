@@ -1,4 +1,4 @@
-//! Sets of numbers, coded as runs: consecutive ones cost a few bytes however many they are.
+//! Sets of numbers, coded as runs: consecutive numbers cost a few bytes in all.
 //!
 //! ```text
 //! runs: varint | for each run, in order: numbers left out since the run before: varint | numbers - 1: varint
@@ -97,7 +97,7 @@ impl Numbers {
     /// The number at place `rank` of the order.
     ///
     /// # Panics
-    /// If there is none.
+    /// If there is no such number.
     #[must_use]
     pub fn number(&self, rank: u32) -> u64 {
         assert!(rank < self.len, "a set of {} has no {rank}", self.len);

@@ -107,7 +107,7 @@ impl ContentKey {
         Route::from_bytes(&mode.grid, width, &code)
     }
 
-    /// Who is where in routed mode's clusters, from the sealed part.
+    /// The records in each of routed mode's clusters, from the sealed part.
     ///
     /// # Errors
     /// If the part is not what the owner sealed, or its shape is not the mode's.

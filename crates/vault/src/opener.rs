@@ -29,7 +29,7 @@ impl ContentKey {
     }
 }
 
-/// The places, orders and ciphers that payloads are opened with: of all pages that somebody has keys of.
+/// The places, orders and ciphers that open payloads, for all pages whose keys the reader has.
 pub struct Opener {
     groups: Vec<Group>,
     form: PageForm,

@@ -24,7 +24,7 @@ pub struct PageList {
     pub places: Numbers,
     /// The first byte of each among the pages of the key, in the secret order.
     pub starts: Vec<u64>,
-    /// A dictionary of zstd; empty if there is none.
+    /// A dictionary of zstd; empty if the payloads have no dictionary.
     pub dictionary: Vec<u8>,
 }
 

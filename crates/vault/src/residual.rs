@@ -136,7 +136,7 @@ impl Spread {
     #[must_use]
     pub fn parts(self, code: u16) -> Parts {
         let along = self.least + f32::from(code) * self.step;
-        // The part was half a step nearer to zero at most, but for the rounding of all that led here.
+        // The part was half a step nearer to zero at most, apart from the rounding of all that led here.
         let nearer = (along.abs() - self.step / 2.0 - 1e-6).clamp(0.0, 1.0);
         let length = (1.0 - nearer * nearer).sqrt();
         Parts { along, length }
@@ -149,7 +149,7 @@ impl Spread {
         (u64::from(words[0]) | u64::from(words[1]) << 32).to_le_bytes()
     }
 
-    /// Reads what [`to_bytes`](Self::to_bytes) wrote; `None` of a range beyond that of unit vectors' parts.
+    /// Reads what [`to_bytes`](Self::to_bytes) wrote; `None` if the range is beyond the parts of unit vectors.
     #[must_use]
     pub fn from_bytes([a, b, c, d, e, f, g, h]: [u8; Self::LEN]) -> Option<Self> {
         let [least, step] = [[a, b, c, d], [e, f, g, h]].map(f32::from_le_bytes);

@@ -177,7 +177,7 @@ pub fn list(ring: &[u8]) -> Result<&[u8], Error> {
 
 /// The content keys that a ring has for this reader.
 ///
-/// All entries are tried, also after the one that opens: the time says nothing of its place.
+/// All entries are tried, also after the one that opens, so the time says nothing of its place.
 ///
 /// # Errors
 /// [`Error::NoReader`] if none opens, [`Error::Malformed`] if it is no ring, or has keys that the manifest does not list.

@@ -71,7 +71,7 @@ impl Route {
             if !base.iter().all(|x| x.is_finite()) {
                 return Err(not_finite());
             }
-            // A base that is no direction is none: all of a vector is rest.
+            // If a base is no direction, there is no part along it: all of a vector is rest.
             if !normalise(&mut base) {
                 base.fill(0.0);
             }

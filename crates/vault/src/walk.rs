@@ -89,7 +89,7 @@ fn all(n: u32) -> u64 {
     u64::from(n).next_power_of_two()
 }
 
-/// The steps after which a walk has ended but for one in `2^SURE`.
+/// The steps after which a walk has ended, except for one in `2^SURE`.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,

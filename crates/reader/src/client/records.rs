@@ -10,8 +10,8 @@ use crate::transport::Transport;
 use crate::verdict::Wrong;
 
 impl Client {
-    /// The attributes of the record with this id: a row of them, `None` if there is no such record. Nothing is
-    /// asked of the server.
+    /// The attributes of the record with this id: a row of them, `None` if there is no such record. The server is not
+    /// asked.
     #[must_use]
     pub fn attributes(&self, id: &Id) -> Option<Attributes> {
         self.records.attributes(id)

@@ -23,7 +23,7 @@ pub trait PinStore: Send {
     ) -> Result<(), Error>;
 }
 
-/// The memory of a caller who keeps [`Client::pin`](crate::Client::pin) without help: a version, or none.
+/// The memory of a caller who keeps [`Client::pin`](crate::Client::pin) without help: a version, or nothing.
 impl PinStore for Option<Pin> {
     fn newest(&self) -> Option<Pin> {
         *self

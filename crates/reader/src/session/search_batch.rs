@@ -74,7 +74,7 @@ impl SearchBatch {
     /// The results of searches of it, or the gravest of their errors.
     ///
     /// # Errors
-    /// An error of one of them: the first of those that are as grave. After a bad reply it says so.
+    /// An error of one of them: the first among the gravest. After a bad reply it says so.
     pub fn outcome<T>(
         &self,
         found: impl IntoIterator<Item = Result<T, Error>>,

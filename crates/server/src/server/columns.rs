@@ -26,7 +26,7 @@ struct Encoding {
     width: usize,
 }
 
-/// One segment. Its memory is shared with the server of another version that has it too.
+/// One segment. A server of another version that has it too shares its memory.
 #[derive(Clone, Debug)]
 struct EncodedSegment {
     column: ColumnSegment,

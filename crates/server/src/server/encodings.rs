@@ -27,7 +27,7 @@ const MOST: usize = 256;
 /// hint of pages that are scanned. The next server maps it and scores it where it lies. That takes a fraction of the
 /// time of encoding, and little memory but the system's cache of files.
 ///
-/// A file whose hint is not the one of its vectors is damaged, and made again.
+/// A file whose hint is not its vectors' hint is damaged, and made again.
 ///
 /// # Security
 /// A server trusts the folder like its own memory. No other program may change the files while a server runs: a file
@@ -39,14 +39,14 @@ pub struct Encodings(Arc<Inner>);
 struct Inner {
     folder: PathBuf,
     fault: Box<dyn Fn(&Error) + Send + Sync>,
-    /// True once a mapped file was found cut, which was told.
+    /// True once a mapped file was found cut, which was reported.
     cut: AtomicBool,
 }
 
 impl Encodings {
-    /// Keeps encoded databases in this folder, which is made if it is not there. What cannot be written or mapped there is told to
-    /// `fault`, once a version, and served from memory. A file that is cut while it is mapped is told once: searches are refused until
-    /// the server is opened again.
+    /// Keeps encoded databases in this folder, which is made if it is missing. What cannot be written or mapped there
+    /// is reported to `fault`, once a version, and served from memory. A file that is cut while it is mapped is
+    /// reported once: searches are refused until the server is opened again.
     ///
     /// # Errors
     /// [`Error::File`] if there is no such folder and it cannot be made, or others than its owner may write there.
@@ -72,7 +72,7 @@ impl Encodings {
         Ok(Self(Arc::new(Inner { folder, fault, cut })))
     }
 
-    /// Tells, once, that a mapped file was cut: nothing is answered from it any more.
+    /// Reports, once, that a mapped file was cut. From then on nothing is answered from it.
     pub(super) fn look(&self, answers: &[Result<Vec<u8>, Error>]) {
         let cut = answers.iter().find_map(|answer| match answer {
             Err(error @ Error::Ckks(sordino_ckks::Error::Changed { .. })) => Some(error),
@@ -86,7 +86,7 @@ impl Encodings {
     }
 }
 
-/// Refuses a folder of somebody else's, and one in which others may write.
+/// Refuses a folder of another user, and one in which others may write.
 #[cfg(unix)]
 fn check_alone(folder: &Path) -> io::Result<()> {
     use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -97,7 +97,7 @@ fn check_alone(folder: &Path) -> io::Result<()> {
             "other users may write in the folder of encoded vectors: run `chmod go-w` on it",
         );
     }
-    // Linux says there who this process is; elsewhere that is not looked at.
+    // On Linux this says which user the process has. Elsewhere that is not checked.
     let own = fs::metadata("/proc/self").map(|process| process.uid());
     if own.is_ok_and(|own| found.uid() != own && found.uid() != 0) {
         return denied(
@@ -126,9 +126,9 @@ pub(super) struct Shelf<'a> {
     named: HashSet<String>,
     /// Databases that are mapped, with the databases of the version before.
     mapped: usize,
-    /// Something could not be kept, which was told: nothing else is tried.
+    /// Something could not be kept, which was reported: nothing else is tried.
     failed: bool,
-    /// Names of files that the manifest contradicts: they are not read any more.
+    /// Names of files that the manifest contradicts: they are no longer read.
     contradicted: HashSet<String>,
 }
 
@@ -169,8 +169,9 @@ impl<'a> Shelf<'a> {
         name
     }
 
-    /// The database of this name and its hint's bytes: mapped if there is a whole file of it, or encoded now and kept.
-    /// `expected` is the digest of the hint, if the manifest names it; else the one of when the file was written is.
+    /// The database of this name and its hint's bytes, mapped if there is a whole file of it, or encoded now and kept.
+    /// `expected` is the digest of the hint, if the manifest names it. Otherwise the digest from when the file was
+    /// written is expected.
     ///
     /// # Errors
     /// The errors of `encode`, and [`Error::Digest`] if what it encodes has a hint that differs from the expected one.
@@ -240,8 +241,8 @@ impl<'a> Shelf<'a> {
         self.remove(|unfinished, name| unfinished || !self.named.contains(name));
     }
 
-    /// Removes the files of the index, or of its shard, for which `goes(is_unfinished, name)` is true. Those that
-    /// somebody is writing stay.
+    /// Removes the files of the index, or of its shard, for which `goes(is_unfinished, name)` is true. Files that
+    /// another process is writing stay.
     fn remove(&self, goes: impl Fn(bool, &str) -> bool) {
         let Some(Encodings(inner)) = self.encodings else {
             return;
@@ -265,7 +266,7 @@ impl<'a> Shelf<'a> {
     }
 }
 
-/// True if somebody is writing this file, who has locked it.
+/// True if a process is writing this file, and so has locked it.
 fn is_written(path: &Path) -> bool {
     File::open(path).is_ok_and(|file| file.try_lock_shared().is_err())
 }

@@ -40,7 +40,7 @@ impl Server {
             return Ok(None);
         }
         let limit = message_len(MAX_SIGNED_LEN);
-        // Its head says that this is no client, to whom a shard gives nothing.
+        // Its head says that this is no client: a shard gives nothing to clients.
         let request = Message::GetManifest.with(&head.to_bytes());
         let reply = ask(head.shard, &request, limit)?;
         let manifest = SignedManifest::from_bytes(Message::Manifest.expect(&reply, None)?, owner)?;
@@ -112,8 +112,8 @@ fn longest_history(
     Ok(longest)
 }
 
-/// A part that clients download, by its number: from the shard that gives it out, or, of a hint, joined from
-/// those that computed it.
+/// A part that clients download, by its number. It comes from the shard that gives it out. A hint is joined from the
+/// shards that computed it.
 fn download(
     manifest: &SignedManifest,
     number: u16,

@@ -226,7 +226,7 @@ impl Server {
         OpenOptions::new(owner).open_dir(dir)
     }
 
-    /// The payloads and the number of them that a search fetches, by which their databases are laid out.
+    /// The payloads and the number of them that a search fetches, which decides how their databases are laid out.
     fn fetched(&self) -> (&Option<Payloads>, u32) {
         (&self.manifest.payloads, self.manifest.k)
     }
@@ -297,7 +297,7 @@ impl Server {
             };
             given.push((part.digest, bytes));
         }
-        // Nothing that is served goes before all of this version is there.
+        // Nothing that is served goes before all of this version is ready.
         shelf.clear();
         Ok(Self {
             shard,

@@ -39,7 +39,7 @@ impl PageTable {
     /// The table of all these pages. The shelf has its encoded hint, or keeps it.
     ///
     /// # Errors
-    /// If the pages are not those that the manifest names, or have another hint.
+    /// If the pages are not the manifest's, or have a different hint.
     pub(super) fn new(signed: Signed, pages: Bytes, shelf: &mut Shelf<'_>) -> Result<Self, Error> {
         let table = signed.scan.table(signed.seed, &pages)?;
         drop(pages);

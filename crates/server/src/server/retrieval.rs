@@ -25,7 +25,7 @@ impl Default for Sessions {
 }
 
 impl Sessions {
-    /// The keys that a query names: those that came with it, or those that are held.
+    /// The keys that a query names: the keys that came with it, or the keys that are held.
     fn of(
         &self,
         holder: u128,

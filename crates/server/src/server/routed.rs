@@ -79,7 +79,7 @@ impl Base {
 }
 
 impl Routed {
-    /// The clusters and segments of a version. Those that `before` holds are shared with it.
+    /// The clusters and segments of a version. What `before` holds is shared with it.
     pub(super) fn new(
         manifest: &Manifest,
         mode: &manifest::Routed,

@@ -1,4 +1,4 @@
-//! The check rows of clusters, for those who have their key.
+//! The check rows of clusters, for holders of their key.
 
 use sordino_aes::stream::Stream;
 use sordino_cpu::Backend;
@@ -63,7 +63,7 @@ impl ClusterChecks {
     /// changes, and would learn it from refusals.
     ///
     /// # Panics
-    /// If the number of check rows is not that of a cluster.
+    /// If the number of check rows is not a cluster's.
     #[must_use]
     pub fn off(&self, group: usize, products: &[i32], checks: &[i32]) -> u64 {
         let expected = count(products.len());
@@ -192,7 +192,7 @@ mod tests {
                 prop_assert_eq!(checks.off(cluster, &products, &held), expected);
                 products[at] = products[at].wrapping_sub(error);
             }
-            // Half of P, on a place and on all check rows: those are off by it that do not sum up the place.
+            // Half of P, on a place and on all check rows: the check rows that do not sum up the place are off by it.
             products[at] ^= 1 << 25;
             for check in &mut held[at / PLACES * COUNT..][..COUNT] {
                 *check ^= 1 << 25;

@@ -1,4 +1,4 @@
-//! Weights and combinations, for those who have their keys.
+//! Weights and combinations, for holders of their keys.
 
 use rayon::prelude::*;
 use sordino_aes::stream::Stream;

@@ -1,4 +1,4 @@
-//! A segment's check rows, for those who have its key.
+//! A segment's check rows, for holders of its key.
 
 use rayon::prelude::*;
 use sordino_aes::stream::Stream;

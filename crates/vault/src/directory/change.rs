@@ -3,10 +3,10 @@
 use crate::reader_secret::ReaderPublicKey;
 use crate::writer_secret::WriterPublicKey;
 
-/// A change of who may read what.
+/// A change of what readers may read.
 #[derive(Clone, Copy, Debug)]
 pub enum Change<'a> {
-    /// Gives a reader labels and groups next to those it has. One that is not there yet has to come with its public key.
+    /// Gives a reader labels and groups in addition to its own. A new reader has to come with its public key.
     Grant {
         /// The reader's name.
         reader: &'a str,
@@ -28,7 +28,7 @@ pub enum Change<'a> {
         /// The time at which the right ends, under all labels, in seconds since 1970.
         until: u64,
     },
-    /// Takes from a reader the right to add records. What it reads stays.
+    /// Takes from a reader the right to add records. It still reads the same.
     StopWriting {
         /// The reader's name.
         reader: &'a str,

@@ -11,7 +11,7 @@ pub fn check_label(label: &str) -> Result<(), Error> {
     check_name("label", label)
 }
 
-/// Refuses a name that cannot be told from others on a screen, or is none.
+/// Refuses a name that a person cannot tell from others on a screen, or that is no name.
 pub(super) fn check_name(what: &'static str, name: &str) -> Result<(), Error> {
     let fits = name != UNLABELLED && name.len() <= MAX_NAME;
     match fits && name.trim() == name && is_shown(name) {

@@ -80,7 +80,7 @@ impl Scales {
         let at = i32::from(self.least) + i32::from(steps) * i32::from(self.step);
         let at = at.min(i32::from(*RANGE.end()) + 8);
         let eighth = EIGHTHS[usize::try_from(at.rem_euclid(8)).unwrap_or(0)];
-        // Exact: the exponent is that of a normal number.
+        // Exact: the exponent is a normal number's.
         let exponent = u64::try_from(1023 + at.div_euclid(8)).unwrap_or(1);
         (eighth * f64::from_bits(exponent << 52)) as f32
     }
