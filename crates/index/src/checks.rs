@@ -1,4 +1,4 @@
-//! Check rows: sums of masked rows, by which a client recognises a reply that was changed.
+//! Check rows: sums of masked rows. A client recognises a changed reply by them.
 //!
 //! ```text
 //! check_ji = sum over the positions v of group j of  s_v b_iv row_v   mod P,    i = 0 .. COUNT

@@ -52,7 +52,7 @@ pub fn of(bytes: &[u8]) -> Digest {
         .as_bytes()
 }
 
-/// The digest of bytes that come one after the other, the same however they are cut.
+/// The digest of bytes that come one after the other. It does not depend on how they are cut.
 #[derive(Clone, Debug, Default)]
 pub struct Running(blake3::Hasher);
 
@@ -78,7 +78,7 @@ pub fn short(digest: &Digest) -> String {
     groups.collect::<Vec<_>>().join("-")
 }
 
-/// Refuses a part that is not the one that the manifest names.
+/// Refuses a part whose digest is not the manifest's.
 ///
 /// # Errors
 /// [`Error::Digest`].

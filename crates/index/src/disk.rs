@@ -15,7 +15,7 @@ use crate::Bytes;
 /// Where a store's files go. [`Files`] is the operating system; tests put something between that
 /// fails.
 pub trait Disk {
-    /// Makes a directory, and those above it.
+    /// Makes a directory, and the directories above it.
     ///
     /// # Errors
     /// The errors of the file system.
@@ -61,7 +61,7 @@ pub trait Disk {
         self.read_into(path, most, Vec::new())
     }
 
-    /// [`read`](Self::read) into memory that is there, as far as it goes. What it held is gone.
+    /// [`read`](Self::read) into existing memory, which is extended if needed. What it held is gone.
     ///
     /// # Errors
     /// The errors of `read`.
@@ -102,7 +102,7 @@ pub trait Disk {
         file?.write_all(bytes)
     }
 
-    /// The length of a file; 0 if there is none.
+    /// The length of a file; 0 if there is no such file.
     fn len(&self, path: &Path) -> u64 {
         fs::metadata(path).map_or(0, |file| file.len())
     }
@@ -161,7 +161,7 @@ fn open(path: &Path) -> io::Result<File> {
     File::open(path)
 }
 
-/// True if this open file is the one of that name.
+/// True if this open file is the file of that name.
 #[cfg(unix)]
 fn is_at(file: &File, path: &Path) -> io::Result<bool> {
     use std::os::unix::fs::MetadataExt;

@@ -151,7 +151,7 @@ pub enum Error {
         /// The directory.
         path: PathBuf,
     },
-    /// Another owner has changed the index since it was opened, on a disk that has no locks.
+    /// Another owner has changed the index since it was opened, on a disk without locks.
     #[error("{}", words::overtaken(path))]
     Overtaken {
         /// The directory.
@@ -229,7 +229,7 @@ pub enum Error {
         /// The version that can be read.
         expected: u16,
     },
-    /// A part of an index is not the one that the signed manifest names.
+    /// A part of an index whose digest is not the manifest's.
     #[error("{}", words::digest(what))]
     Digest {
         /// The part.

@@ -25,5 +25,5 @@ pub const LEN_LEN: usize = 4;
 /// more than 40 versions is told that nothing shows what happened.
 pub const MAX_LEN: usize = 8 << 20;
 
-// One of any length fits.
+// A manifest of any length fits.
 const _: () = assert!(MAX_LEN > LEN_LEN + MAX_SIGNED_LEN);

@@ -165,9 +165,9 @@ impl Index {
     /// Opens the newest version in an owner's directory, to serve it: no key is needed, and every
     /// byte is checked against the owner's signature. Parts are read into memory.
     ///
-    /// The directory may be changed by its owner at the same time, and by anybody afterwards: what was
-    /// opened stays as it was. The last 256 manifests before the newest are opened too; where one of them
-    /// cannot be read, those before it are left out.
+    /// Its owner may change the directory at the same time, and anyone afterwards: what was opened stays as it was. The
+    /// last 256 manifests before the newest are opened too. If one of them cannot be read, the earlier ones are left
+    /// out.
     ///
     /// # Errors
     /// If the directory has no index, or a file of it is missing, truncated, changed or not signed by

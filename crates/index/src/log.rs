@@ -1,5 +1,5 @@
 //! A log of manifests: every version of every index that an owner has published, in that order, in a tree that only
-//! grows. A program that has it, or short proofs from it, knows that what a server shows is what everybody is shown.
+//! grows. With the log, or short proofs from it, a program knows that a server shows it what everybody is shown.
 //!
 //! ```text
 //! entry   index: 16 bytes | version: 8 | digest of the signed manifest before: 32 | digest of the signed manifest: 32
@@ -145,7 +145,7 @@ impl Log {
         bytes
     }
 
-    /// Reads a log, and checks its signature, its root and the line of each index.
+    /// Reads a log, and checks its signature, its root and the chain of each index.
     ///
     /// # Errors
     /// [`Error::Malformed`], [`Error::FormatVersion`]. [`LogFault::Signature`] if the head is not signed by `owner`.
@@ -182,7 +182,7 @@ pub enum LogFile {
 }
 
 impl LogFile {
-    /// Reads the one that the file says it is.
+    /// Reads a log or a proof, as the file's head says.
     ///
     /// # Errors
     /// The errors of [`LogProof::from_bytes`] for a file of that kind, and of [`Log::from_bytes`] for all others.
@@ -306,7 +306,7 @@ mod tests {
                 ),
                 "{refused:?}"
             );
-            // Proofs of the one with the head of the other.
+            // Proofs of one log with the head of the other.
             let mixed = LogProof {
                 signed: log(&own).signed,
                 ..proof
@@ -337,7 +337,7 @@ mod tests {
         ));
     }
 
-    /// It was made for a reader who has seen another length.
+    /// It was made for a reader who has seen a different length.
     #[test]
     fn an_honest_proof_from_another_length_is_no_fork() {
         let entries = line(1, 1, 12);
@@ -352,7 +352,7 @@ mod tests {
                 })) => assert_eq!(found, from),
                 other => panic!("{other:?}"),
             }
-            // Who has seen this very head needs none.
+            // A reader who has seen this very head needs no proof of extension.
             proof.check(&version, Some(&log.head())).unwrap();
         }
     }
@@ -416,7 +416,7 @@ mod tests {
         assert!(claimed.check(&version, None).is_err());
     }
 
-    /// The owner signs such a log, and no one who reads all of it accepts it.
+    /// The owner can sign such a log, but no reader of the whole log accepts it.
     #[test]
     fn one_head_does_not_cover_two_histories() {
         let public = keys().public();
@@ -604,7 +604,7 @@ mod tests {
         );
         let longer = Log::from_bytes(&[&bytes[..], &[0; 88]].concat(), &public);
         assert!(matches!(longer, Err(Error::Malformed { what: "log", .. })));
-        // A signature on a head is none on a manifest or on a step of a change.
+        // A signature on a head is not valid for a manifest or for a step of a change.
         let head = log.head().to_bytes();
         let signature = keys().sign_log(&head);
         assert!(public.verify_log(&head, &signature).is_ok());

@@ -21,7 +21,7 @@ const LARGEST: f32 = 32_767.0;
 /// The second look of an index's searches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SecondLook {
-    /// Records that every search fetches, of which it returns the best.
+    /// Records that every search fetches; it returns the best of them.
     pub candidates: u32,
     /// Coordinates of a vector as it is stored: `Manifest::stored_dim`.
     pub width: u32,
@@ -56,7 +56,7 @@ pub fn code(base: u8, residual: &[f32]) -> Vec<u8> {
     code
 }
 
-/// The base and the residual of a code; `None` if it is none.
+/// The base and the residual of a code; `None` if the code is damaged.
 #[must_use]
 pub fn residual(code: &[u8]) -> Option<(u8, Vec<f32>)> {
     let (&[base, a, b, c, d], steps) = code.split_first_chunk::<HEAD_LEN>()?;

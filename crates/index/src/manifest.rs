@@ -108,7 +108,8 @@ pub struct Manifest {
     /// The readers, if the index has its own. All that only such an index has follows the rest in the encoding.
     #[serde(skip)]
     pub readers: Option<Readers>,
-    /// Those who may add records as the owner does, if there are any, in the order of their keys. They follow the readers in the encoding.
+    /// The writers, who may add records as the owner does, in the order of their keys. They follow the readers in the
+    /// encoding.
     #[serde(skip)]
     pub writers: Vec<Writer>,
 }
@@ -325,7 +326,7 @@ pub struct Local {
     pub codec: Codec,
     /// The segments, each in sealed chunks.
     pub segments: Vec<Segment>,
-    /// The first stage by which clients choose the vectors that they score; without it they score all.
+    /// The first stage, in which clients choose the vectors that they score; without it they score all.
     pub sketch: Option<Sketch>,
 }
 

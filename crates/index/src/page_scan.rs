@@ -39,8 +39,8 @@ pub struct PageScan {
 }
 
 impl PageScan {
-    /// A table of `pages` pages, each of `len` bytes, of which a search fetches `fetched`. With `copies` pages are dealt into that
-    /// number of groups of slots; with 0 they are not.
+    /// A table of `pages` pages of `len` bytes each, from which a search fetches `fetched`. With `copies` pages are
+    /// dealt into that number of groups of slots; with 0 they are not.
     ///
     /// # Errors
     /// [`Error::Lwe`] or [`Error::Ckks`] if no table has this number of them, [`Error::Malformed`] for a number of copies that no
@@ -289,7 +289,7 @@ impl PageScan {
         self.copies
     }
 
-    /// Bytes of a server's memory: the tables, and the encoded hint, of which a residue of 50 bits takes 7.
+    /// Bytes of a server's memory: the tables, and the encoded hint, in which a residue of 50 bits takes 7 bytes.
     #[must_use]
     pub fn memory(&self) -> u64 {
         let table = self.shape.rows() as u64 * (self.shape.columns() as u64).next_multiple_of(64);

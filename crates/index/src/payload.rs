@@ -18,9 +18,9 @@
 //! | `P` | pages, [`Payloads::pages`](crate::payload::Payloads::pages) |
 //! | `F` | pages that a search fetches, [`Payloads::fetched`](crate::payload::Payloads::fetched) |
 //!
-//! The records of one content key lie in their own pages. A record that fits into the rest of a page begins there; one that
-//! does not begins with the next page. One that is longer than a page takes whole pages, and what is left of its last one is
-//! for records after it.
+//! The records of one content key lie in their own pages. A record that fits into the rest of a page begins there; any
+//! other begins with the next page. A record that is longer than a page takes whole pages, and the rest of its last
+//! page is for records after it.
 //!
 //! ```text
 //! record: exact vector, if there is a second look | if there are payloads: 2 bytes + compressed: varint | bytes
@@ -107,7 +107,7 @@ impl PageForm {
         self.page_len as usize + TAG_LEN
     }
 
-    /// The records of which a search of `k` results fetches something.
+    /// The number of records that a search of `k` results fetches something of.
     #[must_use]
     pub fn records(&self, k: usize) -> usize {
         self.look.map_or(k, |look| look.candidates as usize)
@@ -224,7 +224,7 @@ pub struct Payloads {
     pub id: [u8; 16],
     /// The version of the index that they were written for.
     pub version: u64,
-    /// Records: those that are there.
+    /// The number of present records.
     pub records: u32,
     /// `P`, the pages.
     pub pages: u32,
@@ -253,7 +253,7 @@ pub struct PageGroup {
     pub key: u32,
     /// Records in them.
     pub records: u32,
-    /// Pages: those after the groups before.
+    /// The number of pages, after the groups before.
     pub pages: u32,
 }
 

@@ -52,7 +52,7 @@ impl Pin {
         if manifest.version == self.version || manifest.follows(&self.manifest) {
             return Ok(true);
         }
-        // The oldest version that it shows. Those after it are all that there are.
+        // The oldest version that it includes. It includes all later ones too.
         let oldest = manifest.shown().next();
         let oldest = oldest.map_or(manifest.version, |it| it.version);
         // Each version's number is above the one before.

@@ -20,7 +20,7 @@ use crate::digest::Digest;
 use crate::manifest::SignedManifest;
 use crate::wire::{EDITION_LEN, Edition};
 
-/// One of the shares into which an index's data is cut.
+/// A share of an index's data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Shard {
     number: u16,
@@ -34,7 +34,7 @@ impl Shard {
     /// The most shards.
     pub const MOST: u16 = 1024;
 
-    /// Shard `number` of `of`, from 1 on; none if there is no such.
+    /// Shard `number` of `of`, from 1 on; `None` if there is no such shard.
     #[must_use]
     pub fn new(number: u16, of: u16) -> Option<Self> {
         let there = (1..=of).contains(&number) && of <= Self::MOST;
@@ -58,19 +58,19 @@ impl Shard {
         self.of
     }
 
-    /// True if it is the one that holds payloads.
+    /// True for the shard that holds payloads.
     #[must_use]
     pub fn is_first(self) -> bool {
         self.number == 1
     }
 
-    /// True if it is the one that holds the last block of every segment.
+    /// True for the shard that holds the last block of every segment.
     #[must_use]
     pub fn is_last(self) -> bool {
         self.number == self.of
     }
 
-    /// The numbers of the blocks or groups that this shard holds, of `count` in a row.
+    /// The numbers of the blocks or groups that this shard holds, of `count` in all.
     #[must_use]
     pub fn range(self, count: usize) -> Range<usize> {
         let share =
@@ -194,7 +194,7 @@ impl Head {
         Ok(rest)
     }
 
-    /// Refuses a head that is not the one expected.
+    /// Refuses a head that differs from the expected one.
     ///
     /// # Errors
     /// [`Error::OtherIndex`], [`Error::Stale`], [`Error::Position`].

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 pub struct Sketch {
     /// Bits of a code.
     pub bits: u32,
-    /// Vectors that are scored: those with the nearest codes.
+    /// The number of vectors with the nearest codes, which are scored.
     pub candidates: u32,
 }
 

@@ -37,7 +37,7 @@ pub struct Filling {
 }
 
 impl Filling {
-    /// These groups, of which nothing has come.
+    /// These groups, still empty.
     ///
     /// # Errors
     /// If there are no such groups.
@@ -56,7 +56,7 @@ impl Filling {
         self.table.shape().columns() * ENTRY_LEN
     }
 
-    /// The bytes that are next. Those beyond the last row are counted alone.
+    /// The next bytes. Bytes beyond the last row are only counted.
     pub fn take(&mut self, mut bytes: &[u8]) {
         self.found += bytes.len();
         let len = self.row_len();
@@ -110,8 +110,8 @@ pub fn group_hint(
     Ok(segments.encode_modular(&hint)?)
 }
 
-/// The hint of some groups that clients download, of the groups' rows, which are dropped as soon as they are in the table. `each` is
-/// told after each group.
+/// The hint of some groups that clients download, from the groups' rows, which are dropped as soon as they are in the
+/// table. `each` is called after each group.
 ///
 /// # Errors
 /// If the rows do not fit the mode, and the errors of `each`.

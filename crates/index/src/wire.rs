@@ -93,8 +93,8 @@ fn strip_head_of<'a>(
     Ok((version, body))
 }
 
-/// The version of an index that a request is about: the manifest's number and the beginning of its
-/// digest. It opens the body of every request but the one for the manifest.
+/// The version of an index that a request is about: the manifest's number and the beginning of its digest. It opens the
+/// body of every request except the one for the manifest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Edition {
     /// The version.

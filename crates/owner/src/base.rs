@@ -213,7 +213,7 @@ fn words(plain: &[u8]) -> impl Iterator<Item = u32> {
 }
 
 impl TrainedCentroids {
-    /// The contents of all buckets, by these lists or, if there are none yet, by those that it makes.
+    /// The contents of all buckets, by these lists. If there are no lists yet, it makes them.
     fn filled(
         &self,
         Lifted { rows: all, units }: Lifted<'_>,

@@ -21,8 +21,8 @@ pub struct Built {
     pub measured: Measurement,
 }
 
-/// Builds an index of a stream of records, as [`Store::create`] does, and keeps no store of it. `progress` is
-/// told of each step of each segment.
+/// Builds an index of a stream of records, as [`Store::create`] does, and keeps no store of it. `progress` is called
+/// for each step of each segment.
 ///
 /// # Errors
 /// The errors of [`Store::create`], without the errors about directories.
@@ -37,10 +37,10 @@ pub fn in_memory<R: CryptoRng + ?Sized>(
     Ok(index)
 }
 
-/// Builds a sealed index as planned, for the cosine. `progress` is told of each step as it begins.
+/// Builds a sealed index as planned, for the cosine. `progress` is called as each step begins.
 ///
 /// # Errors
-/// If the vectors are not those that were planned for, or one of them is zero.
+/// If the plan was made for other vectors, or one of them is zero.
 pub fn sealed<R: CryptoRng + ?Sized>(
     rng: &mut R,
     keys: &OwnerKeys,

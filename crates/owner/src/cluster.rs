@@ -92,20 +92,20 @@ pub(crate) fn centroids(
     Vectors::new(dim, centroids).expect("centroids are finite")
 }
 
-/// Different vectors, those first that fit their own cluster worst: where empty clusters restart. Where there are fewer
-/// than clusters the others stay.
+/// Different vectors, first the ones that fit their own cluster worst: empty clusters restart there. If there are fewer
+/// such vectors than empty clusters, the other clusters stay.
 fn worst<'a>(sample: &'a Vectors, nearest: &[Vec<(u32, f32)>]) -> impl Iterator<Item = &'a [f32]> {
     let mut worst: Vec<(f32, &[f32])> = (nearest.iter())
         .zip(sample.rows())
         .map(|(near, row)| (near[0].1, row))
         .collect();
-    // Equal vectors fit equally well, so they end up side by side.
+    // Equal vectors fit equally well, so they end up next to each other.
     worst.sort_by(|a, b| a.partial_cmp(b).unwrap_or(Ordering::Equal));
     worst.dedup_by(|a, b| a.1 == b.1);
     worst.into_iter().map(|(_, row)| row)
 }
 
-/// The lists by which rows are given to buckets. A row's depends on no other row. `pulse` is called often.
+/// The lists that give rows to buckets. A row's list depends on no other row. `pulse` is called often.
 #[must_use]
 pub(crate) fn lists(data: &Vectors, centroids: &Vectors, pulse: &mut dyn FnMut()) -> Lists {
     nearest(data, centroids, NEAREST.min(centroids.len()), pulse)
@@ -134,7 +134,7 @@ pub(crate) fn buckets(
     buckets
 }
 
-/// Places every row once: first those that lose most by not getting their first choice.
+/// Places every row once. Rows that lose most by not getting their first choice come first.
 fn place_all(
     data: &Vectors,
     centroids: &Vectors,
@@ -158,7 +158,7 @@ fn place_all(
             .find(has_room)
             .copied()
             .unwrap_or_else(|| {
-                // All near ones are full: the nearest of those that are not.
+                // All near ones are full: the nearest one that is not full.
                 let open = (0..centroids.len()).filter(|&c| buckets[c].len() < slots);
                 let scored = open.map(|c| {
                     (
@@ -176,7 +176,7 @@ fn place_all(
     home
 }
 
-/// Fills the places left with further copies, those nearest to a boundary first.
+/// Fills the places left with further copies. Rows nearest to a boundary come first.
 ///
 /// Where a copy goes follows SOAR (Sun et al., 2023). A centroid is the better second home the smaller its residual r'
 /// and the less r' points along the first residual r. Then it finds a query that the first misses. The cost is |r'|^2 +

@@ -1,4 +1,4 @@
-//! The combinations of all rows by which clients check scores exactly.
+//! The combinations of all rows, with which clients check scores exactly.
 
 use rand_core::CryptoRng;
 use sordino_ckks::column::{Combination, Segments};

@@ -39,7 +39,7 @@ const MOST: f64 = 4.0;
 /// Vectors of a centre, at least, so that no record shows in it: the frame may outlive records, and all readers know it.
 const CROWD: usize = 32;
 
-/// Vectors to train a frame of, and those that are left out, to measure it by: one in [`EACH`].
+/// Vectors to train a frame of, and vectors that are left out to measure it: one in [`EACH`].
 pub(crate) fn parted<T>(all: impl IntoIterator<Item = T>) -> (Vec<T>, Vec<T>) {
     let (mut teach, mut held) = (Vec::new(), Vec::new());
     for (at, one) in all.into_iter().enumerate() {
@@ -51,7 +51,7 @@ pub(crate) fn parted<T>(all: impl IntoIterator<Item = T>) -> (Vec<T>, Vec<T>) {
     (teach, held)
 }
 
-/// The powers of two by which residuals of these lengths became shorter on average; 0 of none.
+/// The powers of two by which residuals of these lengths became shorter on average; 0 for an empty list.
 pub(crate) fn gain(lengths: impl IntoIterator<Item = (f64, f64)>) -> f64 {
     let (mut sum, mut count) = (0.0, 0usize);
     for (before, after) in lengths {
@@ -95,7 +95,7 @@ pub(crate) fn trained(
     let bound = bound(around.iter().map(|y| length(y)).collect());
     let (teach, held) = parted(around);
     let count = room.min(teach.len() / EACH);
-    // A base is of records that lie together, which somebody may not know of.
+    // A base shows records that lie together, which some reader may not know of.
     if hidden || count < 2 {
         return Ok(frame.with_bound(bound));
     }
@@ -193,7 +193,7 @@ fn bases(around: &[Vec<f32>], count: usize, seed: [u8; 32]) -> Vec<f32> {
     bases.concat()
 }
 
-/// Vectors that are far apart: each is chosen with a probability that grows with its distance from those before it.
+/// Vectors that are far apart. Each is chosen with a probability that grows with its distance from the ones before.
 fn start(around: &[Vec<f32>], count: usize, rng: &mut ChaCha20Rng) -> Vec<Vec<f32>> {
     let mut chosen = vec![around[below(rng, around.len())].clone()];
     let distance = |a: &[f32], b: &[f32]| squared(a, b).sqrt();

@@ -1,4 +1,4 @@
-//! Clusters dealt out to groups: those that one query wants together go to different ones.
+//! Clusters dealt out to groups: clusters that one query wants together go to different groups.
 //!
 //! A search of routed mode reads the best cluster of each group. So of two that it wants in one group it loses the
 //! second. Queries show how much is lost by that. A cluster that is `j`th in a query's order holds, on average, some of

@@ -117,7 +117,7 @@ pub(crate) fn lengths(lens: &[usize], least: usize) -> Vec<u32> {
     let of_records = records
         .into_iter()
         .flat_map(|len| (0..8).map(move |power| len.saturating_mul(1 << power).saturating_add(1)));
-    // And those that fill polynomials of retrieval without a hint.
+    // And lengths that fill polynomials of retrieval without a hint.
     let of_polys = (1..=12).map(|polys| 1792 * polys - TAG_LEN - 16 + 1);
     let lens = of_records.chain(of_polys).filter_map(|len| {
         let len = u32::try_from(len).ok()?.next_multiple_of(PAGE_STEP);

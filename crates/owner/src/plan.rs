@@ -85,8 +85,8 @@ impl Plan {
         Self::for_metric(n, dim, Metric::Cosine, wish)
     }
 
-    /// Plans an index of `n` vectors of `dim` dimensions, those included that the metric
-    /// [adds](Metric::added): each code of a sealed index [serves](Codec::serves) some metrics only.
+    /// Plans an index of `n` vectors of `dim` dimensions, with the ones that the metric [adds](Metric::added). Each
+    /// code of a sealed index [serves](Codec::serves) some metrics only.
     ///
     /// # Errors
     /// The errors of [`new`](Self::new).
@@ -159,7 +159,7 @@ impl Plan {
     /// or [`second_look`](Self::second_look) has. Empty where records carry nothing.
     ///
     /// # Errors
-    /// None that planning the same payloads did not have.
+    /// Only errors that planning the same payloads had.
     pub fn offers(&self) -> Result<Vec<Offer>, Error> {
         let look = self.look.as_ref().and_then(|look| look.form.look);
         let carried = (self.payload_bytes, look);
@@ -243,7 +243,7 @@ impl Plan {
             let cost = self.way(probes).cost(probes);
             cost.up + cost.down <= budget
         };
-        // Bytes grow with the probes, but for small steps where nothing is downloaded.
+        // Bytes grow with the probes, except for small steps where nothing is downloaded.
         let (mut few, mut many) = (1, clusters + 1);
         while many - few > 1 {
             let middle = usize::midpoint(few, many);

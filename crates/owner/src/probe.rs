@@ -33,7 +33,8 @@ pub(crate) fn reaches(recall: f64, wish: f64) -> bool {
     recall >= wish - 1e-9
 }
 
-/// The place of the first of these recalls that is enough for a wish. Each is that of a longer search than the one before.
+/// The place of the first of these recalls that is enough for a wish. Each belongs to a longer search than the one
+/// before.
 ///
 /// Codes may be too short for the margin, however long a search is. Then it is the first that reaches the wish and is
 /// next to the highest. Where none reaches the wish, it is the first that is next to the highest.
@@ -272,7 +273,7 @@ impl Best {
         }
     }
 
-    /// The part of the nearest that is here, of which the nearest are ranked exactly.
+    /// The part of the nearest that is here and is ranked exactly.
     fn share(&self, query: &Query) -> f64 {
         let Some(&(_, last)) = query.truth.last() else {
             return 1.0;

@@ -29,7 +29,7 @@ use crate::scaled_rows::ScaledRows;
 
 /// The keys and facts that one version's segments are written with.
 pub(crate) struct SegmentWriter<'a> {
-    /// None of a writer, which has no keys but its labels'.
+    /// `None` for a writer, which has only its labels' keys.
     keys: Option<&'a OwnerKeys>,
     ids: ContentIds,
     /// The content key that is written under, and its number.
@@ -79,7 +79,7 @@ impl<'a> SegmentWriter<'a> {
         }
     }
 
-    /// One who has no keys of the owner, under this content key.
+    /// A writer of segments without the owner's keys, under this content key.
     pub(crate) fn without_owner(
         ids: ContentIds,
         (number, key): (u32, ContentKey),

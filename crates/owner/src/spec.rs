@@ -25,7 +25,7 @@ pub struct Spec {
     pub ids: IdKind,
     /// The measure of nearness.
     pub metric: Metric,
-    /// The terms by which the way to payloads is chosen: that for which a client waits the least in all of its searches.
+    /// The terms that decide the way to payloads: the way for which a client waits the least in all of its searches.
     pub conditions: Conditions,
     /// Candidates that each search fetches, `k` to 64, and ranks by their exact vectors: a second look, in masked, open and
     /// routed mode. They lie in the pages of payloads.
@@ -34,8 +34,8 @@ pub struct Spec {
     /// [`Checking::Sums`]. In open mode it may be [`Checking::None`]. The other modes have no scores, and ignore it.
     /// Exact checks are not for an index with readers of its own.
     pub checking: Checking,
-    /// True if readers have keys of their own from the first version on: only the owner reads it until
-    /// somebody is [granted](crate::Store::change_access) to.
+    /// True if readers have keys of their own from the first version on. Only the owner reads it until a reader is
+    /// [granted](crate::Store::change_access) the right.
     pub own_readers: bool,
     /// The mode.
     pub form: Form,

@@ -107,7 +107,7 @@ pub struct Store<D = Files> {
     measured: Option<Measurement>,
     /// The state in which it compacts itself.
     policy: Compaction,
-    /// Who may read what, if the index has readers of its own.
+    /// The rights of readers, if the index has readers of its own.
     access: Option<Directory>,
     _lock: Lock,
 }
@@ -122,8 +122,8 @@ impl Store {
     /// [`Pins::open`](crate::Pins::open) remembers versions and refuses that.
     ///
     /// # Errors
-    /// [`Error::Locked`] if another process has it open; [`Error::NoIndex`]; if the files that opening
-    /// reads are damaged or not the owner's. [`verify`](Self::verify) reads all of them.
+    /// [`Error::Locked`] if another process has it open. [`Error::NoIndex`]. Errors if the files that opening reads are
+    /// damaged or not the owner's. [`verify`](Self::verify) reads all of them.
     pub fn open(dir: impl AsRef<Path>, keys: &OwnerKeys) -> Result<Self, Error> {
         Self::open_on(Files, dir, keys, None)
     }

@@ -58,8 +58,8 @@ impl Latch {
     }
 }
 
-/// The graver of two errors, which is reported: first what the index's owner did not do, such as a fork, then what the
-/// server knows of. A bad reply is reported with either.
+/// The graver of two errors, which is reported. First comes what the index's owner did not do, such as a fork, then
+/// what the server knows of. A bad reply is reported with either.
 #[must_use]
 pub fn graver(one: Error, other: Error) -> Error {
     let bad = one.is_bad_reply() || other.is_bad_reply();

@@ -47,7 +47,7 @@ impl ColumnKind {
     }
 }
 
-/// A value or none for each row.
+/// For each row a value or nothing.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Column {
     /// Whole numbers.
@@ -117,7 +117,7 @@ impl Column {
         self.len() == 0
     }
 
-    /// The value in a row as JSON: null for none, bytes in base64.
+    /// The value in a row as JSON: `null` for no value, bytes in base64.
     ///
     /// # Panics
     /// If there is no such row.

@@ -1,4 +1,4 @@
-//! The formats of files, and the columns of those that are tables.
+//! The formats of files, and the columns of tables.
 
 use std::path::Path;
 
@@ -28,7 +28,7 @@ pub enum Format {
     /// Lines of JSON objects: a member that is a list of numbers. Lines may be the lists themselves.
     #[cfg(feature = "text")]
     Jsonl,
-    /// A JSON array of what the lines of [`Jsonl`](Self::Jsonl) hold, or such lines.
+    /// A JSON array of records as in the lines of [`Jsonl`](Self::Jsonl), or such lines.
     #[cfg(feature = "text")]
     Json,
     /// CSV with a head: a column of numbers, separated by commas or spaces, in brackets or not.
@@ -74,7 +74,7 @@ impl Format {
     /// The format of this name, which is the ending of its files, without a dot.
     ///
     /// # Errors
-    /// If there is none.
+    /// If there is no such format.
     pub fn named(name: &str) -> Result<Self, Error> {
         match name {
             "npy" => Ok(Self::Npy),
@@ -130,7 +130,7 @@ fn unknown(ending: &str) -> Error {
 /// The way a file is read, where its name and columns do not say it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FileOptions {
-    /// The format; if `None`, the one that the path's ending names.
+    /// The format; if `None`, the path's ending names it.
     pub format: Option<Format>,
     /// The sign between fields of CSV; if `None`, a comma, or a tab in `.tsv`.
     pub delimiter: Option<u8>,
@@ -141,7 +141,7 @@ pub struct FileOptions {
     pub skip: bool,
 }
 
-/// The place of the only column of this name; none if there is no such column.
+/// The place of the only column of this name; `None` if there is no such column.
 #[cfg(any(feature = "arrow", feature = "text"))]
 pub(crate) fn only_place<'a>(
     names: impl Iterator<Item = &'a str>,

@@ -49,7 +49,7 @@ impl IdKind {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Id`] if the text is none.
+    /// [`Error::Id`] if the text is no id.
     pub fn parse(self, text: &str) -> Result<Id, Error> {
         let digits = || text.bytes().all(|byte| byte.is_ascii_digit());
         let id = match self {
@@ -190,7 +190,7 @@ fn shown(text: &str) -> String {
 /// ```
 ///
 /// # Errors
-/// [`Error::Id`] if a backslash begins none of these.
+/// [`Error::Id`] if a backslash begins anything else.
 pub fn unescaped(text: &str) -> Result<Cow<'_, str>, Error> {
     if !text.contains('\\') {
         return Ok(text.into());

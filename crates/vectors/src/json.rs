@@ -42,7 +42,7 @@ pub fn members(text: &[u8]) -> Result<BTreeMap<String, &RawValue>, Error> {
     Ok(members)
 }
 
-/// Refuses a value of which an object, at any depth, has two members of one name.
+/// Refuses a value if an object in it, at any depth, has two members of one name.
 ///
 /// # Errors
 /// [`Error::Json`] for that, for a text that is not JSON, and for a value that is nested more than 127 deep.

@@ -57,9 +57,9 @@ pub struct Reader {
     failed: bool,
     /// True if rows that cannot be read are left out.
     skip: bool,
-    /// The faults of those that were.
+    /// The faults of the rows that were left out.
     faults: Vec<Error>,
-    /// Rows that were read, of which some before them were given already.
+    /// Rows that were read; some of the first were given already.
     waiting: Option<Rest>,
 }
 
@@ -109,7 +109,7 @@ impl Reader {
         rounding.loss()
     }
 
-    /// The row after those that were read or left out.
+    /// The row after the rows that were read or left out.
     #[must_use]
     pub fn position(&self) -> u64 {
         self.read

@@ -154,7 +154,7 @@ mod tests {
         for near in [
             rows(|x, y| [x, y]),
             rows(|x, y| [1e30 * x, 1e-30 * y]),
-            // Nothing of the distances hangs on the first coordinate.
+            // The distances do not depend on the first coordinate.
             rows(|x, y| [1.0 + 1e-15 * x, y]),
             rows(|x, y| [1.7e9 + 3600.0 * x, 1e9 * y]),
             // These are numbers of 32 bits.

@@ -1,4 +1,4 @@
-//! Check rows of routed mode's clusters, by which a client recognises scores that were changed.
+//! Check rows of routed mode's clusters. A client recognises changed scores by them.
 //!
 //! ```text
 //! check_j0 = sum over the places v of part j of  s_v code_v          mod P
@@ -49,7 +49,7 @@ pub(crate) struct Noise {
     pub(crate) fixed: f64,
     /// The mean, over queries, of the variance that the errors of a query's words make.
     pub(crate) carried: f64,
-    /// Those errors. Their sum of squares is a query's own, and common to all its scores.
+    /// These errors. Their sum of squares is a query's own, and common to all its scores.
     pub(crate) errors: f64,
     /// Scores that are summed.
     pub(crate) places: f64,

@@ -1,14 +1,14 @@
-//! A version that does not follow from the one in whose place it was to go.
+//! A version that does not follow from the one that it should replace.
 
-/// An owner's version is older than the one that a server or a copy has, or does not follow from it. An index goes
-/// forward alone: readers that have seen a version refuse those before it.
+/// An owner's version is older than the version of a server or a copy, or does not follow from it. An index only goes
+/// forward: readers that have seen a version refuse earlier ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NotNext {
     /// The version that was to go there.
     pub found: u64,
     /// The version that is there.
     pub there: u64,
-    /// Who has that: the server, or the copy.
+    /// The holder of that version: the server, or the copy.
     pub holder: &'static str,
 }
 

@@ -12,7 +12,7 @@ use crate::{Disk, Error, NotNext, OwnerFault};
 pub struct Copied {
     /// The version.
     pub version: u64,
-    /// Manifests of it and of those before it.
+    /// Manifests of it and of earlier versions.
     pub versions: usize,
     /// Its parts.
     pub parts: usize,
@@ -164,7 +164,7 @@ impl<D: Disk> Folder<D> {
         }
         let versions: Vec<&SignedManifest> = before.iter().rev().chain([manifest]).collect();
         for (at, older) in versions.iter().enumerate() {
-            // One that the next has in it needs no file of its own.
+            // A version that the next one includes needs no file of its own.
             if versions
                 .get(at + 1)
                 .is_some_and(|next| next.additions().len() > 0)

@@ -37,7 +37,7 @@ impl Span {
         self.range == (0..part.len) || all && self.each > 0
     }
 
-    /// Its bytes, if a part has them all; none where the part does not consist of such pieces.
+    /// Its bytes, if a part has them all; `None` where the part does not consist of such pieces.
     fn len(&self, part: &Part) -> Option<u64> {
         let one = self.range.end.checked_sub(self.range.start)?;
         if self.each == u64::MAX {
@@ -67,8 +67,8 @@ impl Span {
 }
 
 impl<D: Disk> Folder<D> {
-    /// Some bytes of a part, in memory that is there as far as it goes. All of the part is read and checked, but no more
-    /// of it is in memory at a time than these bytes and some megabytes.
+    /// Some bytes of a part, in existing memory that is extended if needed. All of the part is read and checked, but
+    /// memory holds no more at a time than these bytes and some megabytes.
     ///
     /// # Errors
     /// The errors of [`part`](Self::part), and if a range ends beyond the last byte.

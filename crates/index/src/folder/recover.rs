@@ -9,7 +9,7 @@ use crate::manifest::SignedManifest;
 use crate::public_key::OwnerPublicKey;
 use crate::{Disk, Error};
 
-/// The version that is the newest again, and those that are not.
+/// The version that is the newest again, and the versions that are not.
 #[derive(Debug)]
 pub struct Recovered {
     /// The index's id.
@@ -81,7 +81,7 @@ impl<D: Disk> Folder<D> {
         Err(newest.map_or(Error::NoIndex { path }, |(_, error)| error))
     }
 
-    /// Refuses manifests of several indexes: the one with the higher number would win, whatever was here.
+    /// Refuses manifests of several indexes: the highest number would win, whichever index it belongs to.
     fn check_one(&self, versions: &[u64], owner: &OwnerPublicKey) -> Result<(), Error> {
         let signed = versions.iter().filter_map(|&version| {
             let bytes = self.manifest_bytes(version).ok()?;

@@ -21,7 +21,7 @@ pub const MOST_ADDED_RECORDS: u64 = 1 << 20;
 /// The most bytes of the pages that an addition brings: all clients download them.
 pub const MOST_ADDED_BYTES: u64 = 1 << 26;
 
-/// An addition's number may be this much above the one before: changes that were interrupted use numbers up.
+/// An addition's number may be this much above the one before, because interrupted changes use numbers up.
 const MAX_STEP: u64 = 1024;
 
 /// Records that a writer adds.

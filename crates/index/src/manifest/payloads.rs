@@ -45,7 +45,7 @@ impl Manifest {
             let form = (it.form.payloads, it.form.look);
             it.fetch == Fetch::Download && Some(form) == first
         };
-        // Those that writers added have a limit of their own.
+        // Parts that writers added have a limit of their own.
         let owners = self.recent.iter();
         let owners = owners.filter(|it| it.version <= self.deleted.version);
         require(

@@ -39,7 +39,7 @@ pub struct Routed {
     pub hint: Digest,
     /// The digest of the sealed centroids.
     pub centroids: Digest,
-    /// The digest of the sealed list of who is where.
+    /// The digest of the sealed list of each cluster's records.
     pub members: Digest,
 }
 
@@ -166,7 +166,7 @@ impl Grid {
     /// The shape of the table of vectors of `width` coordinates.
     ///
     /// # Errors
-    /// If no table has it.
+    /// If no table has this shape.
     pub fn shape(&self, width: usize) -> Result<lwe::Shape, Error> {
         let (groups, rows) = (self.groups as usize, self.stored());
         let columns = (self.clusters as usize).saturating_mul(width);
@@ -226,7 +226,7 @@ impl Grid {
         width * coordinate + self.all_clusters() * (share + width) + TAG_LEN
     }
 
-    /// Bytes of the sealed list of who is where, of `n` records.
+    /// Bytes of the sealed list of each cluster's records, of `n` records.
     #[must_use]
     pub fn members_len(&self, n: u32) -> usize {
         let clusters = self.all_clusters().saturating_mul(self.cluster_len(n));

@@ -133,7 +133,7 @@ impl SignedManifest {
                 SIGNATURE_LEN + most
             )));
         };
-        // Nothing in it is looked at before the signature is known to be the owner's.
+        // Its content is not read before the signature is known to be the owner's.
         if let Some(owner) = owner {
             owner.verify(&bytes[..head_len + len], &body[len..])?;
         }
@@ -770,8 +770,8 @@ mod tests {
 
     #[test]
     fn packings_keep_their_numbers_and_there_are_no_others() {
-        // In front of the seed, before the check (four bytes) and no combinations (one); those from before there were
-        // sixteen and thirty-two, too.
+        // In front of the seed, before the check (four bytes) and no combinations (one). Packings from before there
+        // were sixteen and thirty-two keep their numbers.
         let numbered = [0u32, 1, 3, 4, 2].into_iter().zip(Packing::ALL);
         for (number, packing) in numbered {
             let mut columns = Columns::new(packing, [77; 32]);

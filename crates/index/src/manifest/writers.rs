@@ -1,4 +1,4 @@
-//! The writers of an index: those who may add records as its owner does, under which content keys, and until when.
+//! The writers of an index, who may add records as its owner does: under which content keys, and until when.
 
 use serde::{Deserialize, Serialize};
 
@@ -32,7 +32,8 @@ pub struct Writer {
 pub struct Writable {
     /// Its number.
     pub key: u32,
-    /// A keyed digest of the label's name under the content key: who has the key and is told the name finds the number.
+    /// A keyed digest of the label's name under the content key. A reader who has the key and is told the name finds
+    /// the number with it.
     pub tag: [u8; TAG_OF_LABEL_LEN],
 }
 

@@ -54,7 +54,7 @@ pub(super) fn put(lines: &mut Vec<Line>, place: &str, pin: Pin) {
     }
 }
 
-/// The same, unless a version that is as new is known of this index: then that one is put in this place.
+/// The same, unless an equally new version of this index is known. Then the known one is written in this place.
 pub(super) fn raise(lines: &mut Vec<Line>, place: &str, pin: Pin) {
     let known = newest(lines, &pin.index);
     let known = known.filter(|known| known.version >= pin.version);

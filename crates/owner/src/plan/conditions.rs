@@ -1,4 +1,4 @@
-//! The terms by which the way to payloads is chosen: the time for which a client waits.
+//! The terms that decide the way to payloads: how long a client waits.
 
 use sordino_index::manifest::SecretPacking;
 use sordino_index::page_scan::{COPIES, PageScan};
@@ -46,13 +46,13 @@ impl Rank {
     }
 }
 
-/// The terms by which the way to payloads is chosen.
+/// The terms that decide the way to payloads.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Conditions {
     /// Searches that a client makes in one version of the index.
     pub searches: u64,
-    /// Bits per second of the line between client and server, each way.
+    /// Bits per second of the link between client and server, each way.
     pub line: f64,
     /// Cores of the server that work on one search.
     pub cores: u32,
@@ -65,7 +65,7 @@ pub struct Conditions {
 }
 
 impl Default for Conditions {
-    /// A hundred searches on a line of 100 Mbit/s, by two cores, in 16 GiB.
+    /// A hundred searches on a link of 100 Mbit/s, by two cores, in 16 GiB.
     fn default() -> Self {
         Self {
             searches: 100,

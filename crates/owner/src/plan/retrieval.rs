@@ -27,8 +27,8 @@ pub struct Retrieval {
     pub fetched: usize,
     /// The way in which they are fetched.
     pub way: Way,
-    /// The bytes that a client transfers. The list of which record is where is counted as it is for records
-    /// that are numbered from 0.
+    /// The bytes that a client transfers. The list that says where each record is counts as for records that are
+    /// numbered from 0.
     pub cost: Cost,
 }
 

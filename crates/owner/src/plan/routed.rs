@@ -95,7 +95,7 @@ impl Grouping {
         })
     }
 
-    /// The cut for vectors of which this one finds `recall`, if one of another number of clusters moves a tenth
+    /// The cut for vectors with which this one finds `recall`, if a cut with another number of clusters moves a tenth
     /// fewer bytes. What clients may transfer at most stays.
     pub(crate) fn refitted(
         &self,
@@ -107,7 +107,7 @@ impl Grouping {
         let clusters = self.grid.all_clusters();
         let missed = (1.0 - recall).max(LEAST_MISSED);
         let scale = missed / missed_part(clusters, self.grid.groups as usize);
-        // Twice or half the number: the curve is known between those that were measured.
+        // Twice or half the number: the curve is known between the numbers that were measured.
         let near = |grid: &Grid| {
             let other = grid.all_clusters();
             other <= 2 * clusters && clusters <= 2 * other
@@ -143,7 +143,7 @@ pub(crate) fn best(
     near.min_by_key(|(_, cost, _)| cost.once)
 }
 
-/// All cuts, each with the number of groups that is predicted for data of which 16 of 256 clusters miss this share.
+/// All cuts, each with the number of groups that is predicted for data with which 16 of 256 clusters miss this share.
 fn cuts(
     n: usize,
     width: usize,
@@ -215,7 +215,7 @@ fn missed_part(clusters: usize, groups: usize) -> f64 {
     (clusters as f64 / 256.0).powf(0.95) * (16.0 / groups as f64).powf(1.4)
 }
 
-/// Groups for a recall, of vectors of which 16 of 256 clusters miss this share.
+/// Groups for a recall, for vectors with which 16 of 256 clusters miss this share.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
@@ -281,7 +281,7 @@ mod tests {
         }
     }
 
-    /// A client lays the hints of groups side by side, so each has to end with a block.
+    /// A client lays the hints of groups next to each other, so each has to end with a block.
     #[test]
     fn clusters_with_their_check_rows_are_whole_blocks() {
         let mut packings = Vec::new();

@@ -1,4 +1,4 @@
-//! All five modes side by side, and which of them to use.
+//! All five modes next to each other, and which of them to use.
 
 use std::time::Duration;
 

@@ -48,7 +48,7 @@ impl Way {
     /// The one in which these payloads are fetched.
     ///
     /// # Errors
-    /// If no layout serves their pages, of which a manifest that was checked has none.
+    /// If no layout serves their pages. A manifest that was checked has no such pages.
     pub fn of_payloads(payloads: &Payloads) -> Result<Self, Error> {
         let simple = payloads.pir_params()?.map(Self::Simple);
         let hintless = payloads.hintless_params()?.map(Self::Hintless);
@@ -128,8 +128,7 @@ impl Way {
         self.kind().name()
     }
 
-    /// The bytes of these pages, of which `fetched` are fetched at a time: all of them, where they are
-    /// downloaded.
+    /// The bytes of these pages, if `fetched` are fetched at a time: all of them, where they are downloaded.
     pub(super) fn cost_of(&self, (pages, len, fetched): (usize, usize, usize)) -> Cost {
         let mut cost = self.cost(fetched);
         if *self == Self::Download {

@@ -113,7 +113,7 @@ impl Clusters {
                 }
             }
         }
-        // Gains fall: one rank above the one before it is chance.
+        // Gains fall. If a rank is above the one before it, that is chance.
         for rank in (1..most).rev() {
             gains[rank - 1] = gains[rank - 1].max(gains[rank]);
         }

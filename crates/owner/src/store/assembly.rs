@@ -59,8 +59,8 @@ pub struct Assembly<D = Files> {
 }
 
 impl Assembly {
-    /// Begins a new index in a directory, which is created if need be. `sample` are some of its vectors, by which the
-    /// centre and the bases are chosen that all are stored relative to.
+    /// Begins a new index in a directory, which is created if need be. `sample` are some of its vectors. They choose
+    /// the centre and the bases that all vectors are stored relative to.
     ///
     /// # Errors
     /// The errors of [`Store::create`](crate::Store::create) about the directory and the spec. [`Error::Mode`] for a
@@ -119,7 +119,8 @@ impl<D: Disk> Assembly<D> {
         folder.check_free()?;
         folder.create_root()?;
         let lock = folder.lock()?;
-        // From here on the lock keeps others from making one. What an attempt before this one has left goes now: none of it is taken.
+        // From here on the lock keeps others from making an index. What an earlier attempt has left goes now: none of
+        // it is taken.
         folder.check_free()?;
         folder.create()?;
         folder.collect(&[])?;
@@ -295,8 +296,8 @@ impl<D: Disk> Assembly<D> {
         Ok(Pin::of(manifest))
     }
 
-    /// The manifest of all segments that were taken, whose lists are written. One that is written once is written again after a
-    /// failure: a version has one manifest.
+    /// The manifest of all segments that were taken, whose lists are written. After a failure the same manifest is
+    /// written again: a version has one manifest.
     fn sign<R: CryptoRng + ?Sized>(&self, rng: &mut R) -> Result<SignedManifest, Error> {
         let (mut segments, mut records) = (Vec::new(), Records::default());
         for (column, ids) in self.pieces.values() {

@@ -10,8 +10,8 @@ use super::records;
 
 /// The columns of attributes that an index has, read as far as they are needed.
 ///
-/// Names and types are sealed with the values, so knowing them takes reading a segment's attributes. A column has
-/// one type in all segments; so those from the newest back to one with the columns wanted say enough.
+/// Names and types are sealed with the values, so knowing them takes reading a segment's attributes. A column has one
+/// type in all segments. So it is enough to read from the newest segment back to one with the columns wanted.
 pub(super) struct AttributeColumns<'a, D> {
     folder: &'a Folder<D>,
     manifest: &'a Manifest,

@@ -22,7 +22,7 @@ use crate::trained_centroids::TrainedCentroids;
 /// Centroids, and the number of their form.
 const KIND: Kind = (b"centroids", 2);
 
-/// The facts by which any process of the owner assigns records to clusters, fixed before the index is made.
+/// The facts with which any process of the owner assigns records to clusters, fixed before the index is made.
 ///
 /// Its bytes end with a tag under the owner's key, so that no one between two of the owner's processes can change them.
 ///

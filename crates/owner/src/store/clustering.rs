@@ -182,7 +182,7 @@ impl Clustering {
         }
         all.sort_by_key(|nearest| nearest.first);
         let records: usize = all.iter().map(|nearest| nearest.lists.len()).sum();
-        // None of them overlap, and none is beyond the last record.
+        // They do not overlap, and do not go beyond the last record.
         if records != self.n {
             let n = self.n;
             return Err(malformed(&format!(
@@ -273,7 +273,7 @@ mod tests {
     use rand::rngs::StdRng;
     use sordino_vectors::synthetic;
 
-    /// Rows are clustered in the order of their ids, tasks read them in that of the files.
+    /// Rows are clustered in the order of their ids. Tasks read them in the order of the files.
     #[test]
     fn lists_of_tasks_are_those_of_all_rows_in_order() {
         let (n, dim) = (900, 20);
@@ -306,7 +306,7 @@ mod tests {
                 let nearest = centroids.nearest(numbers, [Ok(batch)], &mut |_| ());
                 assert!(clustering.take(nearest.unwrap()).unwrap());
             }
-            // Row `i` is the one of number `order[i]`.
+            // Row `i` has number `order[i]`.
             let order: Vec<usize> = (0..n).map(|i| i * 7 % n).collect();
             let taken = clustering.taken.into_values();
             let Centroids {

@@ -37,7 +37,7 @@ impl<D: Disk> Store<D> {
     /// as they are if they are full, under the newest key, and have lost nothing. So clients keep their hints.
     ///
     /// Sealed mode clusters all records again from their 8-bit codes. The owner keeps these next to the buckets for
-    /// this (a byte for each coordinate, and a record id), so what 8 bits hold is kept exactly too. Routed mode
+    /// this (a byte for each coordinate, and a record id). So what 8 bits hold is kept exactly too. Routed mode
     /// clusters again from 12-bit codes, to which what was added since is rounded once. The exact vectors of a second
     /// look stay as they are where the frame does.
     ///
@@ -169,7 +169,8 @@ impl<D: Disk> Store<D> {
         Ok(version)
     }
 
-    /// The parts of payloads that compaction writes again: those under older keys, and those that keep what was replaced or deleted.
+    /// The parts of payloads that compaction writes again: parts under older keys, and parts that keep what was
+    /// replaced or deleted.
     fn unchanged(&self) -> Result<Rewrite, Error> {
         if self.carries_older() || self.is_overridden()? {
             return Ok(Rewrite::All);
@@ -185,7 +186,7 @@ impl<D: Disk> Store<D> {
         RowBuffer::new(self.manifest.ids, self.manifest.stored_dim() as usize)
     }
 
-    /// Adds the records of a segment that count to those that wait.
+    /// Adds the records of a segment that count to the records that wait.
     pub(super) fn read_live(&self, at: usize, waiting: &mut RowBuffer) -> Result<(), Error> {
         // Rows added to a routed index are stored at scales whose kind differs from its clusters'.
         let scaled = at == 0 || !self.is_routed();
@@ -432,7 +433,7 @@ mod tests {
         OwnerKeys::from_master([4; 32])
     }
 
-    /// Rows of which some lie where no others do.
+    /// Rows, some of which lie where no others do.
     fn with_outliers(n: usize) -> Vectors {
         let (rows, _) = synthetic::clustered(n, 1, 8, 3);
         let mut data = rows.as_slice().to_vec();

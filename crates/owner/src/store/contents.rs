@@ -17,7 +17,7 @@ use super::attribute_columns::AttributeColumns;
 use super::payloads;
 use super::records::{self, Records};
 
-/// The records of one version of an index in a directory: those that a reader may read.
+/// The records of one version of an index in a directory that a reader may read.
 pub struct Contents<D = Files> {
     folder: Folder<D>,
     keys: ContentKeys,
@@ -138,7 +138,7 @@ impl<D: Disk> Contents<D> {
         self.len() == 0
     }
 
-    /// The number of records that have a label which [`Stored::label`] does not name: those that a reader of its own was granted.
+    /// The number of records whose label [`Stored::label`] does not name: labels that a reader of its own was granted.
     #[must_use]
     pub fn unnamed(&self) -> usize {
         let segments = self.manifest.segments().into_iter().enumerate();
@@ -147,7 +147,7 @@ impl<D: Disk> Contents<D> {
         labelled.map(|(at, _)| self.records.rows(at).count()).sum()
     }
 
-    /// The labels that records have, in the order of their names. None, where the key is not the owner's.
+    /// The labels that records have, in the order of their names. Empty where the key is not the owner's.
     #[must_use]
     pub fn labels(&self) -> BTreeSet<&str> {
         let segments = self.manifest.segments().into_iter().enumerate();
@@ -175,7 +175,7 @@ impl<D: Disk> Contents<D> {
         segments.map(|(at, rows)| self.rows(at, &rows))
     }
 
-    /// These records, in no certain order; those that are not there are left out.
+    /// These records, in no certain order; missing ones are left out.
     ///
     /// # Errors
     /// The errors of [`all`](Self::all).

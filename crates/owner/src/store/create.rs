@@ -38,7 +38,7 @@ pub(super) struct Given {
 impl Store {
     /// Makes a new index of a stream of records in a directory, which is created if need be. The stream has [`Batch`]es
     /// of any size, each [`Vectors`] or vectors with ids. It is read once and, except in sealed mode, never held as a
-    /// whole. `progress` is told of each step of each segment. It may stop the build by unwinding
+    /// whole. `progress` is called for each step of each segment. It may stop the build by unwinding
     /// ([`std::panic::resume_unwind`]), and the directory is then as it was before.
     ///
     /// # Errors

@@ -33,7 +33,7 @@ pub(super) struct Draft {
     pub(super) mode: Mode,
     pub(super) records: Records,
     pub(super) payloads: Option<Payloads>,
-    /// The parts that changes have brought since those were written.
+    /// The parts that changes have brought since the payloads were written.
     pub(super) recent: Vec<Payloads>,
     /// The second look, if searches have one.
     pub(super) look: Option<SecondLook>,
@@ -42,7 +42,7 @@ pub(super) struct Draft {
     pub(super) framed: Option<FramePart>,
     /// The recall of what is written, as far as it is measured.
     pub(super) recall: Option<Recall>,
-    /// Who may read what, if the index has readers of its own.
+    /// The rights of readers, if the index has readers of its own.
     pub(super) access: Option<Directory>,
 }
 
@@ -75,8 +75,8 @@ impl Draft {
         })
     }
 
-    /// Writes the lists, and signs the manifest, which is not written yet. Everything but the mode, the version and what
-    /// follows from them is as in `frame`; `before` is who may read what of the version before.
+    /// Writes the lists, and signs the manifest, which is not written yet. Everything but the mode, the version and
+    /// what follows from them is as in `frame`. `before` has the rights of readers in the version before.
     pub(super) fn finish<D: Disk, R: CryptoRng + ?Sized>(
         &mut self,
         build: &mut Build<'_, D, R>,
@@ -130,7 +130,7 @@ impl Draft {
 }
 
 impl Draft {
-    /// The frame's part: the one that there is, if it is under the newest key that all readers have, or a new one.
+    /// The frame's part: the present one, if it is under the newest key that all readers have, or a new one.
     fn frame<D: Disk, R: CryptoRng + ?Sized>(
         &mut self,
         build: &mut Build<'_, D, R>,
@@ -208,7 +208,7 @@ impl Draft {
                         build.tell(Step::Probe);
                         recall.add(&self.frame, &rows, |asked, _| vectors.keys(asked));
                     }
-                    // Measured on the first segment, which is as large as any but those after many.
+                    // Measured on the first segment. Only segments after many others are larger.
                     if segments.is_empty() {
                         build.tell(Step::Sketch);
                         let seed = build.writer.key().sketch_seed(&segment.id);

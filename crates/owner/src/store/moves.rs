@@ -10,7 +10,7 @@ use super::Store;
 use super::access::label_of;
 
 impl<D: Disk> Store<D> {
-    /// The label of a segment, which is the one without a name for records without one.
+    /// The label of a segment; records without a label have the one without a name.
     pub(super) fn label_at(&self, at: usize) -> &str {
         let key = self.manifest.segments()[at].key;
         label_of(self.access.as_ref(), key).unwrap_or(UNLABELLED)

@@ -28,7 +28,7 @@ use crate::rows::Rows;
 /// Bytes of each record.
 type ById = BTreeMap<Id, Vec<u8>>;
 
-/// Payloads and exact vectors of records: of all, or those that a change brings.
+/// Payloads and exact vectors of records: of all, or of the records of a change.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Carried {
     /// Payloads, if records have any.
@@ -42,7 +42,7 @@ pub(super) struct Carried {
 /// Parts that are written again.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Rewrite {
-    /// None but those that a change brings something for.
+    /// Only the records that a change brings something for.
     #[default]
     None,
     /// All that changes have brought, as one part.
@@ -52,7 +52,7 @@ pub(super) enum Rewrite {
 }
 
 impl Carried {
-    /// Nothing yet, of an index with a second look or without.
+    /// An empty list, of an index with a second look or without.
     pub(super) fn new(look: Option<SecondLook>) -> Self {
         Self {
             payloads: None,
@@ -150,8 +150,8 @@ impl Carried {
     }
 }
 
-/// Reads what all records carry, with their places, in order; none where they carry nothing. Among them may be records that
-/// are deleted or replaced.
+/// Reads what all records carry, with their places, in order; `None` where they carry nothing. Among them may be
+/// records that are deleted or replaced.
 pub(super) fn read<D: Disk>(
     folder: &Folder<D>,
     manifest: &Manifest,

@@ -23,7 +23,7 @@ use crate::laying::Laying;
 /// Bytes of all parts that changes have brought that are not too many in any case.
 const FEW: u64 = 1 << 18;
 
-/// All parts that changes have brought may have this share of the bytes of those that are fetched.
+/// All parts that changes have brought may have this share of the bytes of the fetched ones.
 const SHARE: u64 = 32;
 
 /// Where clients download all payloads, changes may have half of their bytes.
@@ -122,7 +122,7 @@ impl<D: Disk> Store<D> {
         Ok(main.is_some_and(|main| main.has(&places).contains(&true)))
     }
 
-    /// The records of a draft that are not where they were, and those that a change says something of.
+    /// The records of a draft that have moved, and the records that a change says something of.
     fn fresh(&self, draft: &Draft, changes: &Carried, shared: u64) -> Fresh {
         let mut fresh = Fresh::default();
         let ends = draft.records.ends();
@@ -214,7 +214,7 @@ fn unmoved(recent: &[StoredPart<'_>], shared: u64) -> usize {
     moved.unwrap_or(recent.len())
 }
 
-/// The number of parts, from the oldest on, that stay as they are where a change brings `bytes` bytes. Those after them are
+/// The number of parts, from the oldest on, that stay as they are where a change brings `bytes` bytes. Later parts are
 /// written with it.
 fn kept(recent: &[StoredPart<'_>], shared: u64, bytes: u64) -> usize {
     let mut kept = unmoved(recent, shared);

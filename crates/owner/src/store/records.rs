@@ -152,7 +152,7 @@ impl Records {
         places + same.count() as u64
     }
 
-    /// The rows from a segment on, those that do not count among them: segment, row and id.
+    /// The rows from a segment on, also rows that do not count: segment, row and id.
     fn rows_from(&self, segment: usize) -> impl Iterator<Item = (usize, u32, Id)> {
         let sets = (segment..).zip(&self.sets[segment..]);
         sets.flat_map(|(at, ids)| (0..).zip(ids.iter()).map(move |(row, id)| (at, row, id)))

@@ -32,7 +32,7 @@ pub(super) struct Range {
     pub(super) digest: Digest,
 }
 
-/// A stream of records that ends with an error where its vectors are not those that tasks have read.
+/// A stream of records that ends with an error where its vectors differ from what tasks have read.
 pub(super) struct Reread<I> {
     batches: I,
     dim: usize,

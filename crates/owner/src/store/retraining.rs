@@ -26,7 +26,7 @@ impl<D: Disk> Store<D> {
         }
     }
 
-    /// A frame trained on the first records that all readers may read, if it is better for them than the one that there is.
+    /// A frame trained on the first records that all readers may read, if it is better for them than the present one.
     pub(super) fn retrained_on_first<R: CryptoRng + ?Sized>(
         &self,
         rng: &mut R,

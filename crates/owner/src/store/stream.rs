@@ -26,13 +26,13 @@ use crate::trained_centroids::Assignment;
 pub(super) struct Stream {
     frame: Frame,
     ids: IdKind,
-    /// The number of the next record, for batches without ids; none if none is left.
+    /// The number of the next record, for batches without ids; `None` if no number is left.
     next: Option<u64>,
     /// Records that came.
     read: u64,
     waiting: RowBuffer,
     look: Option<SecondLook>,
-    /// Who may read what of a new index, if it has readers of its own.
+    /// The rights of readers of a new index, if it has readers of its own.
     access: Option<Directory>,
     /// The clusters of all records that will come, if they are known.
     assigned: Option<Assignment>,

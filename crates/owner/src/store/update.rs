@@ -31,8 +31,8 @@ pub struct Added {
     pub records: usize,
     /// How many of them had ids that were there.
     pub replaced: usize,
-    /// Those that had another label, or none and have one now. Readers of what they were can read that until the store is
-    /// [compacted](Store::compact), so there are none if it was at once.
+    /// How many had another label, or had none and have one now. Readers of the old label can read their old rows until
+    /// the store is [compacted](Store::compact). So this is 0 if it was compacted at once.
     pub relabelled: usize,
     /// Recall of held-out ones of these records among themselves, as they are stored. `None` where they are fewer than
     /// four times the results of a search. It is low where they lie far from the records of which the index was built.
@@ -41,7 +41,7 @@ pub struct Added {
 }
 
 impl Added {
-    /// Nothing, at a version.
+    /// No change, at a version.
     #[must_use]
     pub fn none(version: u64) -> Self {
         Self {
@@ -67,7 +67,7 @@ impl Added {
 }
 
 impl<D: Disk> Store<D> {
-    /// Adds records, or replaces those whose ids are there; the new version.
+    /// Adds records, or replaces records whose ids exist; returns the new version.
     ///
     /// # Errors
     /// [`Error::Ids`] if the numbers of ids and vectors differ, and the errors of [`add`](Self::add).
@@ -82,9 +82,9 @@ impl<D: Disk> Store<D> {
         Ok(added.version)
     }
 
-    /// Adds a stream of records, or replaces those whose ids are there: one change, however many they are.
-    /// Records without ids get the numbers after the highest. Where others have payloads or attributes,
-    /// records that come without them have empty ones; they may come with an index's first ones.
+    /// Adds a stream of records, or replaces records whose ids exist, as one change. Records without ids get the
+    /// numbers after the highest. Where others have payloads or attributes, records that come without them have empty
+    /// ones. They may come with an index's first payloads or attributes.
     ///
     /// # Errors
     /// With these errors nothing is changed. [`Error::RepeatedId`] for an id that comes twice, [`Error::IdKind`],
@@ -104,9 +104,9 @@ impl<D: Disk> Store<D> {
         self.add_labelled(rng, None, batches, progress)
     }
 
-    /// [`add`](Self::add) under a label: only readers who were granted it, or a group that has it, can read these records. A
-    /// label that there is not yet is made; no reader may read it so far. Records without a label are for all readers of the
-    /// index. A record that is replaced gets the label that it is added with now.
+    /// [`add`](Self::add) under a label: only readers who were granted it, or a group that has it, can read these
+    /// records. A new label is made, and no reader may read it so far. Records without a label are for all readers of
+    /// the index. A record that is replaced gets the label that it is added with now.
     ///
     /// # Errors
     /// The errors of [`add`](Self::add). [`Error::Mode`] if the index is neither masked nor local. [`Error::Access`] if
@@ -243,7 +243,7 @@ impl<D: Disk> Store<D> {
         AttributeColumns::new(&self.folder, &self.manifest, &self.contents()).all()
     }
 
-    /// The number that the next record without an id gets: the one after the highest, if ids are numbers and
+    /// The number that the next record without an id gets. It is the number after the highest, if ids are numbers and
     /// one is left.
     #[must_use]
     pub fn next_number(&self) -> Option<u64> {

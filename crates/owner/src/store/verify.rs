@@ -150,7 +150,7 @@ impl<'a, D: Disk> Check<'a, D> {
         let mut carried = self.carried(&records)?.into_iter();
         let segments = manifest.segments();
         let all = records.sets.iter().enumerate();
-        // Nothing of others opens.
+        // What belongs to others does not open.
         for (at, ids) in all.filter(|(at, _)| keys.of(segments[*at]).is_some()) {
             records::attributes(folder, manifest, keys, at)?;
             let (marks, residuals) = records::residuals(folder, manifest, keys, &frame, at)?;
@@ -189,7 +189,7 @@ impl<'a, D: Disk> Check<'a, D> {
         let Some(mut all) = read else {
             return Ok(Vec::new());
         };
-        // Pages may be under a key of a reader that has none of their records.
+        // Pages may be under a key of a reader that lacks their records.
         let readable = |place: u64| records.segment(place).is_some_and(|at| self.reads(at));
         // Pages keep what was deleted or replaced until a compaction.
         let there = records.there();
@@ -232,7 +232,7 @@ impl<'a, D: Disk> Check<'a, D> {
                 .part(&self.manifest.part(PartKind::Rows, Some(at))?)?;
             let hint = scheme.hint(mode.seed, width, &rows)?;
             digest::check(PartKind::RowsHint.name(), &hint.to_bytes(), &column.hint)?;
-            // Nothing of others opens.
+            // What belongs to others does not open.
             let key = self.keys.of(&column.segment);
             if let (Some(key), true) = (key, column.sums.is_some()) {
                 self.check_sums(at, scheme, &column.segment, key, &rows)?;
@@ -288,7 +288,7 @@ impl<'a, D: Disk> Check<'a, D> {
     }
 }
 
-/// Refuses an exact vector that is not the one that is scored, to the precision of that.
+/// Refuses an exact vector that differs from the scored one, to the precision of the scored one.
 fn check_exact(frame: &Frame, base: u8, residual: &[f32], carried: &Carried) -> Result<(), Error> {
     let near = look::residual(&carried.exact).is_some_and(|(own, exact)| {
         let (a, b) = (frame.whole(base, residual), frame.whole(own, &exact));

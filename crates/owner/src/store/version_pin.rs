@@ -29,7 +29,7 @@ impl<D: Disk> Store<D> {
     }
 }
 
-/// Refuses a newest version that does not follow from the one that its owner knows, by the manifests of its folder.
+/// Refuses a newest version that does not follow from its owner's known one, by the manifests of its folder.
 pub(super) fn follows<D: Disk>(
     folder: &Folder<D>,
     newest: &SignedManifest,

@@ -45,7 +45,8 @@ use refusals::number_of;
 /// While it lives, no other process can change the index; servers can open it at any time.
 ///
 /// # Security
-/// It holds the writer's secret alone. What it adds is signed by that, and all who read the version check that the owner names the writer.
+/// It holds the writer's secret alone, which signs what it adds. All readers of the version check that the owner names
+/// the writer.
 pub struct WriterStore<D = Files> {
     folder: Folder<D>,
     keys: WriterKeys,
@@ -158,7 +159,7 @@ impl<D: Disk> WriterStore<D> {
         MAX_ADDITIONS - self.manifest.additions().len()
     }
 
-    /// Adds a stream of records under a label, or without one: one change, however many they are. `now` is the time, in seconds since 1970.
+    /// Adds a stream of records under a label, or without one, as one change. `now` is the time, in seconds since 1970.
     ///
     /// # Errors
     /// With these errors nothing is changed. [`Error::Access`] if the right has ended or is not of this label. Also if
@@ -282,7 +283,7 @@ impl<D: Disk> WriterStore<D> {
         let secret = self.keys.secret();
         let sign = |message: &[u8]| secret.sign_addition(message);
         let bytes = self.manifest.with_addition(self.number, addition, sign);
-        // One that cannot be read must not become the newest version.
+        // A version that cannot be read must not become the newest.
         let signed = SignedManifest::from_bytes(&bytes, self.keys.owner())?;
         // The number is used up even if what follows fails: a manifest with it may have been written.
         self.highest = signed.version;

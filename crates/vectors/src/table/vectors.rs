@@ -56,7 +56,7 @@ pub(super) enum Row {
     Floats(Vec<f32>),
 }
 
-/// The vector in row `at` of these columns; none if a value is missing.
+/// The vector in row `at` of these columns; `None` if a value is missing.
 ///
 /// # Errors
 /// [`Error::Numbers`] for a text or bytes that are none.
@@ -155,7 +155,7 @@ impl Row {
         matches!(self, Self::Array(values) if values.null_count() > 0)
     }
 
-    /// Appends the numbers, of which none is missing.
+    /// Appends the numbers; all are present.
     pub(super) fn append(self, rounding: &mut Rounding, out: &mut Vec<f32>) {
         match self {
             Self::Numbers(numbers) => rounding.row(numbers.into_iter(), out),

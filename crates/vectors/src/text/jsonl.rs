@@ -128,7 +128,7 @@ fn record(
     };
     let values = names.values.iter().map(|name| {
         let value = member(name);
-        // Where values are all that is read, one that is missing is no value that is none.
+        // Where only values are read, a missing value is an error, not an empty value.
         if names.vectorless && value.is_none() {
             return Err(missing(name));
         }

@@ -97,7 +97,7 @@ fn verified(
         return Err(refused(why));
     };
     if verify {
-        // Nothing in it is looked at before the signature is known to be the writer's.
+        // Its content is not read before the signature is known to be the writer's.
         let key = match keys.entry(number) {
             std::collections::hash_map::Entry::Occupied(key) => key.into_mut(),
             std::collections::hash_map::Entry::Vacant(free) => {
@@ -142,7 +142,7 @@ impl SignedManifest {
         self.additions.iter().map(|it| &it.before)
     }
 
-    /// The digest of the newest version before this one that it does not have in it; zeros if there is none.
+    /// The digest of the newest earlier version that it does not include; zeros if there is no such version.
     #[must_use]
     pub fn before_shown(&self) -> Digest {
         self.before_base
@@ -167,8 +167,8 @@ impl SignedManifest {
         read.ok()
     }
 
-    /// The bytes of a version with one more addition, by the writer of this number, whose signature `sign` makes. Nothing is checked:
-    /// [`from_bytes`](Self::from_bytes) does.
+    /// The bytes of a version with one more addition, by the writer of this number, whose signature `sign` makes. It is
+    /// not checked here: [`from_bytes`](Self::from_bytes) checks it.
     #[must_use]
     #[expect(clippy::missing_panics_doc, reason = "a vector accepts all bytes")]
     pub fn with_addition(
@@ -553,7 +553,7 @@ mod tests {
             head[HEAD_LEN..].copy_from_slice(other.to_bytes());
             assert!(why(read(&[&head, a].concat())).contains("another version"));
         }
-        // Additions are no base, and a base with a writer that somebody put there is not the owner's.
+        // Additions are no base. A base with a writer that an attacker added is not the owner's.
         let nested = [&head[..8], &len(bytes), bytes, a].concat();
         assert!(read(&nested).is_err());
         let mut own = manifest();

@@ -27,7 +27,7 @@ impl<D: Disk> WriterStore<D> {
         }
         let granted = writer.labels.iter().find_map(|it| {
             let key = self.contents.get(it.key)?;
-            // Both are known to who has the key.
+            // A holder of the key knows both.
             (key.label_tag(label) == it.tag).then(|| (it.key, key.clone()))
         });
         granted.ok_or_else(|| {
