@@ -32,7 +32,7 @@ pub enum Error {
         /// The text given.
         address: String,
     },
-    /// A name of an index that is none.
+    /// A name that is not allowed for an index.
     #[error("the name of an index: expected 1 to 64 of the ASCII letters, digits, - and _")]
     IndexName,
     /// There are no more places for indexes in a service.
@@ -185,7 +185,7 @@ pub enum Error {
         /// The most.
         most: u16,
     },
-    /// The server was told to stop, and some requests were not answered in time.
+    /// The server was stopped, and some requests were not answered in time.
     #[error("stopped before the last requests were answered, after {} s", after.as_secs_f32())]
     Drain {
         /// The time that it was waited for.
@@ -194,7 +194,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// The kind of this error, by which the index's errors know it too.
+    /// The kind of this error, as the index's errors use it.
     #[must_use]
     pub fn kind(&self) -> Kind {
         match self {

@@ -43,7 +43,8 @@ impl RequestKey {
         Self(key)
     }
 
-    /// The tag of request `number` of the login. The number stands last, so that the message's chunks are hashed side by side.
+    /// The tag of request `number` of the login. The number stands last, so that the message's chunks are hashed
+    /// together.
     pub(crate) fn tag(&self, number: u64, message: &[u8]) -> Hash {
         let mut hasher = Hasher::new_keyed(&self.0);
         hasher.update(message).update(&number.to_le_bytes());
@@ -77,7 +78,7 @@ mod tests {
         ] {
             assert_ne!(tag, other);
         }
-        // blake3 alone, as docs/protocol.md has it.
+        // blake3 alone, as docs/protocol.md says.
         let statement = [2; STATEMENT_LEN];
         let derived = blake3::derive_key(DERIVATION, &[&[1; 32], &statement[..]].concat());
         let plain = blake3::keyed_hash(&derived, b"message\x03\0\0\0\0\0\0\0");

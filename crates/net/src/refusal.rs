@@ -47,7 +47,7 @@ pub enum Refusal {
     /// The server took too long.
     #[error("the server took too long")]
     Slow,
-    /// One of the servers that hold the index did not answer. It is not said which.
+    /// One of the servers that hold the index did not answer. The refusal does not say which.
     #[error("a part of the index did not answer: ask again later")]
     Shard,
     /// The server holds a shard of an index, and a client has asked for the index.

@@ -20,7 +20,7 @@ mod service_state;
 mod shards;
 mod web;
 
-// Who may ask
+// The clients that may ask
 mod askers;
 mod bearers;
 mod entry;

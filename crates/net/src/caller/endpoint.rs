@@ -57,7 +57,7 @@ pub struct Endpoint {
     tunnels: Option<Tunnels>,
     #[cfg(feature = "client")]
     pub(crate) key: Option<Arc<ClientKey>>,
-    /// Empty if there is none.
+    /// Empty if there is no token.
     #[cfg(feature = "client")]
     pub(crate) token: Vec<u8>,
     pub(crate) deadlines: Deadlines,
@@ -81,8 +81,8 @@ impl Endpoint {
         }
     }
 
-    /// The certificates, in PEM, of which one must have signed the server's; no others are trusted
-    /// then. Without them an `https` server must have a certificate that this system trusts.
+    /// The certificates, in PEM. One of them must have signed the server's; no others are trusted then. Without them an
+    /// `https` server must have a certificate that this system trusts.
     #[must_use]
     pub fn roots(mut self, pem: impl Into<Vec<u8>>) -> Self {
         self.roots = Some(pem.into());

@@ -298,7 +298,7 @@ impl fmt::Debug for KeyFile {
     }
 }
 
-/// The reason why a text that begins as no key file does is none.
+/// The reason why a text is no key file, if it does not begin like one.
 fn unlike(text: &[u8]) -> &'static str {
     match text {
         [0xef, 0xbb, 0xbf, ..] => {

@@ -163,7 +163,7 @@ impl Connection {
         }
     }
 
-    /// Sends the rest of a part of which the server holds some bytes.
+    /// Sends the rest of a part. The server holds some of its bytes.
     fn send_part(
         &mut self,
         held: Held,
@@ -207,7 +207,7 @@ impl Connection {
         }
         let mut versions = vec![newest.clone()];
         let mut before = Vec::new();
-        // Those that the server has need not be here any more.
+        // Manifests that the server has need not be here.
         let between = not_next.found - not_next.there;
         let most = usize::try_from(between).map_or(BEHIND, |between| between.min(BEHIND));
         drop(folder.history(newest, most, &keys.owner(), &mut before));
@@ -216,7 +216,7 @@ impl Connection {
         let since = versions.iter().position(|version| known(&version.previous));
         let since = since.ok_or(not_next)?;
         versions.truncate(since + 1);
-        // One that a newer one has in it need not be sent.
+        // A manifest that a newer one includes need not be sent.
         let mut sent: Vec<SignedManifest> = Vec::with_capacity(versions.len());
         for version in versions {
             let shown = |newer: &SignedManifest| newer.before_shown() == version.digest();

@@ -13,8 +13,8 @@ const NETWORK: u128 = !(u64::MAX as u128);
 /// Addresses with a budget of their own; the rest share one. About 1 MB.
 const ADDRESSES: usize = 8192;
 
-/// Whom connections from this address are counted for: the IPv4 address, also where it comes in
-/// IPv6's form, or the IPv6 network of 64 bits.
+/// The holder that connections from this address are counted for. It is the IPv4 address, also where it comes in IPv6's
+/// form, or the IPv6 network of 64 bits.
 pub(crate) fn holder(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(address) => Ipv6Addr::from_bits(address.to_bits() & NETWORK).into(),
@@ -110,7 +110,7 @@ mod tests {
         assert_eq!(passed("192.0.2.1"), 0);
     }
 
-    /// However many addresses come, a bounded number is remembered, and those that rest make room.
+    /// However many addresses come, a bounded number is remembered, and resting ones make room.
     #[test]
     fn memory_is_bounded_and_resting_addresses_are_forgotten() {
         let start = Instant::now();

@@ -18,13 +18,13 @@ use crate::{Limits, Refusal, login};
 /// The numbers of holders begin here. Numbers of listed keys begin at 0, and never come so far.
 pub(crate) const FIRST: u32 = 1 << 31;
 
-/// Holders whose rates are remembered, of tokens and of those that narrowed them.
+/// Holders whose rates are remembered: holders of tokens, and holders that narrowed them.
 const MOST_HOLDERS: usize = 4096;
 
 /// Holders behind one first holder among them.
 const MOST_BEHIND: usize = 256;
 
-/// Logins by one issued token's holder, and by all to whom it handed parts of that on.
+/// Logins by one issued token's holder, and by all to whom it handed parts of the token on.
 const MOST_LOGINS: usize = 64;
 
 /// The tokens that are accepted, and the holders that have come with one.
@@ -142,7 +142,7 @@ impl Bearers {
         let end = grant.claims().expiry.saturating_add(state.leeway);
         let seconds = end.saturating_sub(time / 1000);
         let entrant = Entrant {
-            // The first holder's: with those to whom it hands parts on it has one share.
+            // The first holder's: it has one share with all to whom it hands parts on.
             client,
             most: MOST_LOGINS,
             path: chain.iter().map(|(id, _)| *id).collect(),
@@ -168,8 +168,8 @@ impl Bearers {
 }
 
 impl State {
-    /// The number of a chain's first holder, and the rates of all, if each may log in once more now. A login that is refused
-    /// for its rate names no holder who was not known.
+    /// The number of a chain's first holder, and the rates of all, if each may log in once more now. If a login is
+    /// refused for its rate, no unknown holder becomes known by it.
     fn holders_of(
         &mut self,
         chain: &[Name],
@@ -181,7 +181,7 @@ impl State {
             first.root = None;
             first.logins = logins(None, now);
         }
-        // The last holder first: who logs in too often is refused at its own cost.
+        // The last holder first: a holder that logs in too often is refused at its own cost.
         let mut reserved = Reservation::default();
         let known = chain.iter().rev().filter_map(|name| self.holders.get(name));
         for holder in known {
@@ -192,7 +192,7 @@ impl State {
         self.named(chain, now).inspect(|_| reserved.spend())
     }
 
-    /// The number of a chain's first holder, and the rates of all, each of whom is known from now on.
+    /// The number of a chain's first holder, and the rates of all. Each of them is known from now on.
     fn named(&mut self, chain: &[Name], now: Instant) -> Result<(u32, Vec<SharedRate>), Refusal> {
         let first = chain.first().ok_or(Refusal::Token)?;
         let (root, _) = self.holder(first, None, now)?;
@@ -206,8 +206,8 @@ impl State {
         Ok((root, rates))
     }
 
-    /// The number and rate of a holder, who is remembered for as long as a login lasts. `root` is the number of the first
-    /// in its chain, unless it is that itself. One who was not known takes a login with it.
+    /// The number and rate of a holder, who is remembered for as long as a login lasts. `root` is the number of the
+    /// first in its chain, unless it is the first itself. An unknown holder uses up a login.
     fn holder(
         &mut self,
         name: &Name,
@@ -261,7 +261,8 @@ impl State {
         }
     }
 
-    /// Forgets one of those behind a first holder: the one used longest ago of those who are not logged in, else of all.
+    /// Forgets one of the holders behind a first holder. It is the one used longest ago among those that are not logged
+    /// in, or else among all.
     fn forget_one(&mut self, root: u32) {
         let crowd = self.holders.iter();
         let crowd = crowd.filter(|(_, holder)| holder.root == Some(root));
@@ -286,7 +287,8 @@ fn per_second(minute: u32, most: f64) -> f64 {
     (f64::from(minute) / 60.0).min(most)
 }
 
-/// The action that a message is; none for the manifest, which is for every client that may do something with the index.
+/// The action that a message is; `None` for the manifest, which every client may have that may do something with the
+/// index.
 pub(crate) fn action(request: Option<Request<&[u8]>>) -> Result<Option<Action>, Refusal> {
     match request.ok_or(Refusal::Message)?.kind() {
         Message::GetManifest => Ok(None),

@@ -1,4 +1,5 @@
-//! A certificate chain and its key, as files have them: what cannot be used is told by name, with the command that mends it.
+//! A certificate chain and its key, as files have them. A message says what cannot be used, with the command that mends
+//! it.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -60,7 +61,7 @@ pub(super) fn chain(pem: &[u8]) -> Result<Vec<CertificateDer<'static>>, Error> {
 
 /// The private key of a file.
 pub(super) fn private_key(pem: &[u8]) -> Result<PrivateKeyDer<'static>, Error> {
-    // One that is encrypted in the older form has the same label as one that is not.
+    // A key that is encrypted in the older form has the same label as one that is not encrypted.
     if has(pem, "BEGIN ENCRYPTED PRIVATE KEY") || has(pem, "Proc-Type: 4,ENCRYPTED") {
         return Err(wrong(
             "the private key is encrypted, and a server has no one to ask for its passphrase: \
@@ -86,7 +87,7 @@ pub(super) fn private_key(pem: &[u8]) -> Result<PrivateKeyDer<'static>, Error> {
     })
 }
 
-/// The encoding of a text that is not the one of PEM.
+/// The encoding of a text that is not PEM's.
 fn encoding(pem: &[u8]) -> Option<&'static str> {
     match pem {
         [0xef, 0xbb, 0xbf, ..] => Some(
@@ -104,7 +105,7 @@ fn has(pem: &[u8], text: &str) -> bool {
         .any(|found| found == text.as_bytes())
 }
 
-/// The reason why TLS refuses this chain with this key, in the words of those who made them.
+/// The reason why TLS refuses this chain with this key, in words for its maker.
 pub(super) fn refused(
     chain: &[CertificateDer<'static>],
     key: PrivateKeyDer<'static>,

@@ -39,10 +39,10 @@ pub(crate) const LONGEST_CHANGE: usize = PIECE + SHORTEST_CHANGE;
 /// More than a step that carries nothing, with its signature.
 pub(crate) const SHORTEST_CHANGE: usize = 8192;
 
-/// The most parts of which a reply says that they are missing: such a reply fits what a client reads in one piece.
+/// The most missing parts that a reply names, so that it fits what a client reads in one piece.
 pub(crate) const TOLD: usize = 1000;
 
-/// The folder of an index whose owner may change it over the network. Nothing else changes it meanwhile.
+/// The folder of an index whose owner may change it over the network. No other program changes it meanwhile.
 #[derive(Debug)]
 pub(crate) struct Changes {
     folder: Folder<Files>,
@@ -91,12 +91,12 @@ impl Changes {
         })
     }
 
-    /// Has the steps of an index that was here before under the same name: none of these is taken again.
+    /// Takes over the steps of an earlier index under the same name, so that none of these is taken again.
     pub(crate) fn after(&mut self, steps: Arc<Steps>) {
         self.steps = steps;
     }
 
-    /// Refuses a step that neither the owner nor a writer has signed for this run, now and once; who signed it.
+    /// Refuses a step that neither the owner nor a writer has signed for this run, now and once. Returns the signer.
     pub(crate) fn check(&self, signed: &Signed) -> Result<Signer, Refusal> {
         let signer = match signed.key == self.key {
             true => Signer::Owner,
@@ -109,15 +109,15 @@ impl Changes {
                 None => return Err(of_no_owner(signed)),
             },
         };
-        // Times and repetitions are told to the signer alone, so the signature comes first.
+        // Only the signer learns about times and repetitions, so the signature comes first.
         let good = key.verify_change(&signed.statement, &signed.signature);
         good.map_err(|_| Refusal::Signature)?;
         self.steps.accept(signed)?;
         Ok(signer)
     }
 
-    /// Takes a step. With the last one there is a server of the new version, which `place` puts in place of the one before.
-    /// While that is made, which may take long, other steps are refused, and may be taken again later.
+    /// Takes a step. With the last one there is a server of the new version, and `place` replaces the one before with
+    /// it. While it is made, which may take long, other steps are refused, and may be taken again later.
     pub(crate) fn take(
         &self,
         signer: Signer,
@@ -175,7 +175,7 @@ impl Changes {
                 });
             }
             Kind::Put(put) => {
-                // For an owner who asks first what is missing, as it should, this is done already.
+                // If the owner asks first what is missing, as it should, this is done already.
                 if state.begun {
                     self.keep(&mut state, server)?;
                 }
@@ -233,7 +233,7 @@ impl Changes {
             manifest.follows(&version.digest()) && found > version.version
         };
         if follows(state.newest()) {
-            // Each follows from the one before, so no more of them are needed than clients are shown.
+            // Each follows from the one before, so no more are needed than clients are shown.
             if state.coming.len() == KEPT {
                 state.coming.remove(0);
             }

@@ -20,8 +20,8 @@ use super::shares::{Newcomer, Place, Shares};
 use super::timed_stream::TimedStream;
 use crate::Limits;
 
-/// A pause after the system refused a connection, for instance for want of file descriptors; and a
-/// shorter one where somebody makes room.
+/// A pause after the system refused a connection, for instance for want of file descriptors; and a shorter one where a
+/// connection makes room.
 const PAUSE: Duration = Duration::from_millis(50);
 const SHORT_PAUSE: Duration = Duration::from_millis(2);
 

@@ -16,7 +16,7 @@ use super::timed_stream::TimedStream;
 /// The protection of connections: TLS, or none.
 #[cfg(feature = "tls")]
 pub(crate) type Tls = Option<super::identity::Acceptor>;
-/// The protection of connections: none in this build.
+/// The protection of connections: this build has no TLS.
 #[cfg(not(feature = "tls"))]
 #[derive(Clone, Debug)]
 pub(crate) struct Tls;
@@ -24,7 +24,7 @@ pub(crate) struct Tls;
 /// The beginning of HTTP/2 (RFC 9113, 3.4), which no method of HTTP/1.1 has.
 const HTTP2: [u8; 3] = *b"PRI";
 
-/// The beginnings of the methods of HTTP/1.1 that gRPC-Web has: POST, and OPTIONS by which a browser asks first.
+/// The beginnings of the methods of HTTP/1.1 that gRPC-Web has: POST, and OPTIONS, with which a browser asks first.
 const WEB: [[u8; 3]; 2] = [*b"POS", *b"OPT"];
 
 /// The answer to other methods of HTTP/1.1, such as a browser's that is pointed at this port.
@@ -42,7 +42,7 @@ impl<T: AsyncRead + AsyncWrite + Send + Unpin> Secured for T {}
 
 type Opened = Box<dyn Secured>;
 
-/// A connection of which it is known what the other side speaks.
+/// A connection whose protocol is known.
 struct Begun {
     opened: Opened,
     /// The bytes that showed it.

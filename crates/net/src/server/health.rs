@@ -1,4 +1,4 @@
-//! gRPC's health service: who asks it is a stranger, and is let in and given up as any other.
+//! gRPC's health service. Its clients are strangers, and are let in and given up as any other.
 
 use std::convert::Infallible;
 use std::pin::Pin;

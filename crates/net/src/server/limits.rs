@@ -30,7 +30,7 @@ pub struct Limits {
     pub in_flight: usize,
     /// Requests that one scan answers at most. The rest wait for the next.
     pub batch: usize,
-    /// Requests per second that are answered; and, counted apart, of all who have proven no key.
+    /// Requests per second that are answered; and, counted apart, requests of all clients that have proven no key.
     pub rate: f64,
     /// Requests per second of one client key.
     pub rate_per_key: f64,
@@ -44,7 +44,7 @@ pub struct Limits {
     pub first_request: Duration,
     /// A connection without requests is closed after this time.
     pub idle: Duration,
-    /// A request must be whole within this time and that of its longest at `slowest`.
+    /// A request must be whole within this time and the time of its longest form at `slowest`.
     pub receive: Duration,
     /// A request must be received and answered within this time; sending a long reply may take
     /// longer, by `slowest`.
@@ -54,9 +54,9 @@ pub struct Limits {
     /// The most that a client's clock may be from the server's. Signatures are remembered
     /// twice as long.
     pub skew: Duration,
-    /// The time by which an issuer's clock may differ from the server's: tokens are valid earlier and longer by it.
+    /// The time by which an issuer's clock may differ from the server's. Tokens are valid earlier and longer by it.
     pub leeway: Duration,
-    /// Requests in flight when the server is told to stop have this long.
+    /// Requests in flight when the server is stopped have this long.
     pub drain: Duration,
 }
 

@@ -24,7 +24,7 @@ pub(crate) const LIFETIME: Duration = Duration::from_secs(3600);
 /// Logins of one listed key. One more ends its oldest, so no key can end another's.
 const MOST_PER_KEY: usize = 16;
 
-/// Requests of a key at once, however few a second it may make: what it takes to connect and to search.
+/// Requests of a key at once, whatever its rate: what it takes to connect and to search.
 const AT_ONCE: f64 = 16.0;
 
 /// A whole rate.
@@ -47,7 +47,7 @@ pub(crate) struct Entrant {
     pub(crate) client: u32,
     /// Logins that this number may have.
     pub(crate) most: usize,
-    /// The keys of its token's holders; none of a listed key.
+    /// The keys of its token's holders; empty for a listed key.
     pub(crate) path: Vec<[u8; 32]>,
     /// A request counts against each of them.
     pub(crate) rates: Vec<SharedRate>,
@@ -206,7 +206,7 @@ impl Logins {
         }
     }
 
-    /// Ends the logins of keys that are not known any more.
+    /// Ends the logins of keys that are no longer known.
     pub(crate) fn retain(&self, known: impl Fn(u32) -> bool) {
         let mut by_id = self.by_id.write().unwrap_or_else(PoisonError::into_inner);
         by_id.retain(|_, login| known(login.entrant.client));
@@ -231,7 +231,7 @@ fn make_room(by_id: &mut HashMap<u64, Arc<Login>>, client: u32, most: usize, now
         for (_, login) in &crowd {
             *sizes.entry(step(login)).or_default() += 1;
         }
-        // Where two are as large, it is not that of the token's holder, whose own logins have no such step.
+        // Where two are equally large, it is not the crowd of the token's holder, whose own logins have no such step.
         let largest = sizes.into_iter().max_by_key(|(step, size)| (*size, *step));
         let largest = largest.and_then(|(step, _)| step);
         crowd.retain(|(_, login)| step(login) == largest);

@@ -171,7 +171,7 @@ impl Metrics {
         self.records.set(i64::from(manifest.n));
     }
 
-    /// The server's certificate is this one, or there is none.
+    /// The server's certificate is this one; `None` if it has no certificate.
     #[cfg(feature = "tls")]
     pub(crate) fn certificate(&self, info: Option<&CertificateInfo>) {
         self.certificate.clear();

@@ -17,10 +17,10 @@ const STOPPING: Duration = Duration::from_millis(200);
 /// once, and then one a second. A client needs one to ask for the server's run, and one to log in, which it gets back.
 const ALLOWANCE: f64 = 2.0;
 
-/// A connection of somebody.
+/// A client's connection.
 #[derive(Debug)]
 pub(crate) struct Peer {
-    /// Whom the connection is counted for.
+    /// The address that the connection is counted for.
     pub(crate) address: IpAddr,
     /// The number of its place among the connections.
     pub(crate) number: u64,
@@ -178,7 +178,7 @@ impl Peer {
             (_, Trust::Anyone { .. }) => (state.idle_since, self.idle),
             // Requests that prove nothing keep no connection.
             (_, Trust::Proven { at, .. }) => (at, self.idle),
-            // A client signs at once, or again as soon as it is told to.
+            // A client signs at once, or again as soon as the server says so.
             (_, Trust::Stranger { since }) => (since, self.first_request),
         };
         if self.stopping.load(Ordering::Relaxed) {

@@ -23,7 +23,7 @@ pub(crate) struct Replay {
     capacity: usize,
     /// Requests of windows before this one may have been forgotten.
     floor: u64,
-    /// None of them empty.
+    /// No window is empty.
     windows: BTreeMap<u64, HashSet<Seen>>,
 }
 

@@ -1,4 +1,4 @@
-//! A service: an index, who may ask it, and how much at a time.
+//! A service: an index, the clients that may ask it, and how much at a time.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -76,8 +76,8 @@ impl Service {
         self.hosted.index()
     }
 
-    /// Puts the version in place that all shards have now, if it is another: true if it is. While not all have the next,
-    /// the version before is answered by those that have it too.
+    /// Replaces the version in place with the one that all shards have now, if it is another; true if it is. While not
+    /// all have the next version, servers that still have the one before answer about it.
     ///
     /// # Errors
     /// [`Error::Shard`].
@@ -108,9 +108,8 @@ impl Service {
         }
     }
 
-    /// Puts another version of the index in place. Requests that have begun are answered from the
-    /// one they began with. A shard answers requests about the version before on, since not all shards change at
-    /// one moment.
+    /// Replaces the version of the index. Requests that have begun are answered from the version they began with. A
+    /// shard still answers requests about the version before, since not all shards change at one moment.
     pub fn replace(&self, server: Server) {
         self.hosted.replace(server);
         self.shared.served.measure();
@@ -143,9 +142,9 @@ impl Service {
         Ok(())
     }
 
-    /// Changes who may ask, and the rates of `limits`: of all, of a key and of an address. The other bounds
-    /// stay those that the service was made with. Requests that were accepted before are remembered, so that
-    /// none is accepted again.
+    /// Changes the clients that may ask, and the rates of `limits`: of all, of a key and of an address. The other
+    /// bounds stay as the service was made with. Requests that were accepted before are remembered, so that none is
+    /// accepted again.
     ///
     /// # Errors
     /// [`Error::Limits`] and [`Error::KeyLength`], and [`Error::Access`] if it would begin or cease to ask for

@@ -1,4 +1,4 @@
-//! The servers that hold an index's shards, to the server that is asked in their place.
+//! The servers that hold an index's shards, for the server that answers for them.
 
 mod hedge;
 mod line;
@@ -166,7 +166,7 @@ impl Shards {
                 if request != Message::GetShard.with(&[]) {
                     return last.exchange(runtime, request, limit);
                 }
-                // Where no version is with all, the first differences are told.
+                // Where no version is on all shards, the first differences are reported.
                 let first = found[usize::from(shard.number()) - 1].0[0].1;
                 let head = served.map_or(first, |served| Head { shard, ..served });
                 Ok(Message::Partial.with(&head.to_bytes()))
@@ -204,7 +204,7 @@ impl Shards {
         let asked = server.ask(request.borrowed());
         let asked = asked.map_err(Rejection::Message)?;
         let request = request.into_bytes();
-        // Who goes away, or is refused because of one shard, takes the requests to the others along.
+        // If the client goes away, or one shard refuses, the requests to the other shards end too.
         let mut asking = JoinSet::new();
         for (at, shard) in asked.shards().enumerate() {
             let question = Question {

@@ -1,4 +1,4 @@
-//! Places for those who have proven nothing yet, shared so that no one can keep others out.
+//! Places for clients that have proven nothing yet, shared so that none can keep others out.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -55,7 +55,7 @@ pub(crate) struct Newcomer {
 }
 
 impl Newcomer {
-    /// Somebody of whom no more is known than the address.
+    /// A client of which only the address is known.
     pub(crate) fn from(address: IpAddr) -> Self {
         Self {
             address,
@@ -101,8 +101,8 @@ impl Shares {
         })
     }
 
-    /// Takes a place away that a newcomer could have, for want of what places stand for. False if
-    /// there is none.
+    /// Takes a place away that a newcomer could have, if what places stand for is short. False if there is no such
+    /// place.
     pub(crate) fn make_room(&self) -> bool {
         let stranger = Newcomer::from(Ipv4Addr::UNSPECIFIED.into());
         self.displace(&mut self.lock(), stranger, false).is_some()
@@ -165,7 +165,7 @@ impl Taken {
         Some(entry)
     }
 
-    /// The place that a newcomer may take, if somebody has more than it, or less right to it.
+    /// The place that a newcomer may take: its client has more than the newcomer, or less right to it.
     fn victim(&self, newcomer: Newcomer, crowded: bool, within: bool) -> Option<u64> {
         let addresses = |address: &IpAddr| count(&self.addresses, address);
         let own = addresses(&newcomer.address);
@@ -222,11 +222,11 @@ fn count<K: Eq + Hash>(counts: &HashMap<K, usize>, key: &K) -> usize {
     counts.get(key).copied().unwrap_or(0)
 }
 
-/// One of the places. It is given back when it is dropped.
+/// A place. It is given back when it is dropped.
 #[derive(Debug)]
 pub(crate) struct Place {
     pub(crate) number: u64,
-    /// Told when somebody else takes the place.
+    /// Notified when another client takes the place.
     pub(crate) displaced: Arc<Notify>,
     shares: Arc<Shares>,
 }

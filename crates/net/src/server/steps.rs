@@ -1,4 +1,4 @@
-//! The steps of changes that were taken, of which none is taken twice.
+//! The steps of changes that were taken; none is taken twice.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -47,7 +47,7 @@ mod tests {
     use super::*;
     use crate::signature::STATEMENT_LEN;
 
-    /// A push is of thousands of steps, however few searches a second the server answers.
+    /// A push has thousands of steps, whatever the rate of searches.
     #[test]
     fn the_rate_of_searches_holds_no_owner_up() {
         let limits = Limits {

@@ -1,4 +1,4 @@
-//! The terms on which one of several indexes is served: whom it is for, and what it may take up.
+//! The terms on which one of several indexes is served: the clients it is for, and what it may take up.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
@@ -21,7 +21,7 @@ const STEPS: f64 = 100.0;
 
 type Decide = dyn Fn(Option<&[u8; 32]>, Action) -> bool + Send + Sync;
 
-/// Which of those who may ask at all may do what with one index.
+/// The authorization policy of one index: what each client may do with it.
 ///
 /// It is asked about each request, so it has to be quick. Look a decision up; do not ask another service for it.
 #[derive(Clone)]
@@ -129,7 +129,7 @@ impl Terms {
             return Ok(());
         };
         drop(policy);
-        // A token that was handed on is worth no more than to any of those through whose hands it came.
+        // A token that was handed on allows no more than each of the holders it passed through may do.
         let decide = |action| match clients {
             None => decide(None, action),
             Some(clients) => clients.iter().all(|client| decide(Some(client), action)),

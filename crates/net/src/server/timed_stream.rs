@@ -24,7 +24,7 @@ use super::shares::Place;
 pub(crate) struct TimedStream {
     tcp: TcpStream,
     tick: Pin<Box<Sleep>>,
-    /// None once another has taken the place.
+    /// `None` once another client has taken the place.
     displaced: Option<Pin<Box<OwnedNotified>>>,
     peer: Arc<Peer>,
     metrics: Arc<Metrics>,
@@ -60,7 +60,7 @@ impl TimedStream {
         };
         if displaced {
             self.metrics.closed.inc();
-            // Nothing more is read, not even to end it politely: its place is another's.
+            // Nothing more is read, not even to end it politely: another client has its place.
             self.displaced = None;
             return Poll::Ready(io::ErrorKind::ConnectionAborted.into());
         }

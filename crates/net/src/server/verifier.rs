@@ -28,17 +28,17 @@ pub enum Access {
     Tokens {
         /// The keys whose holders need no token.
         keys: Vec<ClientPublicKey>,
-        /// The name by which tokens are for this server.
+        /// The name of this server in tokens.
         audience: String,
         /// The keys that may have issued them.
         issuers: Vec<PublicKey>,
     },
 }
 
-/// The keys by which clients may ask.
+/// The keys with which clients may ask.
 #[derive(Clone, Copy)]
 pub(crate) struct AccessKeys<'a> {
-    /// Those whose holders need no token.
+    /// Keys whose holders need no token.
     pub(crate) clients: &'a [ClientPublicKey],
     /// The audience of tokens.
     pub(crate) audience: &'a str,
@@ -47,7 +47,7 @@ pub(crate) struct AccessKeys<'a> {
 }
 
 impl Access {
-    /// The keys by which clients may ask, unless anyone may.
+    /// The keys with which clients may ask, unless anyone may.
     pub(crate) fn keys(&self) -> Option<AccessKeys<'_>> {
         match self {
             Self::Anyone => None,
@@ -182,7 +182,7 @@ impl Verifier {
                 new.push((number, Known::new(key, limits)?));
             }
         }
-        // Nothing fails from here on.
+        // No step fails from here on.
         let stay = known.all();
         self.keys.retain(|number, _| stay.contains(number));
         self.keys.extend(new);
@@ -384,7 +384,7 @@ mod tests {
         let list = [public()[1].clone(), key(3).public().clone()];
         let renewed = known().renewed(&list);
         verifier.renew(&list, &renewed, &limits).unwrap();
-        // The number of the one that left is not that of the one that came.
+        // The number of the client that left is not the number of the one that came.
         let gone = claim(&login_of(0));
         assert_eq!(renewed.number(&gone.1), Err(Refusal::Key));
         assert_eq!(ask(&mut verifier, &gone), Err(Refusal::Key));
@@ -393,7 +393,7 @@ mod tests {
         assert_eq!(new.0, 3);
         assert_eq!(ask(&mut verifier, &new), Ok(()));
         assert_eq!(ask(&mut verifier, &recorded), Err(Refusal::Replayed));
-        // One that comes back has nothing left of before but a new number.
+        // A client that comes back has nothing left of before but a new number.
         let back = renewed.renewed(&public());
         assert_eq!(back.number(&gone.1), Ok(4));
     }

@@ -16,7 +16,7 @@ use crate::Refusal;
 /// Seconds by which a writer's clock may be ahead.
 const AHEAD: u64 = 300;
 
-/// The one who signed a step.
+/// The signer of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Signer {
     Owner,
@@ -54,7 +54,7 @@ pub(crate) fn of_no_owner(signed: &Signed) -> Refusal {
     static KEY: OnceLock<Option<OwnerPublicKey>> = OnceLock::new();
     let key = KEY.get_or_init(|| OwnerPublicKey::from_bytes(&[0; PUBLIC_KEY_LEN]).ok());
     if let Some(key) = key {
-        // A key of which anybody can make signatures, so that nothing may come of it.
+        // Anybody can make signatures of this key, so the result must not count.
         let _ = key.verify_change(&signed.statement, &signed.signature);
     }
     Refusal::Key

@@ -33,8 +33,8 @@ struct Need {
     longest: u32,
 }
 
-/// The length of pages for which a client waits the least, among lengths with which some searches need all records.
-/// `laid` says for a length how records lie in pages of it.
+/// The length of pages for which a client waits the least. A length with which records come whole is preferred, if its
+/// wait is near the least. `laid` says for a length how records lie in pages of it.
 fn choose(
     lengths: Vec<u32>,
     records: usize,

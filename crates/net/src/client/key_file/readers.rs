@@ -9,8 +9,8 @@ use super::{KeyFile, KeyKind};
 use crate::Error;
 
 impl KeyFile {
-    /// The file of a reader's keys: of its own pair, or the key that readers share, which is the one that an owner's
-    /// lead to.
+    /// The file of a reader's keys: its own pair, or the key that readers share. An owner's keys lead to the shared
+    /// one.
     ///
     /// # Panics
     /// Never: keys have one of the two.

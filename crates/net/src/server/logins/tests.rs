@@ -73,7 +73,7 @@ fn a_login_belongs_to_one_run_and_ends() {
         Some(Refusal::Login)
     );
     assert_eq!(check(&first, &tag, b"x"), Ok(1));
-    // A key that is not known any more has no logins.
+    // A key that is no longer known has no logins.
     first.retain(|client| client != 1);
     assert_eq!(check(&first, &alice.tag(b"x"), b"x"), Err(Refusal::Login));
 }

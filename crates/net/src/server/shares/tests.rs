@@ -31,7 +31,7 @@ fn each_address_has_its_places_and_gets_them_back() {
     assert!(shares.admit(Newcomer::from(ip(1))).is_none());
 }
 
-/// Nothing is kept of an address whose places are given back, however many come.
+/// Nothing is kept for an address whose places are given back, however many come.
 #[test]
 fn memory_is_for_taken_places_only() {
     let shares = Shares::new(10, 1, true);
