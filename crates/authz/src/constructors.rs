@@ -1,4 +1,4 @@
-//! Calls of constructors in policies, with arguments that are none.
+//! Calls of constructors in policies with invalid arguments.
 
 use crate::Error;
 use crate::error::chain;

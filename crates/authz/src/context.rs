@@ -21,7 +21,7 @@ pub struct Context {
     hashes: [u64; 2],
 }
 
-/// The empty context, of requests that bring none.
+/// The empty context, for requests without one.
 pub(crate) static EMPTY: std::sync::LazyLock<Context> = std::sync::LazyLock::new(Context::default);
 
 impl Context {

@@ -32,7 +32,7 @@ pub(crate) struct State {
     pub(crate) epochs: Epochs,
     /// Bytes of remembered decisions.
     pub(crate) remembered: usize,
-    /// Decisions by one policy alone without errors, and by none.
+    /// Decisions by one policy alone without errors, and the decision by no policy.
     alone: Box<[Decision]>,
     none: Decision,
 }

@@ -91,13 +91,13 @@ impl Nodes {
         Self { world, others }
     }
 
-    /// The number of an entity that has one.
+    /// The number of an entity, if it has one.
     #[inline]
     pub(crate) fn find(&self, uid: Uid<'_>) -> Option<Node> {
         self.world.names.find(uid).or_else(|| self.others.find(uid))
     }
 
-    /// The number of an entity, a new one if it has none.
+    /// The number of an entity; a new number if it has none yet.
     pub(crate) fn number(&mut self, uid: Uid<'_>) -> Node {
         let node = self.world.names.find(uid);
         node.unwrap_or_else(|| self.others.number(uid))

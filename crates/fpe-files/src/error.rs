@@ -61,7 +61,7 @@ pub enum Error {
     NoColumn {
         /// Its name, or its number from 1.
         column: String,
-        /// The columns that there are.
+        /// The columns of the input.
         found: String,
     },
     /// A column without a name is not named by a number.
@@ -145,7 +145,7 @@ pub enum Error {
         line: u64,
         /// Its name.
         member: String,
-        /// The members that there are.
+        /// The members of the record.
         found: String,
     },
     /// A member is no string.

@@ -149,7 +149,7 @@ impl Record {
         (&self.bytes[..start], &self.bytes[end..])
     }
 
-    /// The number of fields; of blank lines none.
+    /// The number of fields; 0 for blank lines.
     pub(crate) fn len(&self) -> usize {
         self.fields.len()
     }

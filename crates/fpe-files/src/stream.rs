@@ -97,7 +97,7 @@ impl Transform {
     }
 }
 
-/// The input behind its byte-order mark, if it has one, which is written as it is.
+/// The input behind its byte-order mark. If it has one, it is written as it is.
 pub(crate) fn after_mark<'a>(
     input: &'a mut dyn BufRead,
     output: &mut dyn Write,

@@ -94,7 +94,7 @@ fn ff3(key: &AesKey, radix: u32, len: usize) -> Backends {
     backends
 }
 
-/// All backends make the same of `x`, in both directions, and each its own inverse.
+/// All backends give the same result for `x`, in both directions, and each inverts itself.
 fn agree(backends: &Backends, tweak: &[u8], x: &[u16]) {
     let (mut forward, mut backward) = (x.to_vec(), x.to_vec());
     let (_, definition) = &backends[0];

@@ -155,7 +155,7 @@ impl<C: BlockCipher> Ff1Range<C> {
         let plan = &self.plan;
         let x = match (&plan.halves, self.divisor64) {
             (Halves::Small(halves), Some(divisor)) => {
-                // Both fit: `divisor64` is there for `last < 2^64` only.
+                // Both fit: `divisor64` exists for `last < 2^64` only.
                 let low = |x: u128| u64::try_from(x).unwrap_or(u64::MAX);
                 let (x, last) = (divisor.div_rem(low(x)), divisor.div_rem(low(self.last)));
                 let (a, b) = walk(x, last, |x| plan.small_halves::<D>(halves, tweak, x));

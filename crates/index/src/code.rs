@@ -103,7 +103,7 @@ pub fn int8(vector: &[f32], out: &mut Vec<u8>) {
     out.extend(vector.iter().map(code));
 }
 
-/// The unit vector that 8-bit codes stand for.
+/// The unit vector of 8-bit codes.
 #[must_use]
 pub fn unit_from_int8(code: &[u8]) -> Vec<f32> {
     let mut unit: Vec<f32> = code.iter().map(|b| f32::from(b.cast_signed())).collect();

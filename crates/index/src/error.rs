@@ -100,9 +100,9 @@ pub enum Error {
     /// A change would make more segments than an index may have.
     #[error("the index has {found} segments and may have {most}: compact it first")]
     Segments {
-        /// Segments that there are.
+        /// The number of segments.
         found: usize,
-        /// Segments that there may be.
+        /// The largest number of segments.
         most: usize,
     },
     /// A directory is being changed by another process.
@@ -173,7 +173,7 @@ pub enum Error {
     Memory {
         /// Bytes that it needs in addition.
         needed: u64,
-        /// Bytes that there are, if the system says so.
+        /// Bytes that are available, if the system says so.
         found: Option<u64>,
     },
     /// A dimension differs from the index's.
@@ -315,7 +315,8 @@ pub enum Error {
     /// A client has asked a server of a shard, which answers only the gathering server.
     #[error("the server holds only shard {}/{}: connect to the one that runs `sordino gather`", .0[0], .0[1])]
     Share([u16; 2]),
-    /// These keys do not open the index: it has readers of its own and these are not theirs, or it has none.
+    /// These keys do not open the index. It has readers of its own and these are not theirs, or it has no readers of
+    /// its own.
     #[error("{NO_READER}")]
     NoReader,
     /// A change of readers, groups or labels that cannot be made.

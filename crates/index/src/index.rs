@@ -124,8 +124,8 @@ impl Index {
         Folder::new(dir.as_ref(), Files).copy_to(&to, owner)
     }
 
-    /// Makes a directory for an owner of a [`backup`](Self::backup). It must not hold an index: a version that
-    /// is there is not gone back from.
+    /// Makes a directory for an owner of a [`backup`](Self::backup). It must not hold an index: an existing version is
+    /// not rolled back.
     ///
     /// # Errors
     /// [`Error::Exists`], and the errors of [`backup`](Self::backup).

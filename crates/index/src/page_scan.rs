@@ -143,7 +143,7 @@ impl PageScan {
     /// No pieces yet of the hint.
     ///
     /// # Errors
-    /// Never for sizes that were checked.
+    /// None for sizes that were checked.
     pub fn segments(&self, seed: [u8; 32]) -> Result<Segments, Error> {
         Ok(Segments::new(&self.outer(), seed, Self::params().n())?)
     }
@@ -159,7 +159,7 @@ impl PageScan {
     /// One piece of the hint, encoded next to `segments`, and the hint of that.
     ///
     /// # Errors
-    /// Never for a table of this shape, and the [`segments`](Self::segments) of it.
+    /// None for a table of this shape, with its [`segments`](Self::segments).
     pub fn encode(
         &self,
         table: &ByteTable,
@@ -172,7 +172,7 @@ impl PageScan {
     /// The hint that clients download: the hints of all pieces, one after the other.
     ///
     /// # Errors
-    /// Never for a table of this shape.
+    /// None for a table of this shape.
     pub fn downloaded(&self, table: &ByteTable, seed: [u8; 32]) -> Result<Vec<u8>, Error> {
         let segments = self.segments(seed)?;
         let mut downloaded = Vec::with_capacity(self.hint_len()?);
@@ -265,7 +265,7 @@ impl PageScan {
     /// Bytes of a query.
     ///
     /// # Errors
-    /// Never for sizes that were checked.
+    /// None for sizes that were checked.
     pub fn query_len(&self) -> Result<usize, Error> {
         let secret = column::Query::encoded_len(&self.outer(), Self::params().n())?;
         Ok(self.words_len() + secret)

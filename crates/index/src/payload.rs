@@ -305,7 +305,7 @@ impl Payloads {
         [Some(&self.content), Some(&self.places.digest), hint].contains(&Some(part))
     }
 
-    /// The layout of retrieval without a hint, of all pages of a search at once, if they are fetched so.
+    /// The layout of retrieval without a hint, of all pages of a search at once, if they are fetched in this way.
     ///
     /// # Errors
     /// If no layout serves pages of this number or length.
@@ -318,7 +318,7 @@ impl Payloads {
         Ok(Some(hintless::Params::new(pages, len, fetched)?))
     }
 
-    /// The sizes of the table that pages are scanned in, if they are fetched so.
+    /// The sizes of the table that pages are scanned in, if they are fetched in this way.
     ///
     /// # Errors
     /// If no table has pages of this number or length.

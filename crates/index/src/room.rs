@@ -24,7 +24,7 @@ pub fn check(needed: u64) -> Result<(), Error> {
     }
 }
 
-/// Bytes that this process can still have, as far as the system says so: of the machine, or of its container.
+/// Bytes that this process can still have, if the system says so: of the machine, or of its container.
 fn available() -> Option<u64> {
     let machine = fs::read_to_string("/proc/meminfo").ok();
     let machine = machine

@@ -16,7 +16,7 @@ use crate::manifest::{ENTRY_LEN, Grid, Routed};
 /// No segments yet of the hint of a table.
 ///
 /// # Errors
-/// Never for a manifest that was checked.
+/// None for a manifest that was checked.
 pub fn segments(mode: &Routed) -> Result<Segments, Error> {
     let params = mode.grid.packing.params();
     Ok(Segments::new(&params, mode.hint_seed, Grid::params().n())?)
@@ -96,7 +96,7 @@ impl Filling {
 /// The hint of one of the table's groups, encoded next to `segments`, and the hint of that.
 ///
 /// # Errors
-/// Never for a table that was [filled](Filling), and the [`segments`] of its mode.
+/// None for a table that was [filled](Filling), with the [`segments`] of its mode.
 ///
 /// # Panics
 /// If the table has no such group.

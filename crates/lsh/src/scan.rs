@@ -38,7 +38,7 @@ pub(crate) fn scan(kernels: Kernels, rows: &[[u64; LANES]], query: &[u64], best:
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Best {
     k: usize,
-    /// Number of codes; lanes beyond it hold none.
+    /// Number of codes; lanes beyond it are empty.
     len: usize,
     /// Codes at this distance or farther are not wanted.
     limit: u32,

@@ -145,7 +145,7 @@ impl ByteTable {
         &self.params
     }
 
-    /// The shape: the columns that a query asks for, the bytes of a column, and the columns that there are.
+    /// The shape: the columns that a query asks for, the bytes of a column, and the number of columns.
     #[must_use]
     pub const fn shape(&self) -> Shape {
         self.shape

@@ -59,7 +59,7 @@ pub enum BatchError {
     /// Room for more or fewer verdicts than there are items.
     #[error("room for {found} verdicts, expected {expected}, one for each item")]
     Verdicts {
-        /// Verdicts that there is room for.
+        /// Verdicts that have room.
         found: usize,
         /// Items.
         expected: usize,

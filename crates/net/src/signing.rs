@@ -30,7 +30,7 @@ impl ClientKey {
         Self::from_seed(&Zeroizing::new(shown(rng, b"new client key")))
     }
 
-    /// The key that a stored seed stands for.
+    /// The key of a stored seed.
     #[must_use]
     pub fn from_seed(seed: &[u8; 32]) -> Self {
         let mut array = (*seed).into();

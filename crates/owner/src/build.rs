@@ -226,7 +226,7 @@ mod tests {
         pads.collect()
     }
 
-    /// A pair (row, version) stands for one pad only under one key, and every build has its own.
+    /// Under one key, a pair (row, version) has only one pad; and every build has its own key.
     #[test]
     fn no_pad_serves_two_contents() {
         let vectors = synthetic::uniform(N, DIM, 1);

@@ -111,7 +111,7 @@ pub(crate) fn lists(data: &Vectors, centroids: &Vectors, pulse: &mut dyn FnMut()
     nearest(data, centroids, NEAREST.min(centroids.len()), pulse)
 }
 
-/// For each centroid the rows of its bucket, at most `slots` of them. Every row is there once. Then second copies
+/// For each centroid the rows of its bucket, at most `slots` of them. Every row is in one bucket. Then second copies
 /// follow until all places are taken or no row has a near centroid with room. `nearest` are the rows' lists.
 ///
 /// # Panics

@@ -90,7 +90,7 @@ pub(crate) fn check<D: Disk>(
     })
 }
 
-/// The combinations of no rows.
+/// The combinations of an empty list of rows.
 fn empty(params: &sordino_ckks::column::Params, width: usize) -> Result<Vec<Combination>, Error> {
     let empty = (0..exact::copies(params)).map(|_| Ok(Combination::empty(params, width)?));
     empty.collect()

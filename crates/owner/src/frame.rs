@@ -136,7 +136,7 @@ fn medians(rows: &[&[f32]], metric: Metric) -> Vec<f32> {
     columns.collect()
 }
 
-/// The middle one of these numbers, or the upper of two; 0 of none.
+/// The middle one of these numbers, or the upper of two; 0 for an empty list.
 fn median(mut values: Vec<f32>) -> f32 {
     let middle = values.len() / 2;
     if values.is_empty() {

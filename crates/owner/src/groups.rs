@@ -38,7 +38,7 @@ impl Demand {
     pub(crate) fn dealt(&self, groups: usize) -> Vec<u32> {
         assert!(self.clusters.is_multiple_of(groups), "groups of one size");
         let mut deal = Deal::new(self, groups);
-        // Fewer than ten rounds change anything; the number is there for the ties of floating point.
+        // Fewer than ten rounds change anything; the limit is for the ties of floating point.
         for _ in 0..32 {
             if !deal.swap_all() {
                 break;

@@ -69,7 +69,7 @@ impl SegmentWriter<'_> {
     /// the length of pages for which a client waits the least.
     ///
     /// # Errors
-    /// [`Error::Payload`] if a payload is longer than the longest that there may be, or the PIR's own.
+    /// [`Error::Payload`] if a payload is longer than the limit, or the PIR's own error.
     pub(crate) fn payloads<R: CryptoRng + ?Sized>(
         &self,
         rng: &mut R,

@@ -249,7 +249,7 @@ fn candidates(
     best.into_iter().map(ids).collect()
 }
 
-/// The mean; 1 of nothing, for of no neighbours all are found.
+/// The mean; 1 for an empty list, since all of no neighbours are found.
 fn mean(shares: &[f64]) -> f64 {
     match shares.len() {
         0 => 1.0,

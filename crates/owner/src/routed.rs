@@ -135,7 +135,7 @@ impl Clusters {
         Self::placed(units, centred, grid, mean, trained, lists)
     }
 
-    /// The clusters of these centroids, filled by lists that there are.
+    /// The clusters of these centroids, filled by existing lists.
     fn given(
         units: &Vectors,
         grid: &Grid,

@@ -66,7 +66,7 @@ sordino_index::setters! {
 }
 
 impl Spec {
-    /// Refuses what no index of `n` vectors, as far as they are known, of `dim` coordinates can have; the second look.
+    /// Refuses what no index of `n` vectors (if known) of `dim` coordinates can have; returns the second look.
     ///
     /// # Errors
     /// [`Error::TooLarge`], [`Error::K`], [`Error::Candidates`], [`Error::Mode`].
@@ -263,7 +263,7 @@ impl Batch {
     /// These records, in this order.
     ///
     /// # Errors
-    /// [`Error::Vectors`] for none.
+    /// [`Error::Vectors`] for no rows.
     ///
     /// # Panics
     /// If there is no such record.

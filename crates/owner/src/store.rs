@@ -217,7 +217,7 @@ impl<D: Disk> Store<D> {
         self.records.len()
     }
 
-    /// Never: the last record cannot be deleted. Next to `len` because readers expect it.
+    /// Always false: the last record cannot be deleted. It is here because readers expect it next to `len`.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0

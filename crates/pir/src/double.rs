@@ -22,7 +22,7 @@
 //!
 //! It has no verified mode. The check of [`verified`](crate::verified) needs an answer that is linear in the query, and
 //! the digits of `a1` are not. Sent whole, so that it could be checked, `a1` would be the answer of SimplePIR, which
-//! this scheme is there to avoid.
+//! this scheme avoids.
 
 mod client;
 mod server;

@@ -7,7 +7,7 @@
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// No records, or records of no bytes.
+    /// No records, or records without bytes.
     #[error("an empty database: {records} records of {record_len} bytes")]
     Empty {
         /// Declared records.

@@ -127,7 +127,7 @@ impl Chunks {
 }
 
 impl Decoded {
-    /// A segment that there is no key of: nothing in it is found.
+    /// A segment without a key: nothing in it is found.
     fn hidden(segment: &Segment) -> Self {
         Self {
             n: segment.n,

@@ -71,7 +71,7 @@ impl Client {
         Self::connect_with(transport, keys, ConnectOptions::default().pin(pin))
     }
 
-    /// [`connect`](Self::connect), with all that there is to choose.
+    /// [`connect`](Self::connect), with all options.
     ///
     /// # Errors
     /// The errors of [`connect`](Self::connect); over a gap not [`Error::Gap`].

@@ -117,7 +117,7 @@ impl Download {
     /// The content keys of a version that these keys lead to.
     ///
     /// # Errors
-    /// [`Error::NoReader`] if they lead to none.
+    /// [`Error::NoReader`] if they lead to no key.
     pub(crate) fn contents(
         &mut self,
         manifest: &Manifest,

@@ -260,7 +260,7 @@ fn missing<T>(values: &[Option<T>]) -> Vec<Option<bool>> {
     values.iter().map(|value| Some(value.is_none())).collect()
 }
 
-/// For each row whether its text passes; unknown where it has none.
+/// For each row whether its text passes; unknown where it has no text.
 fn of_texts(
     rows: &Attributes,
     name: &str,
@@ -435,7 +435,7 @@ mod tests {
             ("year = 2020 or not price = 2", "1100"),
             ("not (year = 2019 or lang = 'en')", "0100"),
             ("not (price = 2 or year is null)", "1000"),
-            // A value that is no number is unequal to nothing, and is there.
+            // A value that is no number is unequal to nothing, and is not null.
             ("price != 2", "1000"),
             ("not price = 2", "1000"),
             ("price is not null", "1011"),

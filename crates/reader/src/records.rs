@@ -103,7 +103,7 @@ impl Records {
         self.dead = fresh.dead;
     }
 
-    /// The id of the record in a place that there is.
+    /// The id of the record in an existing place.
     pub(crate) fn id(&self, place: u32) -> Id {
         let at = self
             .segments

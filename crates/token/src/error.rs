@@ -17,7 +17,7 @@ pub enum Error {
     /// It, or a part of it, ends too early.
     #[error("the bytes end at {at}, within {what}")]
     Truncated {
-        /// Bytes that are there.
+        /// The number of bytes found.
         at: usize,
         /// The thing that is not whole.
         what: &'static str,

@@ -128,7 +128,7 @@ impl Attributes {
         }
     }
 
-    /// The columns of these names that there are, without any value for `rows` records.
+    /// The existing columns of these names, without any value, for `rows` records.
     #[must_use]
     pub fn emptied(&self, names: &[String], rows: usize) -> Self {
         let known = names.iter().filter_map(|name| {

@@ -29,8 +29,8 @@
 //!
 //! A frame for the cosine has one base, which is the centre itself. Then `k` follows from the length of `r`, and `rho`
 //! is that length. It has 16 bits, instead of the number of a base and 8 bits of a scale. Both `rho` and `abs(p)` are
-//! lengths of differences to the centre. However near all vectors lie to one another, the error of a cosine is so small
-//! compared with their differences.
+//! lengths of differences to the centre. So the error of a cosine is small compared with their differences, however
+//! near all vectors lie to one another.
 //!
 //! Where vectors are clustered they are lifted to unit vectors instead, about the centre, within a bound `B` on the
 //! length of `y`. For the inner product the lifted vector is `(y, sqrt(B^2 - abs(y)^2)) / B`. For the Euclidean

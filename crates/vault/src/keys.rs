@@ -1,4 +1,4 @@
-//! The owner's keys. The server has none.
+//! The owner's keys. The server has no keys.
 
 use std::fmt;
 
@@ -25,7 +25,7 @@ impl OwnerKeys {
         Self::from_master(blake3::derive_key("sordino 2026 new owner", &*drawn))
     }
 
-    /// The keys that a stored master secret stands for.
+    /// The keys of a stored master secret.
     #[must_use]
     pub fn from_master(master: [u8; 32]) -> Self {
         Self { master }

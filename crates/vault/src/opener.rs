@@ -177,7 +177,7 @@ impl Opener {
         places: &[u8],
     ) -> Result<Self, Error> {
         let all = payloads.groups();
-        // A part that a writer added says nothing of records that were there.
+        // A part that a writer added says nothing of earlier records.
         let own = manifest.places_of(payloads);
         let mut first = 0;
         let mut groups = Vec::new();
@@ -255,7 +255,7 @@ impl Opener {
         group.carried(&self.form, pages.get(extent.offset as usize..)?)
     }
 
-    /// The places of the records that there are keys of.
+    /// The places of the records whose keys are known.
     pub fn places(&self) -> impl Iterator<Item = u64> {
         self.groups.iter().flat_map(|group| group.places.iter())
     }
@@ -272,7 +272,7 @@ impl Opener {
         self.carried(extent, &plain)
     }
 
-    /// Reads all records that there are keys of, with their places, in order.
+    /// Reads all records whose keys are known, with their places, in order.
     ///
     /// # Errors
     /// If a page is not what the owner sealed.

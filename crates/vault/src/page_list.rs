@@ -1,4 +1,4 @@
-//! The sealed list of the records under one content key: which are there, and where each begins among their pages. It
+//! The sealed list of the records under one content key: which ones exist, and where each begins among their pages. It
 //! also has the dictionary that their payloads are compressed with.
 //!
 //! ```text

@@ -42,7 +42,7 @@ impl OwnerKeys {
 }
 
 impl ReaderKeys {
-    /// The keys that a stored content key stands for, with the public key of the owner it came from.
+    /// The keys of a stored content key, with the public key of the owner it came from.
     #[must_use]
     pub fn from_content(content: [u8; 32], owner: OwnerPublicKey) -> Self {
         Self {

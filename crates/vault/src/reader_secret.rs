@@ -36,7 +36,7 @@ impl ReaderSecret {
         Self(blake3::derive_key("sordino 2026 new reader", &*drawn))
     }
 
-    /// The pair that a stored seed stands for.
+    /// The pair of a stored seed.
     #[must_use]
     pub fn from_bytes(seed: [u8; 32]) -> Self {
         Self(seed)

@@ -9,7 +9,7 @@ use crate::vectors;
 /// `log2 P`.
 pub(crate) const LOG_P: u32 = 26;
 
-/// The width of the scores' window: P stands for it.
+/// The width of the scores' window, which is P in codes.
 const WINDOW: f64 = 2.05;
 
 /// No score of two unit vectors is larger. Rounding both to integers moves a score by `sqrt(d) / S` at most: 0.01582 at
@@ -44,13 +44,13 @@ pub(crate) fn nearest(x: f64) -> i32 {
     bits as i32
 }
 
-/// The coordinate that a code stands for: its own code is the same again.
+/// The coordinate of a code: its own code is the same again.
 #[must_use]
 pub fn coordinate(code: i32) -> f32 {
     vectors::to_f32(f64::from(code) / scale())
 }
 
-/// The score that an inner product mod P stands for.
+/// The score of an inner product mod P.
 #[must_use]
 pub fn score(product: i32) -> f32 {
     const STEP: f64 = WINDOW / (1u32 << LOG_P) as f64;

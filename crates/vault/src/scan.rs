@@ -25,13 +25,13 @@ pub fn fixed(unit: &[f32]) -> impl Iterator<Item = i16> {
     })
 }
 
-/// The coordinate that a fixed-point one stands for.
+/// The coordinate of a fixed-point one.
 #[must_use]
 pub fn coordinate(fixed: i16) -> f32 {
     f32::from(fixed) / ONE
 }
 
-/// The score that a fixed-point inner product stands for.
+/// The score of a fixed-point inner product.
 #[must_use]
 pub fn score(product: i32) -> f32 {
     product as f32 / (ONE * ONE)

@@ -21,7 +21,7 @@ pub struct Seal {
 }
 
 impl Seal {
-    /// The cipher of contents of this use, index or segment, and version, under a key of theirs.
+    /// The cipher of contents for this use, index or segment, and version, under their key.
     #[must_use]
     pub fn new(key: &[u8; 32], purpose: Purpose, index: [u8; 16], version: u64) -> Self {
         Self {

@@ -128,7 +128,7 @@ pub enum Error {
     NoColumn {
         /// The name or kind wanted.
         wanted: String,
-        /// The columns that there are.
+        /// The columns of the file.
         found: String,
     },
     /// A column's values are of another type.

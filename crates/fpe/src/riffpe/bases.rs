@@ -25,8 +25,7 @@ pub fn find_best_bases(x: u128, threshold: u32) -> Result<Vec<u32>, Error> {
     };
     let threshold = threshold.max(2);
     let divisors = divisors(x).ok_or(none)?;
-    // Cost and first base of the best list for each product, in ascending order, so that the
-    // list of the cofactor is there.
+    // Cost and first base of the best list for each product, in ascending order, so that the cofactor's list is known.
     let mut best: BTreeMap<u128, (u128, u32)> = BTreeMap::from([(1, (0, 1))]);
     let small = |&d: &u128| {
         u32::try_from(d)

@@ -1,7 +1,7 @@
 //! A step of Riffpe by the first eight bytes of the labels.
 //!
 //! Labels come from a chain of AES blocks, each of which waits for the one before. Up to 16 cards are compared with
-//! each other as they come, in the shadow of the next block. Up to [`SMALL`] cards are compared when all are there: as
+//! each other as they come, in the shadow of the next block. Up to [`SMALL`] cards are compared when all have come: as
 //! they come, narrow stores would hold up the wide loads after them. In both ways time and memory access are the same
 //! for all digits. More cards are counted by their first bits, and only cards that share them with the answer are
 //! compared.
@@ -151,7 +151,7 @@ fn small<A: Aes, const N: usize, const INVERSE: bool, const WHOLE: bool>(
     u32::try_from(answer).ok().filter(|_| same == 1)
 }
 
-/// At most `N` cards, all pairs compared when all are there.
+/// At most `N` cards, all pairs compared when all have come.
 #[inline(always)]
 fn middle<A: Aes, const N: usize, const INVERSE: bool, const WHOLE: bool>(
     mut labels: Labels<A>,

@@ -6,7 +6,7 @@
 pub struct NotNext {
     /// The version that was to go there.
     pub found: u64,
-    /// The version that is there.
+    /// The version of the holder.
     pub there: u64,
     /// The holder of that version: the server, or the copy.
     pub holder: &'static str,

@@ -22,7 +22,7 @@ pub enum OwnerFault {
     Copy {
         /// The index that is to be copied.
         found: [u8; 16],
-        /// The index that is there.
+        /// The index found.
         there: [u8; 16],
     },
     /// The file in which an owner remembers versions cannot be read or written. Nothing was changed.

@@ -16,20 +16,19 @@ pub struct Copied {
     pub versions: usize,
     /// Its parts.
     pub parts: usize,
-    /// Parts that were written: the others were there and whole.
+    /// Parts that were written: the others existed and were whole.
     pub written: usize,
     /// Bytes of these.
     pub bytes: u64,
 }
 
 impl<D: Disk> Folder<D> {
-    /// Copies the newest version to another directory, with the manifests before it. Parts that are there and
-    /// whole are not written again; what only older versions there had is removed at the end.
+    /// Copies the newest version to another directory, with the manifests before it. Existing whole parts are not
+    /// written again. What only older versions there had is removed at the end.
     ///
-    /// Everything is checked on its way: the signature, the chain of versions, and each part's digest, also of
-    /// parts that were there. This directory is read and not locked, so it may be one that cannot be written,
-    /// and may be served and changed meanwhile. The other one is locked; at any moment it has no index, or a
-    /// whole one.
+    /// Everything is checked on its way: the signature, the chain of versions, and each part's digest, also of existing
+    /// parts. This directory is read and not locked, so it may be one that cannot be written, and may be served and
+    /// changed meanwhile. The other one is locked; at any moment it has no index, or a whole one.
     ///
     /// # Errors
     /// The first thing that is wrong with this directory. [`Error::Occupied`] and [`Error::Locked`] about the other.
@@ -96,7 +95,7 @@ impl<D: Disk> Folder<D> {
         for &number in &versions {
             let copied = line.clone().find(|version| version.version == number);
             let held = self.manifest_bytes(number)?;
-            // A damaged one of the same number is of no use, and is written again.
+            // A damaged manifest of the same number is useless, and is written again.
             let same = |version: &SignedManifest| {
                 signed(&held, number, owner).is_ok_and(|held| held.digest() == version.digest())
                     || SignedManifest::from_bytes(&held, owner).is_err()

@@ -34,7 +34,7 @@ impl Panels {
         let mut all = 0;
         for first in (0..rows).step_by(4) {
             four.fill(0);
-            // Rows without columns are none.
+            // Rows without columns do not count.
             for (j, row_out) in (first..rows).zip(four.chunks_exact_mut(width.max(1))) {
                 row(j, &mut row_out[..columns]);
             }

@@ -64,7 +64,7 @@ impl Small {
         part
     }
 
-    /// The rows of all of these, in one matrix; no rows of no entries if there are none.
+    /// The rows of all of these, in one matrix; an empty matrix if there are no rows.
     ///
     /// # Panics
     /// If they have not equally many columns.

@@ -207,7 +207,7 @@ fn use_hint_16(w: &Poly, hint: &HintBits, at: usize) -> int32x4_t {
     let r = canonical(w, at);
     // SAFETY: NEON is part of every 64-bit Arm target.
     unsafe {
-        // ceil((r - alpha / 2) / alpha): the quotient by 1023 of up to 16,879 is exact so
+        // ceil((r - alpha / 2) / alpha): this gives the exact quotient by 1023 of up to 16,879
         let y = vshrq_n_s32::<9>(vaddq_s32(r, vdupq_n_s32(261_887)));
         let r1 = vshrq_n_s32::<24>(vmulq_s32(y, vdupq_n_s32(16_401)));
         let r1_alpha = vshlq_n_s32::<9>(vmulq_s32(r1, vdupq_n_s32(1023)));
@@ -221,7 +221,7 @@ fn use_hint_44(w: &Poly, hint: &HintBits, at: usize) -> int32x4_t {
     let r = canonical(w, at);
     // SAFETY: NEON is part of every 64-bit Arm target.
     unsafe {
-        // ceil((r - alpha / 2) / alpha): the quotient by 93 of up to 4,138 is exact so
+        // ceil((r - alpha / 2) / alpha): this gives the exact quotient by 93 of up to 4,138
         let y = vshrq_n_s32::<11>(vaddq_s32(r, vdupq_n_s32(95_231)));
         let r1 = vshrq_n_s32::<18>(vmulq_s32(y, vdupq_n_s32(2819)));
         let r1_alpha = vshlq_n_s32::<11>(vmulq_s32(r1, vdupq_n_s32(93)));

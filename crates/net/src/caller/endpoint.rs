@@ -244,7 +244,7 @@ mod tests {
             "ftp://localhost",
             "http://",
             "http://:7700",
-            // Text that is no port would be taken for none, which stands for another.
+            // A text that is no port could pass for a missing port, which means another.
             "http://localhost:77000",
             "http://localhost:0",
             "http://localhost:",

@@ -20,7 +20,7 @@ const BEHIND: usize = 4096;
 /// The most attempts at a push that others come between.
 const ATTEMPTS: usize = 3;
 
-/// Bytes that a server reads and prepares, at least, while one comes over the slowest line: 64 MiB a second.
+/// Bytes that a server reads and prepares, at least, while one comes over the slowest link: 64 MiB a second.
 const READING: u64 = 1024;
 
 /// The work of a push.
@@ -245,7 +245,7 @@ impl Connection {
     }
 }
 
-/// The bytes that would come over the slowest line in the time in which a server reads a version and prepares it, at most.
+/// The most bytes that would come over the slowest link in the time in which a server reads a version and prepares it.
 fn reading(version: &SignedManifest) -> Result<usize, Wrong> {
     let len: u64 = version.parts()?.iter().map(|part| part.len).sum();
     Ok(usize::try_from(len / READING).unwrap_or(usize::MAX))

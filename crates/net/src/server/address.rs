@@ -1,4 +1,4 @@
-//! Addresses: the holder that each stands for, and its budget.
+//! Addresses: the holder that each counts for, and its budget.
 
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv6Addr};

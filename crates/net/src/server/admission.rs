@@ -132,7 +132,7 @@ pub(crate) struct Call {
 enum Stage {
     /// Its body is still to come, and others can take its place.
     Receiving(Receiving),
-    /// All of it is there, and its place is not taken away.
+    /// The whole request has come, and its place is not taken away.
     Whole { _held: Receiving },
     /// It is being answered.
     InFlight {

@@ -175,7 +175,8 @@ impl State {
         chain: &[Name],
         now: Instant,
     ) -> Result<(u32, Vec<SharedRate>), Refusal> {
-        // A client that came with a part of another's token before, and has one of the issuer now, is a first holder from now on.
+        // A client came with a part of another's token before. If it now has a token of the issuer, it is a first
+        // holder from now on.
         let first = chain.first().and_then(|first| self.holders.get_mut(first));
         if let Some(first) = first.filter(|first| first.root.is_some()) {
             first.root = None;

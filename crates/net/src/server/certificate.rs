@@ -64,8 +64,8 @@ pub(super) fn private_key(pem: &[u8]) -> Result<PrivateKeyDer<'static>, Error> {
     // A key that is encrypted in the older form has the same label as one that is not encrypted.
     if has(pem, "BEGIN ENCRYPTED PRIVATE KEY") || has(pem, "Proc-Type: 4,ENCRYPTED") {
         return Err(wrong(
-            "the private key is encrypted, and a server has no one to ask for its passphrase: \
-             `openssl pkey -in FILE -out key.pem` decrypts it; keep that readable by the server alone",
+            "the private key is encrypted, and a server cannot ask for its passphrase. \
+             `openssl pkey -in FILE -out key.pem` decrypts it; keep the new file readable by the server alone",
         ));
     }
     if let Some(encoding) = encoding(pem) {
@@ -119,7 +119,7 @@ pub(super) fn refused(
         });
         return wrong(format!(
             "the private key is of a kind that is not supported{kind}: expected ECDSA on P-256 or P-384, Ed25519, \
-             or RSA of 2048 bits and more; `openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256` makes one",
+             or RSA of 2048 bits and more. `openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256` makes one",
         ));
     };
     let mut own = chain.iter().map(|certificate| {
@@ -132,8 +132,8 @@ pub(super) fn refused(
         ),
         Some(0) => wrong(error.to_string()),
         Some(at) => wrong(format!(
-            "the private key belongs to certificate {} of the chain: expected the server's own certificate first, \
-             then the one that signed it, and so on; write them to the file in that order",
+            "the private key belongs to certificate {} of the chain. Write the server's own certificate to the file first, \
+             then the one that signed it, and so on",
             at + 1
         )),
     }

@@ -195,7 +195,7 @@ impl Changes {
         Ok(state.reply())
     }
 
-    /// Removes what is of no version that is there or served, nor of the newest that is coming.
+    /// Removes what belongs to no version on disk, no served version, and not to the newest one that is coming.
     fn keep(&self, state: &mut State, server: &Server) -> Result<(), Error> {
         let mut keep = state.current.parts()?;
         keep.extend(server.manifest().parts()?);
@@ -264,8 +264,8 @@ impl Changes {
         }
     }
 
-    /// Switches to the newest version that is coming, if it is whole and can be served. Parts are there and
-    /// durable; then manifests, then the switch.
+    /// Switches to the newest version that is coming, if it is whole and can be served. Parts are on disk and durable;
+    /// then come manifests, then the switch.
     fn commit(
         &self,
         state: &mut State,

@@ -131,7 +131,7 @@ impl ServiceState {
     }
 }
 
-/// A request's outcome, if it came as far as to a call of ours.
+/// A request's outcome, if it reached one of our calls.
 #[derive(Clone, Default)]
 struct Outcome(Arc<OnceLock<()>>);
 

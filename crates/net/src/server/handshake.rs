@@ -13,7 +13,7 @@ use tonic::transport::server::Connected;
 use super::peer::Peer;
 use super::timed_stream::TimedStream;
 
-/// The protection of connections: TLS, or none.
+/// The protection of connections: TLS or nothing.
 #[cfg(feature = "tls")]
 pub(crate) type Tls = Option<super::identity::Acceptor>;
 /// The protection of connections: this build has no TLS.

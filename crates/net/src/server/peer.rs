@@ -42,7 +42,7 @@ struct State {
     /// Requests so far.
     requests: u64,
     in_flight: Vec<Flight>,
-    /// The requests that prove nothing, as far as they are left.
+    /// The remaining requests that prove nothing.
     allowance: Rate,
 }
 
@@ -79,7 +79,7 @@ struct Flight {
     begun: Instant,
     /// When it must be over.
     end: Instant,
-    /// All of it is there.
+    /// The whole request has come.
     whole: bool,
 }
 
@@ -209,7 +209,7 @@ impl Peer {
         number
     }
 
-    /// All of a request is there.
+    /// A whole request has come.
     pub(crate) fn whole(&self, number: u64) {
         self.change(number, |request| request.whole = true);
     }

@@ -33,7 +33,7 @@ impl Rate {
         self.per_second.max(self.least)
     }
 
-    /// Changes the rate; what has been saved up stays, as far as the new rate allows.
+    /// Changes the rate; what has been saved up stays, up to what the new rate allows.
     pub(crate) fn set(&mut self, per_second: f64, now: Instant) {
         self.rest(now);
         self.per_second = per_second;

@@ -39,7 +39,7 @@ pub(crate) struct ServiceState {
 /// Bytes of a request that are read where there is no index: enough for the refusal.
 const SHORT: usize = 8192;
 
-/// The indexes that are served: several by name, or one that has none.
+/// The indexes that are served: several by name, or one without a name.
 #[derive(Debug)]
 pub(crate) struct Served {
     /// Requests name the index that they are for.

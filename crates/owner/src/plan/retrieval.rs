@@ -131,7 +131,7 @@ impl Retrieval {
 pub struct Offer {
     /// The way.
     pub kind: FetchKind,
-    /// The pages and their cost, or why they are not fetched so.
+    /// The pages and their cost, or why they are not fetched in this way.
     pub planned: Result<Retrieval, Obstacle>,
 }
 

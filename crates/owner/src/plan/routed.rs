@@ -206,7 +206,7 @@ fn grid(
 /// places a vector, grouped greedily. The builder measures its own.
 const MISSED: f64 = 0.047;
 
-/// A share that a sample of a few hundred queries can tell from none.
+/// The least share that a sample of a few hundred queries can tell from 0.
 const LEAST_MISSED: f64 = 1e-3;
 
 /// The share missed, relative to 256 clusters in 16 groups. Measured as [`MISSED`] in 8, 16 and 32 groups: 0.071,

@@ -1,5 +1,5 @@
-//! The time of the steps of a search on one thread: measured constants, and a quick way to
-//! measure them on the machine at hand.
+//! The time of the steps of a search on one thread: measured constants, and a quick way to measure them on this
+//! machine.
 //!
 //! Each constant is the time of one unit of work, and work grows with public sizes only:
 //!

@@ -389,7 +389,7 @@ mod tests {
         assert_eq!(recommended(&with), recommended(&without));
     }
 
-    /// A slow line weighs bytes, a fast one computing.
+    /// A slow link weighs bytes, a fast one computing.
     #[test]
     fn on_a_line_the_time_decides() {
         let plan = Plan::new(1_000_000, 128, queries(60)).unwrap();

@@ -72,7 +72,7 @@ impl Way {
         ways.min_by_key(|way| way.cost(probes).total(searches))
     }
 
-    /// The bytes of what is fetched so, `count` at a time.
+    /// The bytes of what is fetched in this way, `count` at a time.
     pub(crate) fn cost(&self, count: usize) -> Cost {
         match self {
             Self::Download => Cost {

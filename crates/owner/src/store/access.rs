@@ -139,7 +139,8 @@ impl<D: Disk> Store<D> {
     }
 }
 
-/// Salts of new keys, which no two states of an index share: `state` is one's digest, or all that there is of a new one.
+/// Salts of new keys, which no two states of an index share. `state` is the state's digest, or all that exists of a new
+/// one.
 pub(super) fn salts<R: CryptoRng + ?Sized>(
     rng: &mut R,
     keys: &OwnerKeys,

@@ -177,7 +177,8 @@ impl<D: Disk> Assembly<D> {
 
     /// Takes the segment of a task. Of a task that was made twice the first is taken; false for the others.
     ///
-    /// Its parts are there and as long as they should be, and its ids are read; [`Store::verify`](crate::Store::verify) reads everything.
+    /// Its parts must exist with the right lengths, and its ids are read; [`Store::verify`](crate::Store::verify) reads
+    /// everything.
     ///
     /// # Errors
     /// [`Error::Malformed`] for one of another build. [`Error::RepeatedId`] if a record is in another task's too.

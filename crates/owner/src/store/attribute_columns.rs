@@ -8,7 +8,7 @@ use sordino_vault::contents::ContentKeys;
 
 use super::records;
 
-/// The columns of attributes that an index has, read as far as they are needed.
+/// The columns of attributes that an index has. Only the needed ones are read.
 ///
 /// Names and types are sealed with the values, so knowing them takes reading a segment's attributes. A column has one
 /// type in all segments. So it is enough to read from the newest segment back to one with the columns wanted.

@@ -36,7 +36,7 @@ pub struct Blueprint {
     pub(super) version: u64,
     pub(super) masked: bool,
     pub(super) packing: Packing,
-    /// Never exact: that is one part for all segments.
+    /// Never exact: exact checks need one part for all segments.
     pub(super) checking: Checking,
     pub(super) ids: IdKind,
     pub(super) metric: Metric,

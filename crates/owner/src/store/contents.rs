@@ -42,7 +42,7 @@ pub struct Stored {
     pub attributes: Attributes,
     /// The label of all of these records, if they have one and the key is the owner's: only the owner knows labels' names.
     pub label: Option<String>,
-    /// The vectors as far as they are kept: directions for the cosine, with the precision of the mode's codes.
+    /// The vectors as they are kept: directions for the cosine, with the precision of the mode's codes.
     pub vectors: Vectors,
 }
 
@@ -132,7 +132,7 @@ impl<D: Disk> Contents<D> {
         self.records.len()
     }
 
-    /// Never: an index keeps at least one record. Next to `len` because readers expect it.
+    /// Always false: an index keeps at least one record. It is here because readers expect it next to `len`.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
@@ -156,7 +156,7 @@ impl<D: Disk> Contents<D> {
             .collect()
     }
 
-    /// The attributes that there are: columns without rows.
+    /// The existing attributes: columns without rows.
     ///
     /// # Errors
     /// The errors of [`all`](Self::all), and [`Error::Attribute`] for an attribute of two types.

@@ -187,7 +187,7 @@ impl First {
                 let rotation = random(rng);
                 let (seed, hidden) = (random(rng), spec.own_readers);
                 let frame = match spec.form {
-                    // A frame of all records is made when they are there.
+                    // A frame of all records is made when all have come.
                     Form::Sealed { .. } | Form::Routed { .. } => {
                         training = Some((rotation, seed, hidden));
                         Frame::origin(spec.metric, rotation, dim)

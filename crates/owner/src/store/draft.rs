@@ -40,7 +40,7 @@ pub(super) struct Draft {
     /// The frame of all vectors, and the part that it is, if that is written.
     pub(super) frame: Frame,
     pub(super) framed: Option<FramePart>,
-    /// The recall of what is written, as far as it is measured.
+    /// The recall of what is written, if it is measured.
     pub(super) recall: Option<Recall>,
     /// The rights of readers, if the index has readers of its own.
     pub(super) access: Option<Directory>,
@@ -166,8 +166,8 @@ impl Draft {
         capacity(self.records.sets.len())
     }
 
-    /// Writes a segment of rows in the index's frame and adds it. The first `before` segments were there before
-    /// this change: records in them are replaced, and others may not come twice.
+    /// Writes a segment of rows in the index's frame and adds it. The first `before` segments are from before this
+    /// change: records in them are replaced, and others may not come twice.
     pub(super) fn add<D: Disk, R: CryptoRng + ?Sized>(
         &mut self,
         build: &mut Build<'_, D, R>,

@@ -1,4 +1,4 @@
-//! Other payloads and attributes for records that are there, whose vectors stay as they are.
+//! Other payloads and attributes for existing records, whose vectors stay as they are.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,7 +15,7 @@ use crate::build_context::Build;
 use crate::segment::SegmentWriter;
 use crate::spec::Batch;
 
-/// New payloads or attributes, or both, for records that are there.
+/// New payloads or attributes, or both, for existing records.
 ///
 /// ```
 /// use sordino_owner::Edit;
@@ -96,7 +96,7 @@ impl Edit {
         self.ids.len()
     }
 
-    /// True if it is of no record.
+    /// True if it has no record.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.ids.is_empty()

@@ -107,7 +107,7 @@ impl Carried {
         all.into_iter().flatten().flat_map(BTreeMap::keys)
     }
 
-    /// A record by this, as far as it says something of it, and by what the record was before.
+    /// A record after this change: its new values, and its earlier ones where the change says nothing.
     pub(super) fn over(&self, id: &Id, before: Option<Record>) -> Record {
         let own = |all: &Option<ById>| all.as_ref().and_then(|all| all.get(id)).cloned();
         let before = before.unwrap_or_default();
@@ -173,7 +173,7 @@ pub(super) fn read<D: Disk>(
 }
 
 impl Draft {
-    /// Writes what the records that are there carry, an empty payload for every one that has none.
+    /// Writes what the present records carry, with an empty payload for every record that has none.
     pub(super) fn write_payloads<D: Disk, R: CryptoRng + ?Sized>(
         &mut self,
         build: &mut Build<'_, D, R>,

@@ -91,7 +91,7 @@ impl Records {
         found.next()
     }
 
-    /// Marks these records as deleted in the first `segments`, wherever they are there; how many were.
+    /// Marks these records as deleted wherever the first `segments` have them; returns how many it marked.
     pub(super) fn bury(&mut self, segments: usize, ids: &Ids) -> usize {
         let before = self.dead();
         for (own, dead) in self.sets.iter().zip(&mut self.dead).take(segments) {
@@ -243,7 +243,7 @@ pub(super) fn residuals<D: Disk>(
     let segment = manifest.segments()[at];
     let key = keys.need(segment)?;
     let width = manifest.stored_dim() as usize;
-    // The codes, and what they stand for.
+    // The codes, and the coordinates made of them.
     room::check(segment.n as usize * width, 2 * size_of::<f32>())?;
     let rounding = residue::coordinate(1);
     let (units, step) = match &manifest.mode {

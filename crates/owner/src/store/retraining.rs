@@ -1,4 +1,4 @@
-//! A frame that is trained again, on the records that are there.
+//! A frame that is trained again, on the present records.
 
 use rand_core::CryptoRng;
 use sordino_index::manifest::Mode;

@@ -59,7 +59,7 @@ impl Stream {
         }
     }
 
-    /// The same stream, into a new index that may be read so.
+    /// The same stream, into a new index with these rights.
     pub(super) fn read_by(self, access: Option<Directory>) -> Self {
         Self { access, ..self }
     }

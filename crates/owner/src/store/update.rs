@@ -29,7 +29,7 @@ pub struct Added {
     pub version: u64,
     /// Records that came.
     pub records: usize,
-    /// How many of them had ids that were there.
+    /// How many of them had ids that existed.
     pub replaced: usize,
     /// How many had another label, or had none and have one now. Readers of the old label can read their old rows until
     /// the store is [compacted](Store::compact). So this is 0 if it was compacted at once.
@@ -129,7 +129,7 @@ impl<D: Disk> Store<D> {
         Ok(added)
     }
 
-    /// Makes sure that there is this label in a draft.
+    /// Makes this label in a draft if it does not exist.
     fn labelled<R: CryptoRng + ?Sized>(
         &self,
         rng: &mut R,

@@ -183,7 +183,7 @@ impl<'a, D: Disk> Check<'a, D> {
         })
     }
 
-    /// Reads what the records carry that are there, in their order; nothing where they carry nothing.
+    /// Reads what the present records carry, in their order; empty where they carry nothing.
     fn carried(&self, records: &Records) -> Result<Vec<Carried>, Error> {
         let read = payloads::read(self.folder, self.manifest, self.keys)?;
         let Some(mut all) = read else {

@@ -75,8 +75,8 @@ impl WriterStore {
 }
 
 impl<D: Disk> WriterStore<D> {
-    /// [`open`](WriterStore::open) on another disk. With a pin nothing is touched unless the version that is there is the pinned one or
-    /// follows from it.
+    /// [`open`](WriterStore::open) on another disk. With a pin nothing is touched unless the version found is the
+    /// pinned one or follows from it.
     ///
     /// # Errors
     /// [`Error::Access`] if the owner names no such writer. [`Error::Locked`], [`Error::NoIndex`], [`Error::NoReader`].
@@ -141,7 +141,7 @@ impl<D: Disk> WriterStore<D> {
         self.records.len()
     }
 
-    /// True if it can read none.
+    /// True if it can read no record.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0

@@ -22,7 +22,7 @@ pub struct Database {
     params: Params,
     seed: Seed,
     values: Pages,
-    /// Rows that there is room for.
+    /// Rows that have room.
     room: usize,
     /// The rows of every slot, one for each place, and zeros up to a whole number of columns.
     slots: Vec<Vec<u32>>,

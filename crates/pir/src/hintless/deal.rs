@@ -5,7 +5,7 @@
 //! the slot that is the rank of its number among them. So neighbours never share a slot, and units of different runs
 //! share one by chance alone. Consecutive places hold consecutive units, whatever the group.
 //!
-//! A client assigns to each unit that it wants a slot of its own, and asks every slot for one place, or for none.
+//! A client assigns to each unit that it wants a slot of its own. It asks every slot for one place, or for no place.
 
 #![expect(
     clippy::cast_possible_truncation,
@@ -145,7 +145,7 @@ impl Deal {
         }
     }
 
-    /// The groups that there are.
+    /// The number of groups.
     #[must_use]
     pub fn groups(&self) -> usize {
         self.keys.len()

@@ -40,16 +40,16 @@ pub(crate) fn slot(number: usize, slots: usize) -> u128 {
 /// The slots of the wanted units. Zeroised on drop.
 #[derive(Zeroize, ZeroizeOnDrop)]
 pub(crate) struct Assignment {
-    /// For each wanted unit the slot that asks for it, or none.
+    /// For each wanted unit the slot that asks for it, or the empty set.
     of: Vec<u128>,
-    /// For each number of steps in the search at hand, the slots that are first reached by it.
+    /// For each number of steps in the current search, the slots that are first reached by it.
     layers: Vec<u128>,
     /// For each layer the free slot where the path ends; only one layer has one.
     ends: Vec<u128>,
 }
 
 impl Assignment {
-    /// Assigns to each wanted unit one of its slots; to one without slots, none.
+    /// Assigns to each wanted unit one of its slots; a unit without slots gets none.
     pub(crate) fn new(wanted: &[u128]) -> Self {
         let mut assignment = Self {
             of: vec![0; wanted.len()],

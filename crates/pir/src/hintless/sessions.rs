@@ -46,7 +46,7 @@ impl Sessions {
         self.keys.len()
     }
 
-    /// True if there are none.
+    /// True if it holds no keys.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.keys.is_empty()

@@ -37,7 +37,7 @@ impl std::fmt::Debug for Share {
 
 impl Share {
     /// The rows of server `at` of `of`, from 0 on. The servers' numbers of rows differ by two at most. With more
-    /// servers than pairs of rows, some have none.
+    /// servers than pairs of rows, some have no rows.
     #[must_use]
     pub fn range(params: &Params, at: u16, of: u16) -> Range<usize> {
         let (rows, of) = (params.rows(), usize::from(of.max(1)));

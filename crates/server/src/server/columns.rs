@@ -36,7 +36,7 @@ struct EncodedSegment {
 
 impl Columns {
     /// Encodes the shard's rows of the segments that `before` does not hold, or maps what the shelf has of them. The
-    /// first of these segments is the manifest's number `first`. The bytes of each are let go before the next is read.
+    /// first of these segments is the manifest's number `first`. The bytes of each are freed before the next is read.
     pub(super) fn new(
         rows: Rows,
         first: usize,

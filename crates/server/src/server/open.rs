@@ -61,7 +61,7 @@ impl<'a> OpenOptions<'a> {
         Self { shard, ..self }
     }
 
-    /// The same, with a folder of encoded databases: the server maps what is there, and keeps what it encodes.
+    /// The same, with a folder of encoded databases: the server maps what it finds there, and keeps what it encodes.
     pub fn encodings(self, encodings: Option<&'a Encodings>) -> Self {
         Self { encodings, ..self }
     }

@@ -62,7 +62,7 @@ impl PageTable {
     /// Keeps the files of the encoded hint for another version that has the same pages.
     ///
     /// # Errors
-    /// Never for sizes that were checked.
+    /// None for sizes that were checked.
     pub(super) fn keep(&self, shelf: &mut Shelf<'_>) -> Result<(), Error> {
         self.signed.names(shelf)?;
         self.hint.databases().for_each(|it| shelf.share(it));

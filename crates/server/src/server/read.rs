@@ -8,7 +8,7 @@ use super::encodings::Shelf;
 
 /// The parts of an index that is served.
 pub(super) trait Read {
-    /// Bytes of a part, in the memory of one that was let go.
+    /// Bytes of a part, in the memory of a part that was freed.
     fn bytes(&mut self, part: &Part, span: Span, room: Vec<u8>) -> Result<Bytes, Error>;
 
     /// Hands bytes of a part to `take`, piece after piece. The caller must not use what they make if this fails.

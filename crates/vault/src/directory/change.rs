@@ -14,14 +14,15 @@ pub enum Change<'a> {
         public: Option<&'a ReaderPublicKey>,
         /// Labels, made if need be.
         labels: &'a [String],
-        /// Groups that there are.
+        /// Existing groups.
         groups: &'a [String],
     },
-    /// Gives a reader labels, and the right to add records under them until a time; without labels, records that have none.
+    /// Gives a reader labels, and the right to add records under them until a time. Without labels it may add records
+    /// without a label.
     GrantWriter {
         /// The reader's name.
         reader: &'a str,
-        /// Its public key; one that is a writer already needs none.
+        /// Its public key; an existing writer needs no key here.
         public: Option<&'a WriterPublicKey>,
         /// Labels, made if need be.
         labels: &'a [String],

@@ -49,7 +49,7 @@ impl Directory {
         Ok(())
     }
 
-    /// Makes sure that there is a label; the number of its newest key.
+    /// Makes a label if it does not exist, and returns the number of its newest key.
     ///
     /// # Errors
     /// [`Error::Access`] if the name is not allowed.

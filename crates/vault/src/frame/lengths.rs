@@ -79,7 +79,7 @@ impl Lengths {
     /// Reads what [`to_bytes`](Self::to_bytes) has written.
     ///
     /// # Errors
-    /// [`Error::Malformed`] for lengths that are none.
+    /// [`Error::Malformed`] for bytes that are no lengths.
     pub fn from_bytes([low, high, bits]: [u8; Self::LEN]) -> Result<Self, Error> {
         let least = i16::from_le_bytes([low, high]);
         let known = OCTAVES.iter().any(|(_, known)| *known == bits);

@@ -95,7 +95,7 @@ impl Scales {
     /// Reads what [`to_bytes`](Self::to_bytes) has written.
     ///
     /// # Errors
-    /// [`Error::Malformed`] for scales that are none.
+    /// [`Error::Malformed`] for bytes that are no scales.
     pub fn from_bytes([low, high, step]: [u8; Self::LEN]) -> Result<Self, Error> {
         let least = i16::from_le_bytes([low, high]);
         if !RANGE.contains(&least) || step == 0 {

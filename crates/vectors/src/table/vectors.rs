@@ -59,7 +59,7 @@ pub(super) enum Row {
 /// The vector in row `at` of these columns; `None` if a value is missing.
 ///
 /// # Errors
-/// [`Error::Numbers`] for a text or bytes that are none.
+/// [`Error::Numbers`] for a text or bytes that are no numbers.
 pub(super) fn row(columns: &[ArrayRef], at: usize) -> Result<Option<Row>, Error> {
     if let Some(column) = columns
         .first()

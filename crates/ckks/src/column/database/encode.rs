@@ -62,7 +62,7 @@ impl Database {
         Self::with_public(params, Seed(seed), a, codes, dim)
     }
 
-    /// Encodes codes whose public polynomials are there already.
+    /// Encodes codes whose public polynomials exist already.
     ///
     /// # Errors
     /// [`Error::Dimension`], [`Error::Count`], [`Error::Range`].
@@ -167,7 +167,7 @@ impl Database {
         )
     }
 
-    /// The hint of codes whose public polynomials are there already, without the database.
+    /// The hint of codes whose public polynomials exist already, without the database.
     ///
     /// # Errors
     /// [`Error::Dimension`], [`Error::Count`], [`Error::Range`].

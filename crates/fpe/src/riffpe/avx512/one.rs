@@ -263,7 +263,7 @@ impl Neighbours {
         }
     }
 
-    /// The card at place `x` once the last key is there: the middle one of the three.
+    /// The card at place `x` once the last key has come: the middle one of the three.
     #[inline]
     #[target_feature(enable = "avx512f,avx512vl")]
     #[expect(

@@ -450,7 +450,7 @@ mod tests {
         expected(refused(0, 1, &|it| it.payloads = None), "records carry");
         let more = |it: &mut Addition| it.payloads.as_mut().unwrap().records = 11;
         expected(refused(0, 1, &more), "other records than its own");
-        // Ids of what is there: of a segment, of the base's payloads, of the ring, of what was added before.
+        // Existing ids: of a segment, of the base's payloads, of the ring, of what was added before.
         for id in [1, 10, 13, 20, 120] {
             let reused = |it: &mut Addition| it.segments[0].segment.id = [id; 16];
             expected(refused(0, 1, &reused), "same id");

@@ -13,7 +13,7 @@ impl KeyFile {
     /// one.
     ///
     /// # Panics
-    /// Never: keys have one of the two.
+    /// Never panics: keys have one of the two.
     #[must_use]
     pub fn of_reader(keys: &ReaderKeys) -> Self {
         let (kind, secret) = match keys.secret() {

@@ -76,7 +76,7 @@ fn many_addresses_each_with_one_do_not_shut_out_another() {
     let late = shares.admit(Newcomer::from(ip(200))).expect("a place");
     assert!(gone(&held[0]), "the oldest makes room");
     assert!(!gone(&late));
-    // It has as much as they have, so a second place is not to be had.
+    // It has the same share as the others, so it cannot get a second place.
     assert!(shares.admit(Newcomer::from(ip(200))).is_none());
 }
 
@@ -104,7 +104,7 @@ async fn whoever_is_displaced_is_told() {
     assert!(told.await.is_ok());
 }
 
-/// Somebody whose request takes long to arrive, among the most strangers that there may be.
+/// A stranger whose request takes long to arrive, among the largest allowed number of strangers.
 #[test]
 fn strangers_do_not_take_the_place_of_a_known_key() {
     let shares = Shares::new(4, 4, true);
@@ -168,7 +168,7 @@ fn keys_that_keep_all_places_shut_nobody_out() {
     let kept = third.iter().filter(|&place| !gone(place)).count();
     assert_eq!((kept, of(0), of(1)), (8, 8, 8));
     drop(strangers);
-    // Where each key has one place, none loses it.
+    // Where each key has one place, no key loses it.
     let shares = Shares::new(4, 4, true);
     let each: Vec<_> = (0..4)
         .filter_map(|host| shares.admit(Newcomer::from(ip(host))))

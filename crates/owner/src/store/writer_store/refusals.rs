@@ -62,7 +62,7 @@ impl<D: Disk> WriterStore<D> {
         Ok(())
     }
 
-    /// Refuses what is too much for an addition, and records that are there.
+    /// Refuses what is too much for an addition, and records that exist already.
     pub(super) fn check_added(&self, draft: &Draft, before: usize) -> Result<(), Error> {
         let (there, fresh) = draft.records.sets.split_at(before);
         let records: usize = fresh.iter().map(|ids| ids.len()).sum();

@@ -50,7 +50,7 @@ pub(crate) fn of_selector(depth: u32) -> f64 {
     energy(depth, 1.0)
 }
 
-/// `E'`: the same of an encryption of a bit times `s`.
+/// `E'`: the same for an encryption of a bit times `s`.
 pub(crate) fn of_bit(depth: u32) -> f64 {
     let switch = of_switch(GADGETS[SQUARE], OF_SQUARE);
     N as f64 * (OF_SECRET * energy(depth, 2.0) + switch)
