@@ -1,4 +1,4 @@
-//! Requests, and the trait of what decides them.
+//! Requests, and the trait that decides them.
 
 use crate::context::{Context, EMPTY};
 use crate::decision::Decision;
@@ -9,7 +9,7 @@ use crate::value::Uid;
 pub struct Request<'a> {
     /// The principal that asks.
     pub principal: Uid<'a>,
-    /// The action that is asked for.
+    /// The requested action.
     pub action: Uid<'a>,
     /// On what.
     pub resource: Uid<'a>,

@@ -11,7 +11,7 @@ const MAX_LINE: u64 = 1 << 20;
 /// The byte-order mark of UTF-8, which some programs write before the first line.
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// The first bytes of what gzip compressed, which no text begins with.
+/// The first bytes of gzip's files; no text begins with them.
 const GZIP: &[u8] = b"\x1f\x8b";
 
 /// The way on from a value that the format refuses.
@@ -120,7 +120,7 @@ pub(crate) struct Line<'a> {
     pub(crate) end: &'a [u8],
 }
 
-/// Reads the next line in place of what is in `buffer`; `None` at the end of the input.
+/// Replaces `buffer` with the next line; `None` at the end of the input.
 pub(crate) fn read_line<'a>(
     input: &mut impl BufRead,
     buffer: &'a mut Zeroizing<Vec<u8>>,

@@ -107,8 +107,8 @@ pub trait Disk {
         fs::metadata(path).map_or(0, |file| file.len())
     }
 
-    /// True if a file that no version names stays for as long as a change takes. Where there are locks, no one removes one
-    /// meanwhile.
+    /// True if a file that no version names stays for as long as a change takes. Where there are locks, no other
+    /// program removes one meanwhile.
     fn stays(&self, _path: &Path) -> bool {
         true
     }
@@ -179,7 +179,7 @@ fn is_at(_file: &File, _path: &Path) -> io::Result<bool> {
     Ok(true)
 }
 
-/// A file that is locked as long as this lives.
+/// A file that stays locked as long as this value lives.
 #[derive(Debug)]
 pub struct Lock {
     _file: Option<File>,

@@ -80,7 +80,7 @@ pub enum Error {
         /// Vectors.
         expected: usize,
     },
-    /// A filter cannot be read, or is not one of this index.
+    /// A filter that cannot be read, or does not fit this index.
     #[error(transparent)]
     Filter(#[from] FilterFault),
     /// A search asks for more results than the index was built for.
@@ -163,7 +163,7 @@ pub enum Error {
     /// A version of an index is larger than a server takes.
     #[error("{}", room(*found, *most))]
     Room {
-        /// Bytes of its parts, and of what a server computes of them.
+        /// Bytes of its parts, and of what a server computes from them.
         found: u64,
         /// The most.
         most: u64,

@@ -111,7 +111,7 @@ impl Log {
     /// Refuses a log that does not begin with the entries of a head that was seen before.
     ///
     /// # Errors
-    /// [`LogFault::Rollback`] if it is shorter, [`LogFault::Fork`] if one of these entries is another.
+    /// [`LogFault::Rollback`] if it is shorter, [`LogFault::Fork`] if one of these entries differs.
     pub fn follows(&self, seen: &Head) -> Result<(), Error> {
         let head = self.head();
         let count = usize::try_from(seen.count).unwrap_or(usize::MAX);

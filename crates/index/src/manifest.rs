@@ -87,7 +87,7 @@ pub struct Manifest {
     pub n: u32,
     /// Coordinates of a vector as its owner gives it.
     pub dim: u32,
-    /// The most results of a search, which fetches this number of payloads whatever it is asked for.
+    /// The most results of a search. A search always fetches this number of payloads.
     pub k: u32,
     /// The kind of record ids.
     pub ids: IdKind,

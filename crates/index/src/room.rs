@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 
 use crate::Error;
 
-/// Refuses work that needs `needed` bytes more, if they are not to be had. On other systems than Linux it asks for the memory alone.
+/// Refuses work that needs `needed` bytes more, if these are not available. On systems other than Linux it asks for the
+/// memory alone.
 ///
 /// # Errors
 /// [`Error::Memory`].

@@ -28,7 +28,7 @@ pub enum Refusal {
     /// The server does not know the login: it was started again, or the login is over.
     #[error("the login is not known to the server, or over: connect again")]
     Login,
-    /// The token is not accepted here, or does not allow what is asked.
+    /// The token is not accepted here, or does not allow this request.
     #[error("the token is not accepted here, or does not allow this")]
     Token,
     /// Unknown index or access denied. The two are not distinguished, so that names do not leak.

@@ -8,8 +8,8 @@ pub(crate) const SEGMENT: usize = 3 * size_of::<f32>();
 /// Bytes next to, for threads and what they work on.
 const BESIDE: usize = 32 << 20;
 
-/// Refuses work that needs `each` bytes for each of some coordinates, if they are not to be had. On other systems than Linux it asks
-/// for the memory alone.
+/// Refuses work that needs `each` bytes for each of some coordinates, if these are not available. On systems other than
+/// Linux it asks for the memory alone.
 ///
 /// # Errors
 /// [`Error::Memory`].

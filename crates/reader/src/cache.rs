@@ -130,7 +130,7 @@ struct Entry {
 }
 
 impl Entry {
-    /// True of a file whose writing has ended long ago, in whatever way.
+    /// True for a file whose writing has ended long ago, whatever its end was.
     fn is_stale(&self) -> bool {
         let age = self.used.elapsed().unwrap_or_default();
         let unfinished = self.path.to_string_lossy().ends_with(TEMPORARY);

@@ -53,10 +53,10 @@ impl Client {
     /// Downloads and verifies what searching needs: the manifest and, by mode, the hint, the hint
     /// and the centroids, or the whole index.
     ///
-    /// `pin` is what this client has seen last, `None` at the first time: [`pin`](Self::pin) gives it. A
-    /// server that offers another index, an older version, or one that does not follow from the pinned one
-    /// by signed manifests, is refused. Where there are versions between the two, the server is asked for
-    /// their manifests, and learns by that which version this client knew.
+    /// `pin` is what this client has seen last, `None` at the first time: [`pin`](Self::pin) gives it. A server that
+    /// offers another index, an older version, or one that does not follow from the pinned one by signed manifests, is
+    /// refused. Where there are versions between the two, the client asks the server for their manifests. The server so
+    /// learns which version this client knew.
     ///
     /// # Errors
     /// If a message is malformed, or a signature or digest is wrong. [`Error::OtherIndex`], [`Error::Rollback`],
@@ -191,7 +191,7 @@ impl Client {
             metric: manifest.metric,
             download: &mut download,
         };
-        // From here on all is as it was after an error, or nothing fails.
+        // After an error all is as it was up to here, and from here on nothing fails.
         match replaced {
             Some(mut kind) => {
                 kind.update(&manifest, update)?;

@@ -274,7 +274,7 @@ mod tests {
     const N: u32 = 5;
     const DIM: usize = 16;
 
-    /// A server that gives one reply to whatever it is asked.
+    /// A server that gives the same reply to every request.
     struct Replies(Option<Vec<u8>>);
 
     impl Transport for Replies {

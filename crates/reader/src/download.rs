@@ -260,7 +260,7 @@ mod tests {
     use sordino_vault::OwnerKeys;
     use sordino_vectors::synthetic;
 
-    /// A server that gives one reply to whatever it is asked.
+    /// A server that gives the same reply to every request.
     struct Replies(Vec<u8>);
 
     impl Transport for Replies {
@@ -298,7 +298,7 @@ mod tests {
             }
             start += bytes.len();
         }
-        // A body that is not as long as the parts that were asked for.
+        // A body whose length is not the length of the requested parts.
         for body in [&body[..body.len() - 1], &[&body[..], &[0]].concat()] {
             let refused = download(Message::Parts.with(body));
             assert!(

@@ -8,8 +8,8 @@ use sordino_vault::ReaderKeys;
 
 use crate::transport::Transport;
 
-/// Refuses all that does not follow from this version, step by step. Where steps are between the two,
-/// the server is asked for their manifests. Bytes that came.
+/// Refuses all that does not follow from this version, step by step. Where steps are between the two, the server is
+/// asked for their manifests. Returns the bytes that came.
 pub(crate) fn follow(
     pin: &Pin,
     manifest: &SignedManifest,

@@ -1,4 +1,4 @@
-//! Pages of payloads that are here: downloaded whole, so that no server is asked for any.
+//! Pages of payloads that are here: they were downloaded whole, so no server is asked for them.
 
 use sordino_index::Error;
 use sordino_index::manifest::Manifest;

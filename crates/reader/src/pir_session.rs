@@ -1,8 +1,8 @@
 //! Sessions of retrieval without a hint: a secret and its keys for a number of requests.
 //!
-//! Keys go up with the first request; later ones name them. A server forgets keys when it has no room for them, and says
-//! so: then they go up once more, with a fresh query. So the messages follow from what the server says of its memory, and
-//! from nothing that is asked for.
+//! Keys go up with the first request; later ones name them. A server forgets keys when it has no room for them, and
+//! says so. Then they go up once more, with a fresh query. So the messages follow from what the server says of its
+//! memory, and not from the requested records.
 
 use std::sync::{Arc, Mutex, PoisonError};
 

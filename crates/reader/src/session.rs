@@ -164,7 +164,7 @@ impl<D: Dial> Session<D> {
     /// Begins searches that belong together.
     ///
     /// # Errors
-    /// [`Error::BadReply`] if a reply to an earlier batch was bad: the server is not to be asked again.
+    /// [`Error::BadReply`] if a reply to an earlier batch was bad: do not ask the server again.
     pub fn batch(&self) -> Result<SearchBatch, Error> {
         match self.distrusted.load(Ordering::Relaxed) {
             true => Err(Error::BadReply),
@@ -241,7 +241,7 @@ impl<D: Dial> Session<D> {
         self.remembered(batch, done)
     }
 
-    /// Follows the index to its version now. True if that is another than `version`.
+    /// Follows the index to its version now. True if that differs from `version`.
     fn follow(&self, transport: &mut impl Transport, version: u64) -> Result<bool, Error> {
         let mut client = self.client.write().unwrap_or_else(PoisonError::into_inner);
         // Another thread may have followed the index already.

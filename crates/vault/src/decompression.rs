@@ -220,7 +220,7 @@ mod tests {
                 assert!(read.is_none_or(|read| read.len() <= MOST_PAYLOAD));
             }
         }
-        // The decoder is as good as before.
+        // The decoder still works as before.
         assert_eq!(
             decompressor.read(&flushed(b"text", &[]), false),
             Some(b"text".to_vec())

@@ -91,7 +91,7 @@ impl Frame {
     /// A frame with this centre and these bases, which are rotated and relative to it; with at least one.
     ///
     /// # Panics
-    /// If bases have another dimension, or are none or more than [`MAX_BASES`].
+    /// If bases have another dimension, or there are no bases or more than [`MAX_BASES`].
     #[must_use]
     pub fn new(metric: Metric, rotation: [u8; 32], centre: Vec<f32>, bases: Vec<f32>) -> Self {
         let width = centre.len() + metric.added() as usize;

@@ -186,7 +186,7 @@ impl Parts {
     }
 }
 
-/// A query as it is asked of one cluster: its part along the base, and its rest.
+/// A query in the form that one cluster needs: its part along the base, and its rest.
 pub struct SplitQuery {
     along: f32,
     length: f32,

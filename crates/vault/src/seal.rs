@@ -50,7 +50,7 @@ impl Seal {
         sealed.expect("less than 2^36 bytes")
     }
 
-    /// Opens part number `part`; `None` if one bit of it, its place or its shape is another.
+    /// Opens part number `part`; `None` if one bit of it, its place or its shape differs.
     ///
     /// # Security
     /// Does as much for what it refuses: a message that follows does not tell by its time if a part was changed.

@@ -54,7 +54,8 @@ impl Walk {
         u32_of(row.expect("a position"))
     }
 
-    /// The positions of rows, in the same number of steps whatever they are; a row whose walk is longer goes on alone.
+    /// The positions of rows, in the same number of steps whatever they are. A row whose walk is longer takes further
+    /// steps alone.
     ///
     /// # Panics
     /// If one is not the row of a record.

@@ -124,7 +124,8 @@ impl TopK {
         self.keep(Scored { id: id(), score });
     }
 
-    /// [`offer_with`](Self::offer_with) of what is refused if it does not count: in the same time as whatever has a low score.
+    /// [`offer_with`](Self::offer_with) for a row that is refused if it does not count, in the same time as any row
+    /// with a low score.
     #[inline]
     pub fn offer_if(&mut self, counts: bool, score: f32, id: impl FnOnce() -> u32) {
         self.offer_with(counting(counts, score), id);

@@ -94,7 +94,7 @@ impl Head {
     /// Reads a head. Its signature is checked where it is used.
     ///
     /// # Errors
-    /// [`Error::AuditForm`] if it is not as long as a head, or does not begin as one.
+    /// [`Error::AuditForm`] if its length is not a head's, or it does not begin as one.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
         let length = Error::AuditForm {
             what: "length of a head",

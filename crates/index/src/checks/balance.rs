@@ -82,7 +82,7 @@ impl Noise {
         high
     }
 
-    /// The probability of a sum of squares above this, or more. It is the mean over the sizes of a query's errors and
+    /// A bound on the probability of a sum of squares above this. It is the mean over the sizes of a query's errors and
     /// of the places' errors.
     fn above(&self, sum: f64) -> f64 {
         mean_over(self.errors, |size| {
@@ -94,7 +94,7 @@ impl Noise {
     }
 }
 
-/// The mean, or more, of a probability that grows with the mean of squares of independent errors of variance 1.
+/// A bound on the mean of a probability that grows with the mean of squares of independent errors of variance 1.
 ///
 /// Errors are subgaussian with their variance: normal ones, uniform ones and sums of both are. Their squares are then above
 /// `size` times the mean with probability `e^(-count (size - 1 - ln size) / 2)` at most.
@@ -182,7 +182,7 @@ mod tests {
             let found = above(noise.bound(log2_failure));
             assert!(found <= trials * log2_failure.exp2(), "{found}");
         }
-        // Some are above, so that the bound is not one of anything.
+        // Some sums are above, so the bound is not trivial.
         assert!(above(noise.bound(-2.0)) > 20.0);
         let size = f64::from(PLACES) / 4.0;
         let one_size = (1..).map(|at| 500.0 + f64::from(at));

@@ -1,6 +1,6 @@
 //! Filters that cannot be read, or that ask for attributes that do not exist.
 
-/// A filter that cannot be read, or is not one of an index.
+/// A filter that cannot be read, or does not fit an index.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum FilterFault {

@@ -59,7 +59,7 @@ impl<D: Disk> Folder<D> {
         copied
     }
 
-    /// Copies the newest version to a directory that has no index. An interrupted copy goes on.
+    /// Copies the newest version to a directory without an index. An interrupted copy continues.
     ///
     /// # Errors
     /// [`Error::Exists`], and the errors of [`copy_to`](Self::copy_to).

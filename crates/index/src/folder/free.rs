@@ -1,4 +1,4 @@
-//! A directory in which a new index may be made, and one that is as it was before again.
+//! A directory in which a new index may be made, and undoing an attempt.
 
 use std::io;
 use std::path::{Path, PathBuf};

@@ -30,7 +30,7 @@ impl<D: Disk> Folder<D> {
     /// # Errors
     /// The errors of `check`. [`Error::Malformed`] for a folder with manifests of several indexes. [`Error::NoIndex`],
     /// [`Error::Locked`], [`Error::File`]. If no version is whole: the newest one's fault. If `CURRENT` names a version
-    /// that is not whole: its fault, and nothing is gone back from.
+    /// that is not whole: its fault, and no version is rolled back.
     pub fn recover(
         &self,
         owner: &OwnerPublicKey,

@@ -104,7 +104,7 @@ impl Endpoint {
         self
     }
 
-    /// The name that the server's certificate must have, if it is another than the address's host.
+    /// The name that the server's certificate must have, if it differs from the address's host.
     #[must_use]
     pub fn name(mut self, name: impl Into<String>) -> Self {
         self.name = Some(name.into());

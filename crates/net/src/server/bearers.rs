@@ -1,4 +1,4 @@
-//! Clients that are let in by a token, and are on no list.
+//! Clients that a token lets in, and that are on no list.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -46,7 +46,7 @@ struct State {
     most: f64,
 }
 
-/// A holder's key and its requests a minute: tokens of other rates do not change one another's.
+/// A holder's key and its requests a minute: tokens of other rates do not change its rate.
 type Name = ([u8; 32], u32);
 
 #[derive(Debug)]

@@ -1,4 +1,4 @@
-//! gRPC's health service. Its clients are strangers, and are let in and given up as any other.
+//! gRPC's health service. Its clients are strangers, and the server admits them and gives them up like any other.
 
 use std::convert::Infallible;
 use std::pin::Pin;

@@ -181,7 +181,7 @@ mod tests {
         assert_eq!(first.len(), 32);
         let second = take(2);
         assert_eq!(second.len(), 16);
-        // However many ask for all they can get, one more is let in.
+        // However many ask for all they can get, one more gets in.
         let others: Vec<_> = (3..6).flat_map(take).collect();
         assert!(places.take(Asker::Key(9)).is_some(), "{}", others.len());
         drop((first, second, others));

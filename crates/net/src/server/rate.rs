@@ -85,7 +85,7 @@ impl Reservation {
         enough
     }
 
-    /// The request goes on, so it has used its tokens.
+    /// The request continues, so it has used its tokens.
     pub(crate) fn spend(mut self) {
         self.0.clear();
     }

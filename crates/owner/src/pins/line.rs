@@ -11,7 +11,7 @@ pub(super) struct Line {
     pub(super) pin: Pin,
 }
 
-/// The newest version that is known of an index, in whatever place.
+/// The newest version that is known of an index, in any place.
 pub(super) fn newest(lines: &[Line], index: &[u8; 16]) -> Option<Pin> {
     let of = lines.iter().filter(|line| line.pin.index == *index);
     of.map(|line| line.pin).max_by_key(|pin| pin.version)

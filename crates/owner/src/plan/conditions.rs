@@ -8,7 +8,7 @@ use sordino_pir::plan::Candidate;
 use super::way::{MOST_MEMORY, Way, without_hint};
 use super::{Cost, Speed};
 
-/// The seconds that a client waits at most for what is downloaded once, where there is another way.
+/// The most seconds that a client waits for what is downloaded once, if there is another way.
 const MOST_ONCE: f64 = 3.0;
 
 /// A second before the first search counts as these many later ones: a user who waits for the first sees nothing yet.

@@ -195,7 +195,8 @@ pub(super) fn directory_of<D: Disk>(
 }
 
 impl SegmentWriter<'_> {
-    /// A writer of what has this label, which there is; of an index without readers of its own, this one.
+    /// The writer under the newest key of this label, which must exist. Without readers of its own, an index has only
+    /// the shared key.
     pub(super) fn of_label(&self, access: Option<&Directory>, label: &str) -> Self {
         let Some(access) = access else {
             return self.under(SHARED, self.keys().shared());

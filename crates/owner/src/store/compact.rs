@@ -175,7 +175,7 @@ impl<D: Disk> Store<D> {
         if self.carries_older() || self.is_overridden()? {
             return Ok(Rewrite::All);
         }
-        // One part that lost nothing is as small as it gets; records that are deleted make more to do in any case.
+        // One part that lost nothing cannot shrink; deleted records make more to do anyway.
         Ok(match self.manifest.recent.len() {
             0 | 1 => Rewrite::None,
             _ => Rewrite::Recent,

@@ -231,7 +231,7 @@ impl Draft {
         Ok(())
     }
 
-    /// A sealed index of these records, as planned, of the clusters that are given or of some that are made; its buckets are written.
+    /// A sealed index of these records, as planned. It takes the given clusters or makes some, and writes its buckets.
     pub(super) fn sealed<D: Disk, R: CryptoRng + ?Sized>(
         build: &mut Build<'_, D, R>,
         rows: Rows,

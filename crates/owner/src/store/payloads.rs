@@ -270,7 +270,7 @@ impl<D: Disk> Store<D> {
         Ok(self.carried()?.exact.unwrap_or_default())
     }
 
-    /// Brings what the draft's records carry up to these and to what a change brings.
+    /// Updates what the draft's records carry to these records and a change.
     pub(super) fn change_payloads<R: CryptoRng + ?Sized>(
         &self,
         build: &mut Build<'_, D, R>,

@@ -87,7 +87,7 @@ impl Assigned {
         &self.places
     }
 
-    /// The wanted units, of what each slot has answered, all of one length; `None` if a unit has no slot.
+    /// The wanted units, out of the answers of all slots, which have one length; `None` if a unit has no slot.
     ///
     /// # Security
     /// All answers are read for every unit.

@@ -1,4 +1,4 @@
-//! Which slot asks for which wanted unit: a matching, as large as there is one, in constant time.
+//! Which slot asks for which wanted unit: the largest matching, in constant time.
 //!
 //! Wanted units are placed one after the other by augmenting paths. The slots that a unit can reach are found breadth
 //! first: its own, then the slots of the units that hold these, and so on. A free one that is among the first to be

@@ -15,7 +15,7 @@ use crate::Error;
 pub struct Sessions {
     most: usize,
     keys: HashMap<Digest, Held>,
-    /// Counts what is asked.
+    /// Counts requests.
     now: u64,
 }
 

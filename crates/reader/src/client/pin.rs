@@ -7,7 +7,7 @@ use crate::history;
 use crate::transport::Transport;
 
 impl Client {
-    /// The pin to store, so that the next [`connect`](Self::connect) goes on from this version.
+    /// The pin to store, so that the next [`connect`](Self::connect) continues from this version.
     #[must_use]
     pub fn pin(&self) -> Pin {
         Pin::of(&self.manifest)

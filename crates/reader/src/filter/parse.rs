@@ -30,7 +30,7 @@ struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    /// The error of what is next.
+    /// An error about the next sign.
     fn fault(&self, why: impl Into<String>) -> Error {
         let before = &self.text[..self.text.len() - self.rest.len()];
         let fault = FilterFault::Text {

@@ -155,7 +155,7 @@ impl<'a> Shelf<'a> {
         shelf
     }
 
-    /// The name of what is encoded of bytes `range` of a part, as `segments` are. It stays when the rest is cleared.
+    /// The name of what is encoded from bytes `range` of a part, as `segments` are. It stays when the rest is cleared.
     pub(super) fn name(&mut self, part: &Digest, range: Range<u64>, segments: &Segments) -> String {
         let fields = [
             &part[..],

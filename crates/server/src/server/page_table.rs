@@ -46,7 +46,7 @@ impl PageTable {
         let names = signed.names(shelf)?;
         let (mut hint, mut given) = signed.encoded(&table, &names, shelf)?;
         let check = |given: &[u8]| digest::check(PartKind::PayloadHint.name(), given, &signed.hint);
-        // Files say of one piece what is its hint, and the manifest of all.
+        // Files say what the hint of one piece is, and the manifest of all pieces.
         if check(&given).is_err() && shelf.distrust(&names) {
             (hint, given) = signed.encoded(&table, &names, shelf)?;
         }

@@ -64,7 +64,7 @@ impl Base {
         let (mut hint, mut given) = hint_of(&table, hint, &names, shelf)?;
         if table.shape().groups() == all {
             let checked = digest::check(PartKind::RowsHint.name(), &given, &mode.hint);
-            // Files say of one group what is its hint, and the manifest of all.
+            // Files say what the hint of one group is, and the manifest of all groups.
             if checked.is_err() && shelf.distrust(&names) {
                 (hint, given) = hint_of(&table, table::segments(mode)?, &names, shelf)?;
             }

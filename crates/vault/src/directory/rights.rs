@@ -240,7 +240,7 @@ impl Directory {
         rights.collect()
     }
 
-    /// No one is a former reader of what it may read.
+    /// A reader is no former reader of what it may read.
     fn settle_former(&mut self) {
         let readers: Vec<_> = self.readers.iter().collect();
         for (name, reader) in readers {
