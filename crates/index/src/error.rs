@@ -315,8 +315,7 @@ pub enum Error {
     /// A client has asked a server of a shard, which answers only the gathering server.
     #[error("the server holds only shard {}/{}: connect to the one that runs `sordino gather`", .0[0], .0[1])]
     Share([u16; 2]),
-    /// These keys do not open the index. It has readers of its own and these are not theirs, or it has no readers of
-    /// its own.
+    /// The index has readers of its own and these are not their keys, or these are a reader's and it has none.
     #[error("{NO_READER}")]
     NoReader,
     /// A change of readers, groups or labels that cannot be made.

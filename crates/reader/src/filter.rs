@@ -287,8 +287,7 @@ fn fits(column: &Column, value: &Value) -> bool {
     )
 }
 
-/// For each row whether its value of this column has this relation to `value`. Unknown where the row has no value, or
-/// where a value is no number or does not fit.
+/// For each row whether its value has this relation to `value`. Unknown without a value, or with one that does not fit.
 fn compared(rows: &Attributes, name: &str, value: &Value, relation: Relation) -> Vec<Option<bool>> {
     let Some(column) = rows.column(name) else {
         return vec![None; rows.rows()];
@@ -323,8 +322,7 @@ fn compared(rows: &Attributes, name: &str, value: &Value, relation: Relation) ->
     }
 }
 
-/// The order of the exact values of two numbers, also where a double lacks bits of the whole one. `None` if the double
-/// is NaN.
+/// The order of the exact values, also where a double lacks bits of the whole number. `None` if the double is NaN.
 fn whole_and_float(x: i64, y: f64) -> Option<Ordering> {
     const ABOVE: f64 = 9_223_372_036_854_775_808.0;
     Some(match y {

@@ -119,8 +119,7 @@ impl<D: Disk> Assembly<D> {
         folder.check_free()?;
         folder.create_root()?;
         let lock = folder.lock()?;
-        // From here on the lock keeps others from making an index. What an earlier attempt has left goes now: none of
-        // it is taken.
+        // From here on the lock keeps others out. What an earlier attempt has left goes now: none of it is taken.
         folder.check_free()?;
         folder.create()?;
         folder.collect(&[])?;
