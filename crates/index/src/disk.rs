@@ -12,8 +12,7 @@ pub use memory::Memory;
 
 use crate::Bytes;
 
-/// Where a store's files go. [`Files`] is the operating system; tests put something between that
-/// fails.
+/// Where a store's files go. [`Files`] is the operating system. Tests put a disk in between that fails.
 pub trait Disk {
     /// Makes a directory, and the directories above it.
     ///

@@ -52,7 +52,7 @@ impl EliasFano {
     /// Appends a list: the row of ones, then the low bits of all numbers, the lowest bit first, and zeros up to a whole byte.
     ///
     /// # Panics
-    /// If it has another number of numbers, does not ascend or goes beyond the greatest.
+    /// If the list has a different length, does not ascend or goes beyond the greatest.
     pub fn append(self, numbers: &[u32], bytes: &mut Vec<u8>) {
         assert_eq!(numbers.len(), self.count, "a list of another length");
         assert!(

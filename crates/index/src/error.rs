@@ -91,7 +91,7 @@ pub enum Error {
         /// The bound in the manifest.
         most: usize,
     },
-    /// A record to be deleted is not there.
+    /// A record that should be deleted does not exist.
     #[error("there is no record {id}")]
     UnknownId {
         /// The id.
@@ -111,13 +111,13 @@ pub enum Error {
         /// The directory.
         path: PathBuf,
     },
-    /// A new index was to be made where there is one.
+    /// A new index cannot be made where there is one.
     #[error("{} holds an index already: choose another folder, or change that index", path.display())]
     Exists {
         /// The directory.
         path: PathBuf,
     },
-    /// A new index was to be made in a directory that holds other files.
+    /// A new index cannot be made in a directory that holds other files.
     #[error("{}", occupied(path, entry))]
     Occupied {
         /// The directory.
@@ -139,7 +139,7 @@ pub enum Error {
         /// The versions, in order.
         versions: Vec<u64>,
     },
-    /// All records were to be deleted.
+    /// All records would be deleted.
     #[error("cannot delete all {n} records: an index keeps at least one")]
     NothingLeft {
         /// The records there are.

@@ -499,7 +499,7 @@ mod tests {
     fn what_is_appended_follows_from_what_is_logged() {
         let first = manifest(1, [0; 32], 16);
         let second = manifest(2, first.digest(), 16);
-        // A number may be left out, where no version came to be; a version may not.
+        // A number may be left out if no version was made with it. A version may not be left out.
         let fourth = manifest(4, second.digest(), 16);
         let mut log = Log::new(&keys());
         assert_eq!(log.append([&first, &second], &keys()).unwrap(), 2);

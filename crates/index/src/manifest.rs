@@ -115,7 +115,7 @@ pub struct Manifest {
 }
 
 impl Manifest {
-    /// A first version without records, yet to be named and signed, of vectors of `dim` coordinates.
+    /// A first version without records, for vectors of `dim` coordinates. Its name and signature come later.
     #[must_use]
     pub fn new(
         dim: u32,

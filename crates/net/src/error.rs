@@ -62,7 +62,7 @@ pub enum Error {
         /// The system's words.
         source: std::io::Error,
     },
-    /// A key was to be written where there is a file.
+    /// A key file would overwrite an existing file.
     #[error(
         "{}: the file exists already, and keys are never overwritten: choose another name, or move the file away",
         path.display()
@@ -210,7 +210,7 @@ impl Error {
             }
             Self::Reply(_) => Kind::Untrusted,
             Self::Shard { source, .. } => match &**source {
-                // A version is being put in place: not all shards have it yet.
+                // A version is being introduced: not all shards have it yet.
                 sordino_index::Error::Stale { .. } => Kind::Busy,
                 source if matches!(Self::of(source), Some(Self::Deadline { .. })) => Kind::Away,
                 source => source.kind(),

@@ -38,8 +38,8 @@ pub(crate) fn instance_for(run: &[u8; 32], index: Option<&IndexName>) -> [u8; 32
     })
 }
 
-/// 32 random bytes to be shown, drawn `about` something: a hash and not the generator's own. Where a generator
-/// goes on twice from one state (a `fork`, a restored machine) the same bytes may key a secret query.
+/// 32 random bytes to be shown, drawn `about` something. They are a hash and not the generator's own bytes. Where a
+/// generator repeats a state (a `fork`, a restored machine) the same bytes may key a secret query.
 pub(crate) fn shown<R: CryptoRng + ?Sized>(rng: &mut R, about: &[u8]) -> [u8; 32] {
     let mut key = Zeroizing::new([0; 32]);
     rng.fill_bytes(&mut *key);

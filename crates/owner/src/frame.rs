@@ -14,8 +14,8 @@ use crate::room;
 /// Vectors that a frame is trained on, at most.
 pub(crate) const SAMPLE: usize = 8192;
 
-/// Vectors of a base, at least: of fewer it would be nearly one of them, which may be deleted while the base stays. One in this many is
-/// left out of training, and tells what bases are worth.
+/// The least number of vectors of a base. A base of fewer would nearly be one of them, which may be deleted while the
+/// base stays. One in this many is left out of training, to measure what bases are worth.
 pub(crate) const EACH: usize = 8;
 
 /// Bytes of the bases: at most this many, or a byte for this number of vectors where that is more.

@@ -29,7 +29,7 @@ pub(crate) struct WrittenPayloads {
     pub(crate) hint: Option<Vec<u8>>,
 }
 
-/// All records, and how what they carry is to be fetched.
+/// All records, and how clients should fetch what they carry.
 pub(crate) struct Contents {
     pub(crate) groups: Vec<Group>,
     /// True of an index with readers of its own.

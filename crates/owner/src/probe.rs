@@ -391,7 +391,7 @@ mod tests {
         // The margin is reached, though not by all.
         assert_eq!(first_enough(&[0.5, 0.9575, 0.958, 0.97], 0.95), 1);
         assert_eq!(first_enough(&[0.9, 0.979, 0.9875, 0.9875], 0.98), 2);
-        // The wish is reached without it, then with as much as there is; by the first alone that is near to that.
+        // The wish is reached without the margin. Then the first one that is near to the highest is taken.
         let curve = [0.7, 0.979, 0.9805, 0.9845, 0.985, 0.9855, 0.9853];
         assert_eq!(first_enough(&curve, 0.98), 3);
         assert_eq!(first_enough(&curve, 0.985), 4);

@@ -5,7 +5,7 @@ use crate::manifest::SignedManifest;
 use crate::public_key::OwnerPublicKey;
 use crate::{Disk, Error};
 
-/// Versions that are tried to be opened while each is followed by another: a disk that lies could go on for ever.
+/// How often opening is tried while each version is followed by another. A disk that lies could go on for ever.
 const ATTEMPTS: usize = 64;
 
 impl<D: Disk> Folder<D> {

@@ -149,7 +149,7 @@ impl Changes {
         let step = Step::decode(step).map_err(|error| wrong(&error.to_string()))?;
         let kind = step.kind.ok_or_else(|| wrong("none that is known here"))?;
         let mut state = self.state();
-        // Only now does no other step put another in place.
+        // From here on, no other step replaces the version.
         let server = &*server();
         match kind {
             Kind::State(_) => (),

@@ -22,7 +22,8 @@ use tokio::task::AbortHandle;
 use super::metrics::Metrics;
 use crate::Error;
 
-/// Connections at a time. For one more the first goes: a holder of open connections that asks nothing keeps no other client away.
+/// Connections at a time. One more closes the first. So a client that holds connections open and asks nothing keeps no
+/// other client away.
 const CONNECTIONS: usize = 64;
 
 /// A connection lasts no longer: a scraper comes again.

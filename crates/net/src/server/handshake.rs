@@ -212,7 +212,7 @@ impl AsyncWrite for Handshake {
                 self.state = State::Failed;
                 Poll::Ready(Ok(()))
             }
-            // Nothing was said that would have to be ended; dropping it closes it.
+            // The two sides have said nothing that would have to be ended; dropping it closes it.
             _ => Poll::Ready(Ok(())),
         }
     }

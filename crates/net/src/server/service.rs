@@ -115,8 +115,8 @@ impl Service {
         self.shared.served.measure();
     }
 
-    /// Puts another version in place of `before`, from which it was followed to; false, with nothing done, if another is in
-    /// place by now. If it is this very one already, nothing is to be done, and that is true.
+    /// Replaces the version `before` with the one that follows from it. False, with nothing done, if another version is
+    /// in place by now. True, with nothing done, if it is in place already.
     #[must_use]
     pub fn replace_after(&self, before: &Server, server: Server) -> bool {
         let replaced = self.hosted.replace_after(before, server);

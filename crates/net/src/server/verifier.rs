@@ -166,8 +166,8 @@ impl Verifier {
         }
     }
 
-    /// Knows these keys, under their numbers in `known`, and no others. A key that was known before keeps
-    /// what is left of its rate, and all logins that were accepted stay remembered.
+    /// Replaces the known keys by these, under their numbers in `known`. A key that was known before keeps what is left
+    /// of its rate, and all accepted logins stay remembered.
     pub(crate) fn renew(
         &mut self,
         keys: &[ClientPublicKey],

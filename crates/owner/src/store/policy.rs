@@ -46,7 +46,7 @@ impl<D: Disk> Store<D> {
         let Compaction { segments, deleted } = self.policy;
         let dead = self.records.dead();
         let stored = self.records.len() + dead;
-        // One segment alone is as compact as it gets.
+        // A single segment cannot be compacted further.
         segments.is_some_and(|most| self.mergeable() > most.max(1))
             || deleted.is_some_and(|share| dead > 0 && dead as f64 >= share * stored as f64)
     }
@@ -214,7 +214,7 @@ mod tests {
         assert_eq!(counted(compacted), 1);
         let whole = [(none, true), (a, true), (b, true)];
         assert_eq!(counted(whole), 0);
-        // Behind one that is to be rewritten, a whole one is rewritten too.
+        // Behind a segment that is rewritten, a whole one is rewritten too.
         let more = [(none, true), (a, false), (a, true), (b, false), (a, false)];
         assert_eq!(counted(more), 3);
     }

@@ -118,7 +118,7 @@ fn strangers_do_not_take_the_place_of_a_known_key() {
         strangers.extend([shares.admit(on(host, 300, true))]);
     }
     assert!(strangers.iter().all(Option::is_some));
-    // Between known keys it goes on by shares.
+    // Between known keys, places go by shares.
     let more: Vec<_> = (0..4).map(|_| shares.admit(on(1, 1, true))).collect();
     assert_eq!(more.iter().flatten().count(), 1);
     assert!(!gone(&known));
@@ -217,7 +217,7 @@ fn a_key_that_is_being_received_from_everywhere_shuts_nobody_out() {
     let known = shares.admit(of(1, 101, Some(2))).expect("a place");
     held.extend((0..16).filter_map(hog));
     assert!(!gone(&known) && !gone(&held[14]));
-    // A stranger's may be taken, and is to be had again.
+    // A stranger's place may be taken, and becomes free again.
     assert!(gone(&stranger) && shares.admit(of(1, 102, None)).is_some());
     assert!(!gone(&held[14]) && !gone(&known));
 }
