@@ -2,9 +2,9 @@
 //! bytes for the 2 bits that are left of each.
 //!
 //! ```text
-//! block    64 bytes of upper bits, then up to 8 lines: 256 numbers or, in a row's last block, as many as there are
+//! block    64 bytes of upper bits, then up to 8 lines: 256 numbers or, in a row's last block, the rest
 //! line     the lower 16 bits of 32 numbers, two bytes each, little-endian
-//! upper    lane i, two bytes: bits 2 j and 2 j + 1 are those of number i of line j
+//! upper    lane i, two bytes: bits 2 j and 2 j + 1 belong to number i of line j
 //! ```
 //!
 //! A number in `[-2^17, 2^17)` is stored mod `2^18`, so a row of zero bytes is a row of zeros.
