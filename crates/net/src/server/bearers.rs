@@ -240,7 +240,7 @@ impl State {
     }
 
     /// Makes room for a holder. If there are many behind its first holder, one of these goes. If there are many in all,
-    /// one goes behind the first holder who has the most.
+    /// the first holder with the most behind it loses one of these.
     fn make_room(&mut self, root: Option<u32>, now: Instant) -> Result<(), Refusal> {
         let mut behind: HashMap<u32, usize> = HashMap::new();
         for root in self.holders.values().filter_map(|holder| holder.root) {
