@@ -68,7 +68,7 @@ fn unpack<const BYTES: usize>(fields: &Fields, bytes: &[u8; BYTES], mask: u32) -
         .first_chunk()
         .expect("eight fields of 16 bits or more");
     let last: &[u8; 16] = bytes.last_chunk().expect("eight fields of 16 bits or more");
-    // the second four fields start at a multiple of 8 bits only for widths of an even number of bits; all widths are:
+    // The second four fields must start at a multiple of 8 bits. They do for widths of an even number of bits, as all are:
     // 4 * 18 = 9 * 8
     let four = |bytes: &[u8; 16], within: &[u8; 16]| {
         // SAFETY: 16 bytes each, and four words.
