@@ -212,7 +212,7 @@ fn similar(c: &mut Criterion) {
     group.finish();
 }
 
-/// Tokens of one issuer, with as many holders, verified at a time; `issue` and `attenuate` sign one.
+/// Tokens of one issuer, each with its own holder, verified at a time; `issue` and `attenuate` sign one.
 fn token(c: &mut Criterion) {
     let mut group = c.benchmark_group("authz/token");
     let now = 1_800_000_000;

@@ -75,7 +75,7 @@ fn answer(c: &mut Criterion) {
     let mut group = group(c, "pir/answer");
     for (name, rows, columns) in shapes() {
         let pages = random(rows * columns);
-        // Words with as many bits as queries to such a database have.
+        // Words with the bits of queries to such a database.
         let params = Params::for_columns(columns, rows).expect("served sizes");
         let mut q = words(2, columns);
         q.iter_mut()

@@ -1,5 +1,5 @@
-//! Signs a thousand messages with a few keys, spoils one signature, and verifies them all: one by
-//! one, as a batch, and as a batch on all threads.
+//! Signs a thousand messages with a few keys, spoils one signature, and verifies them all. It verifies one by one, as a
+//! batch, and as a batch on all threads.
 
 use std::time::Instant;
 

@@ -1,5 +1,5 @@
-//! Fetches records without telling the server which: what it costs, one record by SimplePIR, several
-//! in one scan, a checked answer, a change of the database, and one record by DoublePIR.
+//! Fetches records without telling the server which, and prints what it costs. It fetches one record by SimplePIR,
+//! several in one scan, a checked answer, and one record by DoublePIR, and changes the database.
 //!
 //! `cargo run --example pir`
 

@@ -1,4 +1,4 @@
-//! Number-theoretic transforms, next to those of tfhe-ntt.
+//! Number-theoretic transforms, next to tfhe-ntt's.
 
 use std::hint::black_box;
 

@@ -93,7 +93,7 @@ impl Processor {
         }
     }
 
-    /// The part of one of so many requests since `before`.
+    /// One request's part of the load since `before`, which `requests` requests made.
     fn since(self, before: Self, requests: usize) -> Self {
         let each = |now: Option<Duration>, before: Option<Duration>| {
             Some(now?.saturating_sub(before?).div_f64(requests as f64))

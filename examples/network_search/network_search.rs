@@ -1,5 +1,5 @@
-//! Private search with a real server process: this program starts itself once more for every mode, as
-//! a server on loopback with TLS that answers one client key, and searches it from here.
+//! Private search with a real server process. For every mode this program starts itself once more as a server, and
+//! searches it from here. The server is on loopback with TLS and answers one client key.
 //!
 //! `--load` measures the server instead: eight clients at once against one.
 

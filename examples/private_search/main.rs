@@ -1,5 +1,5 @@
-//! One private vector search after another, on real cryptography, with every number that matters
-//! next to the answer: the texts that it brings, recall against exact search, bytes, time, and what the server could see.
+//! One private search after another, on real cryptography, with every number that matters next to the answer. It prints
+//! the texts that a search brings, recall against exact search, bytes, time, and what the server could see.
 //!
 //! Without arguments it searches two built-in sets of 100,000 vectors of 128 dimensions: one
 //! uniform on the sphere, one clustered as real data is. `--help` lists what else it can do.
@@ -96,7 +96,7 @@ fn search_all(args: &Args) -> Result<(), Error> {
     match (&args.data, &args.queries) {
         (Some(data), Some(queries)) => {
             let mut base = Vectors::open(data)?;
-            // Neighbours that were computed for the whole set are not those of a part of it.
+            // Neighbours that were computed for the whole set do not hold for a part of it.
             let whole = args.n.is_none_or(|n| n as usize >= base.len());
             if let Some(n) = args.n {
                 base = base.truncated(n as usize)?;

@@ -58,7 +58,7 @@ fuzz_target!(|data: &[u8]| {
             let n = bytes.len().min(len - at);
             token[at..at + n].copy_from_slice(&bytes[..n]);
         }
-        // In the place of its beginning, where the headers and claims are
+        // Instead of its beginning, where the headers and claims are
         2 => {
             let Some((cut, bytes)) = rest.split_first_chunk::<2>() else {
                 return;

@@ -1,6 +1,6 @@
 //! Seeds that are read: a fuzzer that starts from messages of another form finds its way to a decoder slowly, or never.
 //!
-//! `SORDINO_WRITE_SEEDS=1` writes those of messages, histories and rings again.
+//! `SORDINO_WRITE_SEEDS=1` writes the seeds of messages, histories and rings again.
 
 use std::path::{Path, PathBuf};
 

@@ -1,8 +1,8 @@
 //! A log of decisions that shows whether it was changed: a chain of hashes, a tree over them, and signed heads.
 //!
-//! An entry says who asked for what, the verdict, and the policies behind it. The context of the request is not in it, so
-//! neither is whatever a caller puts there about a query. Entries are bytes that the caller stores where it likes; the log
-//! itself keeps 32 bytes of each.
+//! An entry has the principal, action and resource, the verdict, and the policies behind it. The context of the request
+//! is not in it, so neither is whatever a caller puts there about a query. Entries are bytes that the caller stores
+//! where it likes; the log itself keeps 32 bytes of each.
 //!
 //! # Definition
 //!
@@ -13,12 +13,13 @@
 //! | root | [`sordino_hash::merkle::root`] of `d_0, .., d_(n-1)` |
 //! | head | `n`, `d_(n-1)`, the root and a time, signed with ML-DSA-65 |
 //!
-//! Each entry is stored with its digest behind it. A fault in storage is so named at its entry. Whoever changes an entry
-//! and computes all digests again contradicts the signed head, which then says that the entries are not its own.
+//! Each entry is stored with its digest behind it, so a fault in storage is named at its entry. An attacker who changes
+//! an entry and computes all digests again contradicts the signed head. The head then says that the entries are not its
+//! own.
 //!
 //! # Security
-//! A head vouches for the entries that were there when it was signed: sign one as often as losing the entries since
-//! would matter, and keep heads where the log's keeper cannot change them, since a keeper may show an older head with fewer
+//! A head vouches for the entries that were there when it was signed. So sign one as often as losing the entries since
+//! would matter. Keep heads where the log's keeper cannot change them, since a keeper may show an older head with fewer
 //! entries. The signing key can rewrite everything; keep it apart from the log's storage.
 
 mod bytes;
@@ -83,7 +84,7 @@ impl AuditLog {
         Ok(Self { digests })
     }
 
-    /// The next entry, as bytes to be stored behind those before. `time` is in milliseconds since 1970.
+    /// The next entry, as bytes to be stored behind the earlier ones. `time` is in milliseconds since 1970.
     ///
     /// # Errors
     /// [`Error::TooLarge`] if the request's names and the decision are longer than a MiB; the log is then as before.

@@ -1,8 +1,9 @@
 //! Bounds of texts, checked before Cedar's parsers see them.
 //!
-//! Cedar's parser, validator and evaluator call themselves once for each level of an expression, so the level is bounded
-//! here first, by a scan that keeps no more than a number for each open bracket. An operator deepens the expression that
-//! stands around it, since `a + b + c` is `(a + b) + c`, and so does an index, as in `a["b"]["c"]`; a comma begins again.
+//! Cedar's parser, validator and evaluator call themselves once for each level of an expression. So the level is
+//! bounded here first, by a scan that keeps no more than a number for each open bracket. An operator deepens the
+//! expression around it, since `a + b + c` is `(a + b) + c`. So does an index, as in `a["b"]["c"]`. A comma begins
+//! again.
 
 use crate::Error;
 use crate::error::at_most;

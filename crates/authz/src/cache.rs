@@ -2,16 +2,16 @@
 //!
 //! # Keys
 //!
-//! An entry is found by a hash and then compared with the whole [key](crate::key): hashes that collide cost a comparison, never a
-//! wrong value. So the hash need not be one that nobody can collide; its secrets are drawn again in each process, to make it hard to
-//! fill one set on purpose, which would only make the cache miss.
+//! An entry is found by a hash and then compared with the whole [key](crate::key): hashes that collide cost a
+//! comparison, never a wrong value. So the hash need not resist collisions. Its secrets are drawn again in each
+//! process, to make it hard to fill one set on purpose, which would only make the cache miss.
 //!
 //! # Form
 //!
-//! Sets of four slots; a word next to each set holds sixteen bits of the hash of every slot, so that nearly always
-//! one slot at most is looked at. A slot is swapped as a whole, by the crate `arc-swap`: a reader sees an entry
-//! before or after a change and never waits. Tags are written after their slot; a reader that comes between misses, or looks
-//! at an entry whose key then differs.
+//! The table has sets of four slots. A word next to each set holds sixteen bits of the hash of every slot. So nearly
+//! always at most one slot is looked at. The crate `arc-swap` swaps a slot as a whole: a reader sees an entry before or
+//! after a change and never waits. Tags are written after their slot. A reader that comes between misses, or looks at
+//! an entry whose key then differs.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};

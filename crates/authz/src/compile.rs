@@ -43,7 +43,8 @@ pub(crate) fn scope(policy: &pst::Template, nodes: &mut Nodes) -> Option<Scope> 
     })
 }
 
-/// The conditions of a policy as one expression; none inside if it has none, none at all if one has a part that is not compiled.
+/// The conditions of a policy as one expression. `Some(None)` if it has none, `None` if one has a part that is not
+/// compiled.
 pub(crate) fn condition(policy: &pst::Template, nodes: &mut Nodes) -> Option<Option<Expr>> {
     let mut whole = None;
     for clause in policy.clauses() {

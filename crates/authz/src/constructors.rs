@@ -1,4 +1,4 @@
-//! Calls of constructors in policies, with arguments that are none.
+//! Calls of constructors in policies with invalid arguments.
 
 use crate::Error;
 use crate::error::chain;
@@ -8,8 +8,8 @@ use crate::tokens::tokens;
 /// Constructors of extension types, by their names in policies.
 const NAMES: [&str; 4] = ["ip", "decimal", "datetime", "duration"];
 
-/// Refuses calls such as `ip("300.1.1.1")`: a policy with one fails for each request that comes to it, and would have no say,
-/// also if it forbids.
+/// Refuses calls such as `ip("300.1.1.1")`. A policy with one fails for each request that comes to it, and would have
+/// no say, even if it forbids.
 pub(crate) fn check(text: &str) -> Result<(), Error> {
     let mut last = [(0, ""); 4];
     for (at, token) in tokens(text, 0) {

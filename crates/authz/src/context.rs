@@ -21,16 +21,16 @@ pub struct Context {
     hashes: [u64; 2],
 }
 
-/// The empty context, of requests that bring none.
+/// The empty context, for requests without one.
 pub(crate) static EMPTY: std::sync::LazyLock<Context> = std::sync::LazyLock::new(Context::default);
 
 impl Context {
     /// A context of these fields.
     ///
     /// # Errors
-    /// [`Error::DuplicateAttribute`]; [`Error::TooDeep`] beyond 31 nested sets and records in a field;
-    /// [`Error::TooLarge`] above a MiB; [`Error::Value`] for a value that Cedar's language does not have, as `ip("300.1.1.1")`,
-    /// at any depth.
+    /// [`Error::DuplicateAttribute`]. [`Error::TooDeep`] beyond 31 nested sets and records in a field.
+    /// [`Error::TooLarge`] above a MiB. [`Error::Value`] for a value that Cedar's language does not have, such as
+    /// `ip("300.1.1.1")`, at any depth.
     ///
     /// # Examples
     /// ```
@@ -87,8 +87,8 @@ impl Context {
         self.hashes[1]
     }
 
-    /// The canonical bytes without the values that no schema looks at: numbers, truth values, strings, arguments of
-    /// constructors, all of which are known to be some.
+    /// The canonical bytes without the values that no schema looks at. These are numbers, truth values, strings and
+    /// arguments of constructors, which are known to be valid.
     pub(crate) fn shape(&self) -> &[u8] {
         &self.shape
     }

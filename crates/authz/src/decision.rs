@@ -38,7 +38,7 @@ pub struct PolicyError {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, thiserror::Error)]
 #[non_exhaustive]
 pub enum Failure {
-    /// A value of another kind than its operator takes.
+    /// A value whose kind its operator does not take.
     #[error("an operator got a value of a kind that it does not take")]
     Type,
     /// An entity that is not among the entities.
@@ -61,8 +61,8 @@ pub enum Failure {
     Other,
 }
 
-/// Reasons for which a request was denied before any policy was asked: it has no form in Cedar's language, or the schema does not
-/// admit it.
+/// Reasons for which a request was denied before any policy was asked. It has no form in Cedar's language, or the
+/// schema does not admit it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
 #[non_exhaustive]
 pub enum Refusal {
@@ -81,7 +81,7 @@ pub enum Refusal {
     /// An id that its enumerated type does not have.
     #[error("an enumerated type has no such id")]
     Enumerated,
-    /// A context whose fields are not those of the action.
+    /// A context whose fields are not the action's.
     #[error("the context is not the action's")]
     Context,
 }
@@ -124,8 +124,8 @@ impl Decision {
         self.0.allowed
     }
 
-    /// The ids of the policies that decided, in the order of the policies: those that permit if the request is allowed, those
-    /// that forbid if one does, and none if no policy permits.
+    /// The ids of the policies that decided, in the order of the policies. If the request is allowed, they are the
+    /// policies that permit. If a policy forbids, they are the ones that forbid. There are none if no policy permits.
     #[must_use]
     pub fn policies(&self) -> &[Arc<str>] {
         &self.0.policies

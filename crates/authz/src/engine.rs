@@ -22,20 +22,22 @@ use crate::world::World;
 ///
 /// # Replacement
 ///
-/// Policies, entities, all that is compiled from them and the cache of decisions made by them are one value, which a
-/// replacement exchanges for another whose cache is empty. A check loads that value once and uses nothing else, and what it remembers it
-/// writes into the cache of the value that it loaded. So a check that begins after a replacement has returned loads
-/// the new value or a later one, and whatever it finds in that cache was decided by the same policies and entities: it cannot get an
-/// older decision. A check that overlaps a replacement may get either, never a mixture. [`Decision::epochs`] says which.
+/// Policies, entities, all that is compiled from them and the cache of decisions made by them are one value. A
+/// replacement exchanges it for another whose cache is empty. A check loads that value once and uses nothing else. What
+/// it remembers it writes into the cache of the value that it loaded. So a check that begins after a replacement has
+/// returned loads the new value or a later one. What it finds in that cache was decided by the same policies and
+/// entities, so it cannot get an older decision. A check that overlaps a replacement may get either, never a mixture.
+/// [`Decision::epochs`] says which.
 ///
-/// In front of that cache each thread has a small table of its own, whose entries are under the number of the value that they were
-/// decided by; the number of the newest is published before the value itself, and read once at the start of a check.
+/// In front of that cache each thread has a small table of its own. Its entries are under the number of the value that
+/// they were decided by. The number of the newest value is published before the value itself, and read once at the
+/// start of a check.
 #[derive(Debug)]
 pub struct Engine {
     state: ArcSwap<State>,
     /// The number of the newest state. It is stored before that state is.
     number: AtomicU64,
-    /// The state before, kept until the next replacement, so that it is not a check that frees it. Locked by those who replace.
+    /// The state before, kept until the next replacement, so that no check has to free it. Replacements lock it.
     before: Mutex<Option<Arc<State>>>,
 }
 
@@ -44,7 +46,7 @@ pub struct Engine {
 pub struct Share {
     /// Policies.
     pub policies: usize,
-    /// Those that this crate evaluates itself; the others are left to Cedar's evaluator.
+    /// Policies that this crate evaluates itself; the others are left to Cedar's evaluator.
     pub compiled: usize,
 }
 
@@ -91,8 +93,8 @@ impl Engine {
         }
     }
 
-    /// An engine of other policies over the same schema and the entities of the moment, which are not read again and take
-    /// memory once, that remembers decisions in `remembered` bytes; one of [`Self::new`] has 16 MiB.
+    /// An engine of other policies over the same schema and the present entities, which are not read again and take
+    /// memory once. It remembers decisions in `remembered` bytes; an engine of [`Self::new`] has 16 MiB.
     ///
     /// ```
     /// use sordino_authz::{Engine, Request, Uid};
@@ -188,11 +190,12 @@ impl Engine {
         self.state.load().epochs
     }
 
-    /// Replaces all entities by those of another engine of the same schema, which are not read again.
+    /// Replaces all entities by the entities of another engine of the same schema, which are not read again.
     ///
     /// # Errors
-    /// [`Error::OtherSchema`] if the texts of both schemas differ, or one engine has none: the groups of actions come with the
-    /// entities, and those of another schema would leave policies about them without an action. The entities before then stay.
+    /// [`Error::OtherSchema`] if the texts of both schemas differ, or one engine has none. The groups of actions come
+    /// with the entities, and another schema's would leave policies about them without an action. The entities before
+    /// then stay.
     pub fn follow(&self, other: &Self) -> Result<Epochs, Error> {
         let (own, other) = (self.state.load(), other.state.load());
         let [text, other_text] = [&own, &other].map(|state| {
@@ -223,13 +226,13 @@ impl Engine {
         self.state.load().policies.literals()
     }
 
-    /// All entities, and those that they name as their parents.
+    /// All entities, and the entities that they name as their parents.
     #[must_use]
     pub fn named_by_entities(&self) -> Vec<EntityUid> {
         self.state.load().world.uids()
     }
 
-    /// The number of policies, and of those that are compiled.
+    /// The number of policies, and how many of them are compiled.
     #[must_use]
     pub fn share(&self) -> Share {
         let state = self.state.load();

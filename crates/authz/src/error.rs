@@ -107,8 +107,8 @@ pub enum Error {
         /// The name.
         name: String,
     },
-    /// A value of a context that Cedar's language lacks: an extension's value with a wrong argument, or an entity of
-    /// a type with a wrong name.
+    /// A value of a context that Cedar's language lacks. It is an extension's value with a wrong argument, or an entity
+    /// of a type with a wrong name.
     #[error("{path} is {value}, which is not a value: {reason}")]
     Value {
         /// Where it stands, as in `context.sites[].address`; `[]` is a member of a set.
@@ -166,7 +166,7 @@ pub enum Error {
         /// Entries of the head.
         signed: u64,
     },
-    /// Entries behind those that the head was signed for.
+    /// Entries behind the ones that the head was signed for.
     #[error("audit log: {found} entries, the head was signed for {signed}; take a later head")]
     AuditUnsigned {
         /// Entries found.

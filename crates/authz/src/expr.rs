@@ -50,7 +50,7 @@ pub(crate) enum Operator {
 pub(crate) struct Pattern(Box<[Box<str>]>);
 
 impl Pattern {
-    /// The pattern of these pieces, of which there is at least one.
+    /// The pattern of these pieces; there is at least one.
     pub(crate) fn new(pieces: Vec<String>) -> Self {
         Self(pieces.into_iter().map(String::into_boxed_str).collect())
     }

@@ -111,8 +111,8 @@ fn cut(value: &Value) -> String {
 
 type Name<'a> = (&'a str, &'a str);
 
-/// The type and id of an entity, in one of the two forms that Cedar reads, and with nothing next to them: of two names in one
-/// object, two readers could take one each.
+/// The type and id of an entity, in one of the two forms that Cedar reads, and with nothing next to them. If one object
+/// had two names, two readers could take one each.
 fn name(json: &Value) -> Result<Name<'_>, Error> {
     let only = |json: &Value, len| json.as_object().is_some_and(|map| map.len() == len);
     let inner = json.get("__entity").filter(|_| only(json, 1));
@@ -187,7 +187,7 @@ fn acyclic(parents: &HashMap<Name<'_>, Vec<Name<'_>>>) -> Result<(), Error> {
             }
         }
     }
-    // Entities below a cycle wait too; those of the cycle are reached by going up.
+    // Entities below a cycle wait too. Going up reaches the entities of the cycle.
     let mut seen = HashSet::new();
     let mut at = waits.keys().min().copied();
     while let Some(uid) = at {

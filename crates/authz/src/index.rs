@@ -1,9 +1,9 @@
 //! Which policies can apply to a request: found by its principal, resource, action and types.
 //!
-//! Each policy stands under one key of its scope: its principal, its resource, its actions or one of its types. Of those
-//! that it has, the one that the fewest policies name. A request looks under its own entities and all their ancestors, so it
-//! finds every policy whose scope it matches, once, and some whose scope it does not. A policy whose scope does not
-//! match has no say and cannot fail, so it need not be evaluated for its errors either.
+//! Each policy stands under one key of its scope: its principal, its resource, its actions or one of its types. Of the
+//! keys that it has, the one that the fewest policies name is taken. A request looks under its own entities and all
+//! their ancestors. So it finds every policy whose scope it matches, once, and some whose scope it does not. A policy
+//! whose scope does not match has no say and cannot fail, so it need not be evaluated for its errors either.
 
 use std::collections::HashMap;
 
@@ -26,7 +26,7 @@ pub(crate) struct Index {
     resource_types: Lists<Box<str>>,
     principals: Lists<Node>,
     resources: Lists<Node>,
-    /// By the action itself: those of its ancestors are among them.
+    /// By the action itself: the actions of its ancestors are among them.
     actions: Lists<Node>,
 }
 

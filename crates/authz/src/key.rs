@@ -1,10 +1,11 @@
 //! Keys of caches: lists of fields.
 //!
-//! Two keys are equal if the lengths of all fields and all bytes are, so no two different lists share a key, wherever a
-//! separator or the border of two fields stands, and whatever their hashes.
+//! Two keys are equal only if the lengths of all fields and all bytes are. So no two different lists share a key,
+//! wherever a separator or the border of two fields stands, and whatever their hashes.
 //!
-//! The hash is a sum over fields, each multiplied with two secrets of its place: products that do not wait for one another, while names are short
-//! and there are several. A longer field's hash, and that of a context, is foldhash's. Secrets are drawn again in each process.
+//! The hash is a sum over fields, each multiplied with two secrets of its place. These products do not wait for one
+//! another, while names are short and there are several. A longer field's hash, and a context's, is foldhash's. Secrets
+//! are drawn again in each process.
 
 use core::hash::{BuildHasher, Hasher};
 use std::sync::LazyLock;
@@ -36,7 +37,8 @@ pub(crate) struct Key<'a, const N: usize> {
     hash: u64,
 }
 
-// A call that copies the fields costs as much as the hash: whoever looks something up has all of this in one function.
+// A call that copies the fields costs as much as the hash: inline all of this into the function that looks something
+// up.
 impl<'a, const N: usize> Key<'a, N> {
     /// The key of these fields; `last` is the [`hash`] of the last of them, which is not hashed again.
     #[inline(always)]

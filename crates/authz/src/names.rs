@@ -45,14 +45,14 @@ impl Names {
         }
     }
 
-    /// The number of an entity that has one.
+    /// The number of an entity, if it has one.
     #[inline]
     pub(crate) fn find(&self, uid: Uid<'_>) -> Option<Node> {
         let equal = |&node: &Node| self.uid(node) == uid;
         self.numbers.find(hash(&self.seed, uid), equal).copied()
     }
 
-    /// The number of an entity, a new one if it has none.
+    /// The number of an entity; a new number if it has none yet.
     pub(crate) fn number(&mut self, uid: Uid<'_>) -> Node {
         if let Some(node) = self.find(uid) {
             return node;

@@ -2,26 +2,27 @@
 //!
 //! # Why nothing in it is stale
 //!
-//! Every state of every engine in this process has a number that no other has, and an entry here is under
-//! the number of the state whose cache it was found in. An engine publishes the number of its next state *before* that
-//! state, and a replacement returns when both are published. A check reads the number first, and an entry is for it
-//! only if it is under exactly that number.
+//! Every state of every engine in this process has a number that no other has. An entry here is under the number of the
+//! state whose cache it was found in. An engine publishes the number of its next state *before* that state, and a
+//! replacement returns when both are published. A check reads the number first, and an entry is for it only if it is
+//! under exactly that number.
 //!
-//! - A check that begins after a replacement has returned reads its number or a later one, so what it finds was decided by that
-//!   state or a later one.
-//! - A check that got a decision of a state has seen that state published, and with it the state's number: whoever
-//!   checks after it, in this thread or in one that heard of it, reads that number or a later one, and never goes back to an older state.
-//! - Between the two publications a check reads the new number, finds nothing under it, and asks the state that it
-//!   loads, the old one or the new one: it overlaps the replacement, so either will do. It is remembered under the number of the state that
-//!   was asked, not the one that was read.
+//! - A check that begins after a replacement has returned reads its number or a later one. So what it finds was decided
+//!   by that state or a later one.
+//! - A check that got a decision of a state has seen that state published, and with it the state's number. Take a check
+//!   after it, in this thread or in one that heard of it. It reads that number or a later one, and never goes back to
+//!   an older state.
+//! - Between the two publications a check reads the new number, and finds nothing under it. It asks the state that it
+//!   loads, the old one or the new one. It overlaps the replacement, so either will do. The decision is remembered
+//!   under the number of the state that was asked, not the one that was read.
 //!
 //! Numbers are drawn from one counter of 64 bits, so the engine that takes a dropped one's place in memory has others.
 //!
 //! # Bounds
 //!
-//! A thread has 16 KiB for its table, and keeps at most 1,024 entries of at most 1 KiB, which it shares with the cache where that still has
-//! them; longer ones are found in the cache. What a replaced state or a dropped engine leaves behind is within that bound, until other entries
-//! take its slots or the thread ends. Nothing is allocated here.
+//! A thread has 16 KiB for its table, and keeps at most 1,024 entries of at most 1 KiB. It shares them with the cache
+//! where that still has them; longer ones are found in the cache. What a replaced state or a dropped engine leaves
+//! behind is within that bound, until other entries take its slots or the thread ends. Nothing is allocated here.
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -47,7 +48,7 @@ thread_local! {
     static RECENT: RefCell<Recent> = const { RefCell::new(Recent::NONE) };
 }
 
-/// A number that no state had before. The first is 1, so 0 is nobody's.
+/// A number that no state had before. The first is 1, so no state has 0.
 pub(crate) fn number() -> u64 {
     static LAST: AtomicU64 = AtomicU64::new(0);
     LAST.fetch_add(1, Ordering::Relaxed) + 1
@@ -56,7 +57,7 @@ pub(crate) fn number() -> u64 {
 /// The decision of the state of this number, if this thread remembers it.
 #[inline(always)]
 pub(crate) fn get(number: u64, key: &Key<'_, FIELDS>) -> Option<Decision> {
-    // A thread that ends has no table any longer.
+    // A thread that ends has no table.
     let found = RECENT.try_with(|recent| recent.borrow().get(number, key));
     found.ok().flatten()
 }
@@ -180,7 +181,8 @@ mod tests {
             })
             .collect();
         let alive = || kept.iter().filter(|entry| entry.strong_count() > 0).count();
-        // Names that are numbers in a row fall into nearly all sets, with secrets of one process in 300 into some dozen less.
+        // Names that are consecutive numbers fall into nearly all sets. With the secrets of one process in 300 they
+        // fall into some dozen fewer.
         let most = 2 * SETS;
         assert!((most * 3 / 4..=most).contains(&alive()), "{}", alive());
         RECENT.with(|recent| *recent.borrow_mut() = Recent::NONE);

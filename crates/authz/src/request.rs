@@ -1,4 +1,4 @@
-//! Requests, and the trait of those who decide them.
+//! Requests, and the trait that decides them.
 
 use crate::context::{Context, EMPTY};
 use crate::decision::Decision;
@@ -7,9 +7,9 @@ use crate::value::Uid;
 /// One question: may this principal do this action on this resource, in this context?
 #[derive(Clone, Copy, Debug)]
 pub struct Request<'a> {
-    /// Who asks.
+    /// The principal that asks.
     pub principal: Uid<'a>,
-    /// The action that is asked for.
+    /// The requested action.
     pub action: Uid<'a>,
     /// On what.
     pub resource: Uid<'a>,
@@ -37,7 +37,7 @@ impl<'a> Request<'a> {
     }
 }
 
-/// Whoever answers requests: an [`Engine`](crate::Engine) in this process, or a service elsewhere.
+/// Answers requests: an [`Engine`](crate::Engine) in this process, or a service elsewhere.
 pub trait Authorizer {
     /// The decision, with its explanation. Without a reason to allow, it denies.
     fn check(&self, request: &Request<'_>) -> Decision;

@@ -14,11 +14,11 @@ pub(crate) struct Scope {
     pub(crate) resource: Party,
 }
 
-/// Who a principal or resource may be.
+/// The principals or resources that match.
 #[derive(Debug)]
 pub(crate) enum Party {
     Any,
-    /// One of this type, and this entity: exactly, or below it.
+    /// An entity of this type, and this entity: exactly, or below it.
     Is(Option<Box<str>>, Option<(Node, bool)>),
 }
 

@@ -11,11 +11,13 @@ use crate::error::at_most;
 const DIMS: usize = 4096;
 /// Most policies.
 const POLICIES: usize = 1 << 20;
-/// Up to as many floats, all vectors are compared: about 20 us.
+/// Up to this number of floats, all vectors are compared: about 20 us.
 const EXACT: usize = 1 << 17;
-/// Bits of a vector's code. On clustered vectors of 128 floats, the 400 nearest codes of 256 bits hold over .99 of the ten nearest.
+/// Bits of a vector's code. On clustered vectors of 128 floats, the 400 nearest codes of 256 bits hold over 0.99 of the
+/// ten nearest.
 const BITS: usize = 256;
-/// Vectors compared with a query after its code was: as many at least, and for each one asked for.
+/// Vectors compared with a query after their codes were: at least this number, and [`PER_RESULT`] for each result asked
+/// for.
 const CANDIDATES: usize = 200;
 const PER_RESULT: usize = 20;
 /// The functions of codes are drawn from it; it is no secret.
@@ -23,8 +25,9 @@ const SEED: Seed = Seed(*b"sordino-authz v1 similar/code/01");
 
 /// Vectors of policies, searched by cosine.
 ///
-/// Few vectors are compared with a query one by one. Of many, 256-bit codes are, and then the vectors of the nearest codes:
-/// of ten results, on average at least 9.5 are the nearest of all where vectors have clusters, as embeddings of texts do.
+/// Few vectors are compared with a query one by one. Of many, 256-bit codes are compared, and then the vectors of the
+/// nearest codes. Where vectors have clusters, as embeddings of texts do, on average at least 9.5 of ten results are
+/// the nearest of all.
 ///
 /// # Examples
 /// ```
@@ -137,7 +140,7 @@ impl Similar {
     }
 }
 
-/// Eight sums side by side, which the compiler keeps in vectors.
+/// Eight sums next to each other, which the compiler keeps in vectors.
 fn dot(a: &[f32], b: &[f32]) -> f32 {
     let (a, a_rest) = a.as_chunks::<8>();
     let (b, b_rest) = b.as_chunks::<8>();

@@ -32,7 +32,7 @@ pub(crate) struct State {
     pub(crate) epochs: Epochs,
     /// Bytes of remembered decisions.
     pub(crate) remembered: usize,
-    /// Decisions by one policy alone without errors, and by none.
+    /// Decisions by one policy alone without errors, and the decision by no policy.
     alone: Box<[Decision]>,
     none: Decision,
 }
@@ -40,7 +40,7 @@ pub(crate) struct State {
 /// Numbers of policies; a few need no allocation.
 type Few = SmallVec<[u32; 8]>;
 
-/// Policies that applied, and those that failed.
+/// Policies that applied, and policies that failed.
 #[derive(Default)]
 struct Found {
     permits: Few,

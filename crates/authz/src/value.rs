@@ -146,7 +146,7 @@ impl Value {
         Self::String(text.into())
     }
 
-    /// A set; members that occur twice are there once.
+    /// A set; a member that occurs twice counts once.
     ///
     /// # Errors
     /// [`Error::TooDeep`] if members are nested deeper than 31 sets and records.

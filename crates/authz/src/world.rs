@@ -18,14 +18,14 @@ pub(crate) struct World {
 /// One entity.
 #[derive(Debug, Default)]
 struct Entity {
-    /// None if it is only named as somebody's parent.
+    /// `None` if it is only named as a parent.
     attributes: Option<Record>,
     /// Sorted, without itself.
     ancestors: Box<[Node]>,
 }
 
 impl World {
-    /// Entities of Cedar's JSON form, and those of the schema's actions.
+    /// Entities of Cedar's JSON form, and the entities of the schema's actions.
     pub(crate) fn parse(text: &str, schema: Option<&cedar_policy::Schema>) -> Result<Self, Error> {
         let json = graph::parse(text)?;
         let cedar = cedar_policy::Entities::from_json_value(json, schema);
@@ -67,7 +67,7 @@ impl World {
         Ok(world)
     }
 
-    /// All entities, and those that they name as their parents.
+    /// All entities, and the entities that they name as their parents.
     pub(crate) fn uids(&self) -> Vec<EntityUid> {
         let all = 0..self.names.end();
         all.map(|node| {
@@ -91,13 +91,13 @@ impl Nodes {
         Self { world, others }
     }
 
-    /// The number of an entity that has one.
+    /// The number of an entity, if it has one.
     #[inline]
     pub(crate) fn find(&self, uid: Uid<'_>) -> Option<Node> {
         self.world.names.find(uid).or_else(|| self.others.find(uid))
     }
 
-    /// The number of an entity, a new one if it has none.
+    /// The number of an entity; a new number if it has none yet.
     pub(crate) fn number(&mut self, uid: Uid<'_>) -> Node {
         let node = self.world.names.find(uid);
         node.unwrap_or_else(|| self.others.number(uid))

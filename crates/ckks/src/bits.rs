@@ -1,8 +1,7 @@
 //! Lists of numbers of a few bits each, one after another, lowest bit first.
 
-/// The widths of the numbers of a list, in eighths of a bit: number `i` lies at bits
-/// `floor(i e / 8)..floor((i + 1) e / 8)`, so that a width that is no whole number of bits alternates
-/// between the two next to it.
+/// The widths of the numbers of a list, in eighths of a bit. Number `i` lies at bits `floor(i e / 8)..floor((i + 1) e /
+/// 8)`. A width that is no whole number of bits so alternates between the two next to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Width {
     eighths: usize,
@@ -60,7 +59,7 @@ impl Width {
                 *word = held.to_le_bytes();
                 rest = after;
                 bits -= u64::BITS;
-                // The part of the number that did not fit; none if it ended with the word.
+                // The part of the number that did not fit; 0 if it ended with the word.
                 held = number >> (w - bits);
             }
         }

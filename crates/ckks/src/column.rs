@@ -21,15 +21,14 @@
 //! decrypt   answer[v] - (H_j s)[v t + t - 1]
 //! ```
 //!
-//! Two forms of plaintext. **Real-valued**: codes are `round(8000 x)` and the query is scaled to
-//! `m = round(q x / (8000 R))`: it is not quantised further, and `R = 2.05` is the score window.
-//! **Modular**: codes are integers mod `P` and the query is an integer vector, `m = round(x q / P)`: the
-//! client obtains `<query, codes> mod P`, so stored codes may carry a pad whose own product the client
-//! subtracts afterwards.
+//! There are two forms of plaintext. **Real-valued**: codes are `round(8000 x)` and the query is scaled to `m = round(q
+//! x / (8000 R))`, without further quantisation. `R = 2.05` is the score window. **Modular**: codes are integers mod
+//! `P` and the query is an integer vector, `m = round(x q / P)`. The client obtains `<query, codes> mod P`. So stored
+//! codes may carry a pad, whose own product the client subtracts afterwards.
 //!
-//! Sets whose names end in `whole` leave answers as residues mod `q`. Then every answer is the value of a linear
-//! functional at the query's polynomials, exactly, and a [`Combination`] of the functionals, with weights that the
-//! server does not know, checks all answers at once, before anything is decrypted.
+//! Sets whose names end in `whole` leave answers as residues mod `q`. Then every answer is exactly the value of a
+//! linear functional at the query's polynomials. A [`Combination`] of the functionals checks all answers at once,
+//! before anything is decrypted. The server does not know its weights.
 //!
 //! A seed begins an **epoch**, every change a new **version**. Queries name their epoch; hints, deltas and
 //! replies name both, and what belongs to another state is refused by name.

@@ -72,7 +72,7 @@ pub enum Error {
     Version {
         /// The version found.
         found: u64,
-        /// The receiver's; for a delta, the one after it.
+        /// The receiver's state; for a delta, the state after it.
         expected: u64,
     },
     /// The system refused an operation on a file.
@@ -151,7 +151,7 @@ pub enum Error {
         /// The number found.
         found: u8,
     },
-    /// A message whose length is not the one that its head fixes.
+    /// A message whose length does not fit its head.
     #[error("message of {found} bytes, expected {expected}")]
     MessageLength {
         /// Bytes found.

@@ -46,7 +46,7 @@ pub(crate) fn split<const LEN: usize>(
     Ok((head, fields, values))
 }
 
-/// Refuses values whose length is not the one that the file's head fixes.
+/// Refuses values whose length does not fit the file's head.
 pub(crate) fn check_values(values: &[u8], expected: Option<usize>) -> Result<(), Error> {
     let expected = expected.and_then(|len| len.checked_add(OFFSET));
     let found = OFFSET + values.len();

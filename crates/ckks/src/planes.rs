@@ -1,5 +1,5 @@
-//! Lists of `r`-bit numbers as planes: byte `p` of every number, for each whole byte, then one bit
-//! of every number, for each bit that is left.
+//! Lists of `r`-bit numbers as planes. Each whole byte `p` gives a plane with that byte of every number. Then each bit
+//! that is left gives a plane with that bit of every number.
 //!
 //! They are as dense as bit packing, take no shifts, and a client's byte-wise dot product reads them as
 //! they are.

@@ -1,16 +1,16 @@
 //! The distance of scores from exact ones, predicted and measured.
 //!
-//! Two predictions, of which one holds for all vectors and one for those without structure:
+//! Two predictions: one holds for all vectors, and one for vectors without structure:
 //!
 //! | | for | what it is |
 //! |---|---|---|
 //! | [`WorstError`] | every vector and query of the set's norm | what rounding their coordinates can add up to, and a bound on the noise |
 //! | [`statistical_bound`] | vectors and queries whose rounding errors are independent | a standard deviation, times what the probability asks for |
 //!
-//! Coordinates are rounded to a grid. Errors of unlike coordinates cancel each other, so that their sum over `d`
-//! coordinates does not grow with `d`; those of equal ones (constant vectors, integer features over a common norm,
-//! few distinct values) add up, to `sqrt(d)` times half a step of the grid. A public random rotation of all vectors
-//! and queries makes any of them like random ones.
+//! Coordinates are rounded to a grid. Errors of unlike coordinates cancel each other, so their sum over `d` coordinates
+//! does not grow with `d`. Errors of equal coordinates add up, to `sqrt(d)` times half a step of the grid. Such are
+//! constant vectors, integer features over a common norm, and few distinct values. A public random rotation of all
+//! vectors and queries makes any of them like random ones.
 //!
 //! ```
 //! use sordino_ckks::dot::Params;
@@ -25,13 +25,13 @@
 //! assert!(statistical < 2f64.powi(-17));
 //! ```
 
-/// A bound on the worst of `scores` errors of the given standard deviation, exceeded with probability
-/// at most `2^log2_failure`: the union bound over two-sided Gaussian tails, `2 exp(-x^2 / 2)` each.
+/// A bound on the worst of `scores` errors of the given standard deviation, exceeded with probability at most
+/// `2^log2_failure`. It is the union bound over two-sided Gaussian tails, `2 exp(-x^2 / 2)` each.
 ///
 /// With [`dot::Params::statistical_error`](crate::dot::Params::statistical_error) or
-/// [`column::Params::statistical_error`](crate::column::Params::statistical_error) it is a statement about vectors
-/// and queries whose rounding errors are independent, random ones for instance. It does **not** hold for
-/// constant vectors and the like: for those there is [`WorstError::bound`].
+/// [`column::Params::statistical_error`](crate::column::Params::statistical_error) it is a statement about vectors and
+/// queries whose rounding errors are independent, random ones for instance. It does **not** hold for constant vectors
+/// and the like. For these use [`WorstError::bound`].
 #[must_use]
 pub fn statistical_bound(standard_deviation: f64, scores: usize, log2_failure: f64) -> f64 {
     let log2_tails = 1.0 + (scores.max(1) as f64).log2() - log2_failure;
@@ -44,7 +44,7 @@ pub struct WorstError {
     /// The most that rounding adds, whatever is drawn: of the coordinates of vectors and query, of the answer
     /// and of the score. In the units of the score.
     pub rounding: f64,
-    /// The subgaussian parameter of the noise, over the secret, the errors and the public polynomials: it is
+    /// The subgaussian parameter of the noise, over the secret, the errors and the public polynomials. The noise is
     /// above `x` times this with probability at most `2 exp(-x^2 / 2)`.
     pub noise: f64,
 }

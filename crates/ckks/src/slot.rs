@@ -8,15 +8,15 @@
 //! | `Delta` | scale: a plaintext polynomial is the embedding of the slots times `Delta`, rounded |
 //! | `s` | ternary secret; a ciphertext `(c0, c1)` decrypts to `c0 + c1 s` |
 //!
-//! The canonical embedding puts slot `j` at the root `zeta^(5^j)` with `zeta = exp(i pi / N)`, so that
-//! `X -> X^(5^k)` rotates the slots left by `k` (Cheon, Kim, Kim and Song, eprint 2016/421; residue number
-//! system after Cheon et al., eprint 2018/931). Key switching is hybrid with one special prime and one
-//! digit per prime of `Q` (Han and Ki, eprint 2019/688).
+//! The canonical embedding puts slot `j` at the root `zeta^(5^j)` with `zeta = exp(i pi / N)`. So `X -> X^(5^k)`
+//! rotates the slots left by `k` (Cheon, Kim, Kim and Song, eprint 2016/421). The residue number system follows Cheon
+//! et al., eprint 2018/931. Key switching is hybrid with one special prime and one digit per prime of `Q` (Han and Ki,
+//! eprint 2019/688).
 //!
 //! # Security
-//! Keys live as long as their owner lets them: a decrypted value carries an error that depends on the
-//! secret, so it must stay with the key holder (Li and Micciancio, eprint 2020/1533). Nothing here hides
-//! the plaintext operands from the key holder.
+//! The owner of a key decides how long it lives. A decrypted value carries an error that depends on the secret, so it
+//! must stay with the key holder (Li and Micciancio, eprint 2020/1533). Nothing here hides the plaintext operands from
+//! the key holder.
 
 mod ciphertext;
 mod encoder;

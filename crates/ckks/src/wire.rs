@@ -1,4 +1,4 @@
-//! The head of every message: what it is, of which version and parameter set, and its shape.
+//! The head of every message: its kind, version, parameter set and shape.
 //!
 //! All integers are little-endian and of fixed width. The shape fixes the length of the body, so a
 //! body of any other length is refused before anything is allocated for it.
@@ -149,7 +149,7 @@ pub(crate) fn check_rows(coordinates: usize, dim: usize) -> Result<(), Error> {
     })
 }
 
-/// Refuses a body whose length is not the one that its head fixes.
+/// Refuses a body whose length does not fit its head.
 pub(crate) fn check_body(body: &[u8], expected: usize) -> Result<(), Error> {
     if body.len() == expected {
         return Ok(());

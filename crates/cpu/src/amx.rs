@@ -19,11 +19,11 @@ const TILE_STATE: u32 = 1 << 17 | 1 << 18;
 
 /// `Avx512Vnni` and AMX-INT8: products of tiles of bytes.
 ///
-/// Linux gives a process the tiles only when it asks for them. [`Self::detect`] asks, the first time
-/// that it is called on a processor that has them: from then on every thread of the process may use
-/// them, also one that was started before, and so may processes that it forks. It costs no memory until
-/// a thread does use them; then the system keeps 8 KiB more for it, and as much more on the stack of a
-/// signal handler. Where the system refuses, and on every other system, there is no token.
+/// Linux gives a process the tiles only when it asks for them. [`Self::detect`] asks, the first time that it is called
+/// on a processor that has them. From then on every thread of the process may use them, also one that was started
+/// before, and so may processes that it forks. It costs no memory until a thread does use them. Then the system keeps 8
+/// KiB more for the thread, and 8 KiB more on the stack of a signal handler. Where the system refuses, and on every
+/// other system, there is no token.
 #[derive(Clone, Copy, Debug)]
 pub struct Amx(Avx512Vnni);
 

@@ -6,8 +6,8 @@ use crate::{Level, Token};
 /// same bits, so a backend is chosen for speed alone, in tests and benchmarks; elsewhere
 /// [`Backend::detect`] is right.
 ///
-/// A crate that has no kernel at a backend's level, or whose kernel wants an extension that the processor
-/// lacks, runs the kernel of the next lower level.
+/// A crate may have no kernel at a backend's level, or its kernel may want an extension that the processor lacks. Then
+/// it runs the kernel of the next lower level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Backend(Level);
 

@@ -1,7 +1,7 @@
 //! Kernels of other crates: one declaration of their levels, one call of the right one.
 
-/// Declares the kernels of a crate: an enum with a variant for each level, which holds the token that the
-/// level's kernels need, and `of`, the fastest kernels of a [`Backend`](crate::Backend).
+/// Declares the kernels of a crate: an enum with a variant for each level, and `of`, the fastest kernels of a
+/// [`Backend`](crate::Backend). A variant holds the token that the level's kernels need.
 ///
 /// ```
 /// sordino_cpu::kernels! {
@@ -76,8 +76,8 @@ macro_rules! kernels {
     };
 }
 
-/// Calls a function of the module of these kernels' level, `portable`, `avx2`, `avx512` or `neon` below `$noun`,
-/// with the level's token before its arguments, except for the portable one.
+/// Calls a function of the module of these kernels' level: `portable`, `avx2`, `avx512` or `neon` below `$noun`. The
+/// level's token comes before its arguments, except for the portable one.
 ///
 /// ```
 /// mod sum {

@@ -128,7 +128,7 @@ mod tests {
         }
     }
 
-    /// Runs of kernels under Miri show nothing of them where portable code ran in their place.
+    /// Runs of kernels under Miri show nothing of them if portable code ran instead.
     #[cfg(all(miri, target_arch = "x86_64"))]
     #[test]
     fn miri_detects_what_it_builds_for() {

@@ -2,8 +2,8 @@
 
 use crate::Level;
 
-/// A proof that this processor has certain instructions: a value of one of this crate's types, of which
-/// only detection makes one.
+/// A proof that this processor has certain instructions. It is a value of one of this crate's types, which only
+/// detection makes.
 pub trait Token: Copy + sealed::Sealed {
     /// The lowest level that admits the token.
     const LEVEL: Level;

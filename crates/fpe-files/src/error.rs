@@ -61,13 +61,13 @@ pub enum Error {
     NoColumn {
         /// Its name, or its number from 1.
         column: String,
-        /// The columns that there are.
+        /// The columns of the input.
         found: String,
     },
     /// A column without a name is not named by a number.
     #[error("column {column} of an input without a header: expected its number, from 1")]
     ColumnNumber {
-        /// The text in its place.
+        /// The text found there.
         column: String,
     },
     /// The input is compressed.
@@ -145,7 +145,7 @@ pub enum Error {
         line: u64,
         /// Its name.
         member: String,
-        /// The members that there are.
+        /// The members of the record.
         found: String,
     },
     /// A member is no string.
@@ -192,7 +192,7 @@ pub enum Error {
         /// Fields of the first record.
         expected: u64,
     },
-    /// A quotation mark opens a field and is not closed, so that no record can be told from there.
+    /// A quotation mark opens a field and is not closed, so no record can be recognised from there on.
     #[error("line {line}, column {column}: the quotation mark that opens the field is not closed")]
     Quote {
         /// The line of the quotation mark, from 1.

@@ -29,7 +29,8 @@ pub fn read_key(path: &Path) -> Result<AesKey, Error> {
     parse_key(&text).ok_or_else(|| Error::KeyFile { path: path.into() })
 }
 
-/// The key of a key file's text, whose size is that of its digits; none if it is no such text. White space at its end does not count.
+/// The key in a key file's text, whose size follows from its digits; `None` if it is no such text. White space at its
+/// end does not count.
 #[must_use]
 pub fn parse_key(text: &[u8]) -> Option<AesKey> {
     let text = text.trim_ascii_end();

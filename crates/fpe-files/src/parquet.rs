@@ -32,8 +32,8 @@ const ARROW_SCHEMA: &str = "ARROW:schema";
 /// `refused`, unless [`Transform::on_error`] is [`crate::OnError::Stop`].
 ///
 /// # Errors
-/// [`Error::Parquet`] for a file that is damaged or in an encoding that is not read, [`Error::NoColumn`],
-/// [`Error::ColumnTwice`] for a name that two columns have, [`Error::OwnTweak`], [`Error::ColumnType`], [`Error::Row`].
+/// [`Error::Parquet`] for a file that is damaged or in an encoding that is not read. [`Error::NoColumn`], and
+/// [`Error::ColumnTwice`] for a name that two columns have. [`Error::OwnTweak`], [`Error::ColumnType`], [`Error::Row`].
 pub fn transform_parquet<R: ChunkReader + 'static>(
     transform: &Transform,
     (column, tweak): (&str, Option<&str>),

@@ -41,7 +41,7 @@ enum State {
     Before,
     /// Before a field.
     Start,
-    /// In a field without quotation marks, or behind the one that closed it.
+    /// In a field without quotation marks, or behind a closing one.
     Plain,
     /// Behind a quotation mark that is not closed yet.
     Quoted,
@@ -149,7 +149,7 @@ impl Record {
         (&self.bytes[..start], &self.bytes[end..])
     }
 
-    /// The number of fields; of blank lines none.
+    /// The number of fields; 0 for blank lines.
     pub(crate) fn len(&self) -> usize {
         self.fields.len()
     }

@@ -11,7 +11,7 @@ const MAX_LINE: u64 = 1 << 20;
 /// The byte-order mark of UTF-8, which some programs write before the first line.
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// The first bytes of what gzip compressed, which no text begins with.
+/// The first bytes of gzip's files; no text begins with them.
 const GZIP: &[u8] = b"\x1f\x8b";
 
 /// The way on from a value that the format refuses.
@@ -82,8 +82,8 @@ impl Transform {
         result.map(Zeroizing::new)
     }
 
-    /// Reports an error of one record, or returns it; then true if the record is to be written
-    /// unchanged, and false if it is to be left out.
+    /// Reports an error of one record, or returns it. Then true if the record is to be written unchanged, and false if
+    /// it is to be left out.
     pub(crate) fn refuse(
         &self,
         error: Error,
@@ -97,7 +97,7 @@ impl Transform {
     }
 }
 
-/// The input behind its byte-order mark, if it has one, which is written as it is.
+/// The input behind its byte-order mark. If it has one, it is written as it is.
 pub(crate) fn after_mark<'a>(
     input: &'a mut dyn BufRead,
     output: &mut dyn Write,
@@ -120,7 +120,7 @@ pub(crate) struct Line<'a> {
     pub(crate) end: &'a [u8],
 }
 
-/// Reads the next line in place of what is in `buffer`; `None` at the end of the input.
+/// Replaces `buffer` with the next line; `None` at the end of the input.
 pub(crate) fn read_line<'a>(
     input: &mut impl BufRead,
     buffer: &'a mut Zeroizing<Vec<u8>>,

@@ -86,7 +86,7 @@ fn names(first: &Record) -> String {
     }
 }
 
-/// The only one of the columns that have a name, if any has it. Of two, one would be left as it is.
+/// The only column with a name, if any has it. If two had it, one would be left as it is.
 pub(crate) fn only(
     mut found: impl Iterator<Item = usize>,
     name: &str,
@@ -167,10 +167,9 @@ impl Table {
 /// [`Transform::on_error`] is [`crate::OnError::Stop`].
 ///
 /// # Errors
-/// [`Error::Value`], [`Error::NotUtf8`], [`Error::Fields`], [`Error::AfterQuote`] with the line;
-/// [`Error::Quote`], [`Error::LineLength`], after which no record can be told; [`Error::NoColumn`];
-/// [`Error::ColumnTwice`] for a name that two columns have; [`Error::OwnTweak`];
-/// [`Error::Delimiter`]; [`Error::Stream`].
+/// [`Error::Value`], [`Error::NotUtf8`], [`Error::Fields`], [`Error::AfterQuote`] with the line. [`Error::Quote`],
+/// [`Error::LineLength`], after which no record can be told. [`Error::NoColumn`]; [`Error::ColumnTwice`] for a name
+/// that two columns have; [`Error::OwnTweak`]; [`Error::Delimiter`]; [`Error::Stream`].
 pub fn transform_csv(
     transform: &Transform,
     table: &Table,

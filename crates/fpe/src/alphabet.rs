@@ -18,10 +18,9 @@ const SCAN: usize = 64;
 /// An ordered set of 2 to 65,536 symbols; the position of a symbol is its numeral.
 ///
 /// # Security
-/// An alphabet of at most 64 runs of consecutive code points (so every preset, and every alphabet
-/// of at most 64 symbols) is translated by arithmetic on all its runs: no branch and no address
-/// depends on the symbol. Larger irregular alphabets are searched, and their time and memory
-/// access show the symbols.
+/// An alphabet of at most 64 runs of consecutive code points is translated by arithmetic on all its runs. No branch and
+/// no address then depends on the symbol. Every preset, and every alphabet of at most 64 symbols, is such. Larger
+/// irregular alphabets are searched, and their time and memory access show the symbols.
 ///
 /// ```
 /// use sordino_fpe::{AesKey, Alphabet, Ff1, NumeralCipher};
@@ -192,7 +191,7 @@ impl Alphabet {
             .filter_map(|numeral| char::from_u32(self.symbol(numeral)))
     }
 
-    /// Refuses an alphabet that has not as many symbols as a cipher has numerals.
+    /// Refuses an alphabet whose number of symbols is not the cipher's radix.
     pub(crate) fn check_radix(&self, radix: u32) -> Result<(), Error> {
         if self.radix != radix {
             return Err(Error::Radix {

@@ -1,5 +1,5 @@
-//! Every backend of the rounds (vector registers, AES instructions, portable code, eight strings in
-//! step) against the definition of FF1 and FF3, which has the steps of SP 800-38G.
+//! Compares every backend of the rounds with the definition of FF1 and FF3, which has the steps of SP 800-38G. Backends
+//! are vector registers, AES instructions, portable code, and eight strings in step.
 
 use crate::{
     AesKey, AesSize, Error, Ff1, NumeralCipher, Tweaks,
@@ -94,7 +94,7 @@ fn ff3(key: &AesKey, radix: u32, len: usize) -> Backends {
     backends
 }
 
-/// All backends make the same of `x`, in both directions, and each its own inverse.
+/// All backends give the same result for `x`, in both directions, and each inverts itself.
 fn agree(backends: &Backends, tweak: &[u8], x: &[u16]) {
     let (mut forward, mut backward) = (x.to_vec(), x.to_vec());
     let (_, definition) = &backends[0];
@@ -215,7 +215,7 @@ fn radix() -> impl Strategy<Value = u32> {
     ]
 }
 
-/// A radix and numerals below it: as many as halves of `bits` bits have, and of more.
+/// A radix and numerals below it: up to the length of two halves of `bits` bits, and `more`.
 fn numerals(bits: u32, more: usize) -> impl Strategy<Value = (u32, Vec<u16>)> {
     radix().prop_flat_map(move |radix| {
         let min = min_len(radix);

@@ -1,5 +1,5 @@
-//! Many strings of one length under one key: eight in step, so that the latency of the AES
-//! rounds of one hides behind the others, or with VAES 32 in step in registers of four blocks.
+//! Many strings of one length under one key. Eight go in step, so that the latency of the AES rounds of one hides
+//! behind the others. With VAES 32 go in step, in registers of four blocks.
 
 #[cfg(all(feature = "std", target_arch = "x86_64"))]
 mod avx512;

@@ -6,8 +6,8 @@ use cipher::{Block, BlockCipherEncrypt};
 use sordino_aes::aesni;
 use sordino_aes::{Aes, Key, LANES, Operation};
 
-/// A block cipher of 128 bits under one key, of which only the forward direction is used: [`NativeAes`], or any
-/// that implements [`BlockCipherEncrypt`].
+/// A block cipher of 128 bits under one key: [`NativeAes`], or any that implements [`BlockCipherEncrypt`]. Only its
+/// forward direction is used.
 pub trait BlockCipher: sealed::Sealed + Clone {
     /// Runs an operation with the cipher inlined into its loop.
     #[doc(hidden)]

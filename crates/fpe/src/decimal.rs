@@ -111,7 +111,7 @@ fn load(x: &[u8]) -> u64 {
     number
 }
 
-/// The lowest bytes of `number`, of which `out` has fewer than eight.
+/// The lowest bytes of `number`; `out` has fewer than eight.
 #[inline(always)]
 fn store(mut number: u64, mut out: &mut [u8]) {
     for width in [4, 2, 1] {

@@ -126,7 +126,7 @@ pub enum Error {
     FormatOverlap {
         /// The first such symbol.
         symbol: char,
-        /// One of the sets.
+        /// The first of the two sets.
         first: SymbolSet,
         /// The other.
         second: SymbolSet,

@@ -103,7 +103,7 @@ impl<C: BlockCipher> Ff1<C> {
     /// [`Error::Radix`].
     ///
     /// # Security
-    /// Constant time and erasure of the key are those of the cipher given.
+    /// The cipher given decides about constant time and erasure of the key.
     pub fn with_cipher(cipher: C, radix: u32) -> Result<Self, Error> {
         if !(2..=65536).contains(&radix) {
             return Err(Error::Radix {
@@ -122,8 +122,8 @@ impl<C: BlockCipher> Ff1<C> {
     /// Also takes strings of 100 to 999,999 possible values, to read data of before Revision 1.
     ///
     /// # Security
-    /// In so small a domain the messages can be recovered from some thousands of ciphertexts
-    /// (Bellare, Hoang and Tessaro, eprint 2016/794; Hoang, Tessaro and Trieu, eprint 2018/556).
+    /// In so small a domain some thousands of ciphertexts reveal the messages (Bellare, Hoang and Tessaro, eprint
+    /// 2016/794; Hoang, Tessaro and Trieu, eprint 2018/556).
     #[must_use]
     pub fn allow_small_domain(mut self) -> Self {
         self.min_domain = LEGACY_MIN_DOMAIN;

@@ -34,9 +34,8 @@ pub type Ff3<C = NativeAes> = Ff3Cipher<8, C>;
 /// FF3-1, whose tweak has 7 bytes.
 ///
 /// # Security
-/// Removed from the second draft of SP 800-38G Revision 1 (February 2025): Beyne (eprint
-/// 2021/815) distinguishes it, and recovers messages, with about `2^23` to `2^24` queries at a
-/// million values. For reading old data only.
+/// Removed from the second draft of SP 800-38G Revision 1 (February 2025). Beyne (eprint 2021/815) distinguishes it,
+/// and recovers messages, with about `2^23` to `2^24` queries at a million values. For reading old data only.
 pub type Ff3_1<C = NativeAes> = Ff3Cipher<7, C>;
 
 /// FF3 ([`Ff3`]) or FF3-1 ([`Ff3_1`]), by the tweak's bytes.
@@ -78,14 +77,14 @@ impl<const TWEAK: usize> Ff3Cipher<TWEAK> {
 }
 
 impl<const TWEAK: usize, C: BlockCipher> Ff3Cipher<TWEAK, C> {
-    /// With a block cipher of 128 bits that has its key already; `radix` from 2 to 65536. Its key is the one of
-    /// FF3 with its bytes in the opposite order.
+    /// With a block cipher of 128 bits that has its key already; `radix` from 2 to 65536. Its key is FF3's key with its
+    /// bytes in the opposite order.
     ///
     /// # Errors
     /// [`Error::Radix`].
     ///
     /// # Security
-    /// Constant time and erasure of the key are those of the cipher given.
+    /// The cipher given decides about constant time and erasure of the key.
     pub fn with_cipher(cipher: C, radix: u32) -> Result<Self, Error> {
         if !(2..=65536).contains(&radix) {
             return Err(Error::Radix {

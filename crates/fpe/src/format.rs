@@ -1,8 +1,8 @@
 //! Real fields: a part of a text is encrypted, a part kept, and a check digit recomputed.
 //!
-//! The symbols to be encrypted, wherever they stand in the text, are one value: a numeral string
-//! where they are all of one alphabet, else an integer of mixed radix that walks within FF1 over
-//! bits. What is kept of the value is bound into the tweak, and how it is spelled is not.
+//! The symbols to be encrypted, wherever they stand in the text, are one value. It is a numeral string where they are
+//! all of one alphabet, else an integer of mixed radix that walks within FF1 over bits. What is kept of the value is
+//! bound into the tweak, and how it is spelled is not.
 
 mod calendar; // days and dates
 mod check; // check digits
@@ -71,18 +71,21 @@ pub enum Segment {
 /// FF1 gets four strings of bytes as its tweak, each after its length (every length and number here is of 8 bytes, most significant first):
 ///
 /// 1. `sordino-fpe format 1`;
-/// 2. the identity of the format: strings that are each after their length again. A text has `text`, its name, the symbols of its alphabet and the
-///    characters that pass, for each call of [`Format::keep`] the two numbers, each as a string of 8 bytes, and for each call
-///    of [`Format::check`] the name in [`Check`], and for one of [`Format::first_nonzero`] `first-nonzero`. A pattern has `pattern`, its name, and for each segment `literal`, `keep` or `encrypt`, the literal or the
-///    symbols of the alphabet, and the number of symbols (0 of a literal). The others have `ssn`, or `date` and one string of the
-///    first and the last day, counted from 0001-01-01 in 4 bytes each;
+/// 2. the identity of the format: strings, each again after its length.
+///    - A text has `text`, its name, the symbols of its alphabet and the characters that pass. Then come, for each call of
+///      [`Format::keep`], the two numbers, each as a string of 8 bytes. Each call of [`Format::check`] adds the name in
+///      [`Check`], and a call of [`Format::first_nonzero`] adds `first-nonzero`.
+///    - A pattern has `pattern` and its name. Each segment adds `literal`, `keep` or `encrypt`, then the literal or the
+///      symbols of the alphabet, then the number of symbols (0 of a literal).
+///    - The others have `ssn`, or `date` and one string of the first and the last day, counted from 0001-01-01 in 4 bytes
+///      each;
 /// 3. the caller's tweak;
 /// 4. the template: 4 bytes for each character that counts, 0 if it is encrypted or of a check, and else its code point and 1.
 ///
-/// In the template of a text the characters that pass do not count. In that of an e-mail address those of the local part do; of the domain, the
-/// last `@` with it, each character counts as its small letters, and white space does not count. The template of a pattern is that of a text with all
-/// separators. Social security numbers and dates have an empty template. With [`Format::bind_spelling`] every character of the text
-/// counts as it is.
+/// In the template of a text the characters that pass do not count. In the template of an e-mail address, the passing
+/// characters of the local part count. Of the domain, with the last `@`, each character counts as its small letters,
+/// and white space does not count. A pattern has the template of its text with all separators. Social security numbers
+/// and dates have an empty template. With [`Format::bind_spelling`] every character of the text counts as it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Format {
     shape: Shape,
@@ -93,7 +96,7 @@ pub struct Format {
     spelling: bool,
     /// The values of the format in words.
     expected: &'static str,
-    /// An option that was set although this shape has none of that name.
+    /// An option that was set although this shape lacks it.
     misplaced: Option<&'static str>,
 }
 
@@ -198,8 +201,8 @@ impl Format {
     /// [`Format::check`] are not counted: they come after the last. A later call replaces an
     /// earlier one.
     ///
-    /// Only a [`Format::text`] and the presets that are made of one (cards, telephone numbers,
-    /// e-mail addresses) have this option: [`Format::cipher`] refuses any other format with it.
+    /// Only a [`Format::text`] and the presets that are made of one (cards, telephone numbers, e-mail addresses) have
+    /// this option. [`Format::cipher`] refuses any other format with it.
     #[must_use]
     pub fn keep(mut self, prefix: usize, suffix: usize) -> Self {
         let Shape::Text(text) = &mut self.shape else {
@@ -212,8 +215,8 @@ impl Format {
         self
     }
 
-    /// The last symbols of a text are a check of those before: it is verified, and recomputed
-    /// for the result. A later call replaces an earlier one.
+    /// The last symbols of a text are a check of the symbols before: it is verified, and recomputed for the result. A
+    /// later call replaces an earlier one.
     ///
     /// The check must cover every symbol of the alphabet, and none of its own symbols may pass.
     /// Only a [`Format::text`] and the presets that are made of one have this option.
@@ -243,9 +246,9 @@ impl Format {
     /// address's domain. The same value with other separators then has another ciphertext, and a
     /// ciphertext whose separators were changed decrypts to **another value, without an error**.
     ///
-    /// For data that were encrypted before this crate left the spelling out. Values without
-    /// characters that pass, and e-mail addresses with a domain in small letters, have the same
-    /// ciphertext with this option and without it; so have social security numbers, dates and all patterns.
+    /// For data that were encrypted before this crate left the spelling out. Some values have the same ciphertext with
+    /// this option and without it. These are values without characters that pass, e-mail addresses with a domain in
+    /// small letters, social security numbers, dates and all patterns.
     #[must_use]
     pub fn bind_spelling(mut self) -> Self {
         self.spelling = true;
@@ -266,10 +269,10 @@ impl Format {
     /// ```
     ///
     /// # Errors
-    /// A format that contradicts itself: [`Error::FormatOverlap`] if a character that passes is
-    /// also a symbol of the alphabet or of the check; [`Error::FormatUncovered`] if the check is
-    /// not defined for a symbol of the alphabet; [`Error::FormatOption`] if `keep` or `check` was
-    /// called on a format without that option; [`Error::Format`] if a pattern encrypts nothing.
+    /// A format that contradicts itself. [`Error::FormatOverlap`] if a character that passes is also a symbol of the
+    /// alphabet or of the check. [`Error::FormatUncovered`] if the check is not defined for a symbol of the alphabet.
+    /// [`Error::FormatOption`] if `keep` or `check` was called on a format without that option. [`Error::Format`] if a
+    /// pattern encrypts nothing.
     pub fn cipher(self, key: &AesKey) -> Result<FormatCipher, Error> {
         self.contradiction()?;
         Ok(FormatCipher::new(Key::new(key.bytes()), self))

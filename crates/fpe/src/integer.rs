@@ -1,15 +1,13 @@
 //! Integers of a range, by cycle walking over FF1.
 //!
-//! The integer's distance from the start of the range is written as the fewest numerals that
-//! hold every such distance (and that FF1 takes), most significant first, and encrypted until
-//! the result is again a distance of the range. This is the wire format: another implementation
-//! of FF1 that does the same gets the same integers.
+//! The integer's distance from the start of the range is written as numerals, most significant first. They are the
+//! fewest that hold every such distance (and that FF1 takes). It is encrypted until the result is again a distance of
+//! the range. This is the wire format: an implementation of FF1 that does the same gets the same integers.
 //!
-//! Cycle walking keeps the permutation's security (Black and Rogaway, "Ciphers with arbitrary
-//! finite domains", CT-RSA 2002). The number of steps is geometric, and is independent of
-//! everything but the intermediate values that the key makes. On average it is the number of
-//! numeral strings over the length of the range: below two for radix 2, one where the length is a
-//! power of the radix, and at worst the radix itself. Large radices are for numerals, not for
+//! Cycle walking keeps the permutation's security (Black and Rogaway, "Ciphers with arbitrary finite domains", CT-RSA
+//! 2002). The number of steps is geometric, and is independent of everything but the intermediate values that the key
+//! makes. On average it is the number of numeral strings over the length of the range. That is below two for radix 2,
+//! one where the length is a power of the radix, and at worst the radix itself. Large radices are for numerals, not for
 //! this.
 
 use crate::{
@@ -48,8 +46,8 @@ pub struct Ff1Range<C = NativeAes> {
 }
 
 impl<C: BlockCipher> Ff1<C> {
-    /// The integers of `range`, in the wire format of this radix: radix 2 is the quickest for a
-    /// length that is near a power of two, radix 10 for one that is a power of ten.
+    /// The integers of `range`, in the wire format of this radix. Radix 2 is the quickest for a length near a power of
+    /// two, and radix 10 for a length that is a power of ten.
     ///
     /// # Errors
     /// [`Error::Domain`] if the range has fewer values than [`crate::MIN_DOMAIN`] (or, with
@@ -157,7 +155,7 @@ impl<C: BlockCipher> Ff1Range<C> {
         let plan = &self.plan;
         let x = match (&plan.halves, self.divisor64) {
             (Halves::Small(halves), Some(divisor)) => {
-                // Both fit: `divisor64` is there for `last < 2^64` only.
+                // Both fit: `divisor64` exists for `last < 2^64` only.
                 let low = |x: u128| u64::try_from(x).unwrap_or(u64::MAX);
                 let (x, last) = (divisor.div_rem(low(x)), divisor.div_rem(low(self.last)));
                 let (a, b) = walk(x, last, |x| plan.small_halves::<D>(halves, tweak, x));

@@ -26,8 +26,8 @@ impl AesSize {
         }
     }
 
-    /// The size of a key of so many bytes, for formats of key files that tell the size by the
-    /// length; `None` unless there are 16, 24 or 32.
+    /// The size of a key of `bytes` bytes, for formats of key files that tell the size by the length. `None` unless
+    /// there are 16, 24 or 32.
     #[must_use]
     pub const fn from_bytes(bytes: usize) -> Option<Self> {
         match bytes {
@@ -41,8 +41,8 @@ impl AesSize {
 
 /// An AES key. Erased when dropped; `Debug` shows its size only.
 ///
-/// No constructor takes the size from the length of a slice: a key that was cut to 16 bytes on
-/// its way here is refused where one of 32 is meant, and does not become an AES-128 key.
+/// No constructor takes the size from the length of a slice. So a key that was cut to 16 bytes on its way is refused
+/// where 32 are meant. It does not become an AES-128 key.
 ///
 /// ```
 /// use sordino_fpe::{AesKey, AesSize, Error};

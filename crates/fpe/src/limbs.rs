@@ -152,7 +152,7 @@ pub(crate) fn power(radix: u64, exponent: usize) -> Vec<u64> {
     x
 }
 
-/// `x << shift`, for a shift below 64, in as many limbs; the bits that no longer fit.
+/// Makes `x` its value `x << shift` in the same limbs, for a shift below 64, and returns the bits that no longer fit.
 pub(crate) fn shift_left(x: &mut [u64], shift: u32) -> u64 {
     let mut spill = 0;
     for limb in x {
@@ -197,8 +197,8 @@ impl Modulus {
 
     /// `y mod m`, in the first limbs of `y`. `y` is longer than `m`, and its last limb zero.
     ///
-    /// Knuth, The Art of Computer Programming 4.3.1, Algorithm D, with the quotient limb from a
-    /// reciprocal of the two top limbs: it is at most one too large.
+    /// Knuth, The Art of Computer Programming 4.3.1, Algorithm D. The quotient limb comes from a reciprocal of the two
+    /// top limbs, and is at most one too large.
     pub(crate) fn reduce(&self, y: &mut [u64]) {
         let n = self.d.len();
         let d = top(&self.d);
@@ -222,14 +222,14 @@ impl Modulus {
         shift_right(&mut y[..n], self.shift);
     }
 
-    /// `a = (a + y) mod m` for `a, y < m`, `a` of as many limbs as `m`.
+    /// `a = (a + y) mod m` for `a, y < m`; `a` and `m` have the same number of limbs.
     pub(crate) fn add(&self, a: &mut [u64], y: &[u64]) {
         if add(a, y) || !less(a, &self.m) {
             sub(a, &self.m);
         }
     }
 
-    /// `a = (a - y) mod m` for `a, y < m`, `a` of as many limbs as `m`.
+    /// `a = (a - y) mod m` for `a, y < m`; `a` and `m` have the same number of limbs.
     pub(crate) fn sub(&self, a: &mut [u64], y: &[u64]) {
         if sub(a, y) {
             add(a, &self.m);

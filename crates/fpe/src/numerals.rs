@@ -31,20 +31,20 @@ pub trait NumeralCipher {
     /// [`Error::Length`], [`Error::Numeral`], [`Error::TweakLength`].
     fn decrypt_numerals(&self, tweak: &[u8], x: &mut [u16]) -> Result<(), Error>;
 
-    /// Encrypts a text over `alphabet`, which must have as many symbols as the radix.
+    /// Encrypts a text over `alphabet`, whose number of symbols must be the radix.
     ///
     /// # Errors
-    /// [`Error::Radix`], [`Error::Symbol`], and those of [`NumeralCipher::encrypt_numerals`].
+    /// [`Error::Radix`], [`Error::Symbol`], and the errors of [`NumeralCipher::encrypt_numerals`].
     fn encrypt_str(&self, alphabet: &Alphabet, tweak: &[u8], text: &str) -> Result<String, Error> {
         translate(self.radix(), alphabet, text, |x| {
             self.encrypt_numerals(tweak, x)
         })
     }
 
-    /// Decrypts a text over `alphabet`, which must have as many symbols as the radix.
+    /// Decrypts a text over `alphabet`, whose number of symbols must be the radix.
     ///
     /// # Errors
-    /// [`Error::Radix`], [`Error::Symbol`], and those of [`NumeralCipher::decrypt_numerals`].
+    /// [`Error::Radix`], [`Error::Symbol`], and the errors of [`NumeralCipher::decrypt_numerals`].
     fn decrypt_str(&self, alphabet: &Alphabet, tweak: &[u8], text: &str) -> Result<String, Error> {
         translate(self.radix(), alphabet, text, |x| {
             self.decrypt_numerals(tweak, x)
@@ -74,7 +74,7 @@ pub trait NumeralCipher {
     /// Encrypts bytes in place, each a numeral of radix 256.
     ///
     /// # Errors
-    /// [`Error::Radix`] for any other radix, and those of [`NumeralCipher::encrypt_numerals`].
+    /// [`Error::Radix`] for any other radix, and the errors of [`NumeralCipher::encrypt_numerals`].
     fn encrypt_bytes(&self, tweak: &[u8], x: &mut [u8]) -> Result<(), Error> {
         bytes(self.radix(), x, |x| self.encrypt_numerals(tweak, x))
     }
@@ -82,7 +82,7 @@ pub trait NumeralCipher {
     /// Decrypts bytes in place, each a numeral of radix 256.
     ///
     /// # Errors
-    /// [`Error::Radix`] for any other radix, and those of [`NumeralCipher::decrypt_numerals`].
+    /// [`Error::Radix`] for any other radix, and the errors of [`NumeralCipher::decrypt_numerals`].
     fn decrypt_bytes(&self, tweak: &[u8], x: &mut [u8]) -> Result<(), Error> {
         bytes(self.radix(), x, |x| self.decrypt_numerals(tweak, x))
     }

@@ -1,5 +1,5 @@
-//! Division of secret integers by public ones, without a division instruction and without a
-//! branch: multiplication by a reciprocal that is computed once, from the public divisor.
+//! Division of secret integers by public ones, without a division instruction and without a branch. It multiplies by a
+//! reciprocal that is computed once, from the public divisor.
 //!
 //! | name | what | source |
 //! |---|---|---|
@@ -13,8 +13,8 @@
 
 use crate::feistel::Direction;
 
-/// All ones if `x`, else zero. The black box hides from the compiler that there are only two cases,
-/// of which it has made branches.
+/// All ones if `x`, else zero. The black box hides from the compiler that there are only two cases: it has made
+/// branches of them.
 #[inline(always)]
 fn mask(x: bool) -> u64 {
     core::hint::black_box(u64::from(x)).wrapping_neg()

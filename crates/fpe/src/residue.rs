@@ -1,21 +1,20 @@
 //! `(a + y) mod m` and `(a - y) mod m` for a secret `y` in several pieces and a public `m`, with
 //! only two products one after the other.
 //!
-//! The remainder of `x` by `m` is `m` times the fractional part of `x / m` (Lemire, Kaser and Kurz,
-//! "Faster remainder by direct computation"). Fractions are integers modulo `2^BITS`, in units of
-//! `2^-BITS`. A piece of `y` that begins at bit `k` adds its value times the fraction of `2^k / m`,
-//! which is rounded to a unit and computed in advance; all these products are independent of each
-//! other. The product with `m` gives the exact remainder if the sum is not below the true fraction
-//! and above it by less than `1 / m`: [`Residue::new`] adds up the roundings, refuses moduli for
-//! which they may reach that, and adds a bias that keeps the sum from falling below.
+//! The remainder of `x` by `m` is `m` times the fractional part of `x / m` (Lemire, Kaser and Kurz, "Faster remainder
+//! by direct computation"). Fractions are integers modulo `2^BITS`, in units of `2^-BITS`. A piece of `y` that begins
+//! at bit `k` adds its value times the fraction of `2^k / m`. This fraction is rounded to a unit and computed in
+//! advance. All these products are independent of each other. The product with `m` gives the exact remainder if the sum
+//! is not below the true fraction and less than `1 / m` above it. [`Residue::new`] adds up the roundings and refuses
+//! moduli for which they may reach that. It adds a bias that keeps the sum from falling below.
 
 #[cfg(all(feature = "std", target_arch = "x86_64"))]
 pub(crate) mod avx512;
 
 use crate::feistel::Direction;
 
-/// A public modulus of at most `2^32`, for `y` in `N` pieces: with fractions of 64 bits in general
-/// registers, and of 52 in vector registers, whose products have so many.
+/// A public modulus of at most `2^32`, for `y` in `N` pieces. Fractions have 64 bits in general registers. In vector
+/// registers they have 52 bits, the width of the products there.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Residue<const BITS: u32, const N: usize> {
     pub(crate) m: u64,

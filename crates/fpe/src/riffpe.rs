@@ -1,5 +1,5 @@
-//! Riffpe and RiffpeX, by the reference's source at revision 7d46a7d of 14 December 2025
-//! (github.com/filipzz/riffpe): there is no paper, and earlier revisions have other wire formats.
+//! Riffpe and RiffpeX, by the reference's source at revision 7d46a7d of 14 December 2025 (github.com/filipzz/riffpe).
+//! There is no paper, and earlier revisions have other wire formats.
 //!
 //! | symbol | meaning |
 //! |---|---|
@@ -8,9 +8,8 @@
 //! | `T` | the digits but one, and the index of that one, padded as PKCS #7 does |
 //! | `bytes_per_value` | bytes of a card's label |
 //!
-//! Two phases, absorb and squeeze, go over all digits. A digit's step keys a stream of labels
-//! by the CBC-MAC of `T`, one label for each of `n_i` cards; the digit selects a card by its
-//! place in the order of the labels.
+//! Two phases, absorb and squeeze, go over all digits. A digit's step keys a stream of labels by the CBC-MAC of `T`,
+//! one label for each of `n_i` cards. The digit selects a card by its place in the order of the labels.
 
 #[cfg(all(feature = "std", target_arch = "x86_64"))]
 mod avx512; // one string, and sixteen in step
@@ -50,24 +49,23 @@ pub enum DigitOrder {
 /// RiffpeX: each digit of its own radix.
 ///
 /// # Security
-/// A research cipher without a published proof; FF1 is the standard. It is kept for data that
-/// was written with it, and as the subject of comparison. What is known is weak where strings
-/// are short: the simple argument gives indistinguishability for well below `n^((l - 1) / 2)`
-/// messages, some hundreds for six digits of radix 10, and the reference itself calls radix 10
-/// potentially insecure. A label of 8 `bytes_per_value` bits makes a permutation of `n` cards
-/// uniform but for `n^2 / 2^(8 bytes_per_value + 1)`: few bytes are a biased cipher.
+/// A research cipher without a published proof; FF1 is the standard. It is kept for data that was written with it, and
+/// as the subject of comparison. What is known is weak where strings are short. The simple argument gives
+/// indistinguishability for well below `n^((l - 1) / 2)` messages: some hundreds for six digits of radix 10. The
+/// reference itself calls radix 10 potentially insecure. A label of 8 `bytes_per_value` bits makes a permutation of `n`
+/// cards uniform but for `n^2 / 2^(8 bytes_per_value + 1)`: few bytes are a biased cipher.
 ///
 /// The tweak of RiffpeX is not separated from its list of radices: use one key for one list.
 ///
-/// Time and memory access do not depend on digits of a radix up to 48; for a larger radix a
-/// digit is selected through a table.
+/// Time and memory access do not depend on digits of a radix up to 48. For a larger radix a digit is selected through a
+/// table.
 #[derive(Clone)]
 pub struct RiffpeX {
     key: Key,
     bases: Vec<u32>,
     width: usize,
     bytes_per_value: usize,
-    /// All digits of one radix, and the tweak's state as Riffpe has it.
+    /// All digits of one radix, and the tweak's state as Riffpe defines it.
     uniform: bool,
     /// The part of the tweak's state that comes before the tweak.
     prefix: Prefix,

@@ -13,7 +13,7 @@ pub(crate) const EMPTY: Hash = Hash::from_bytes([0; 32]);
 
 /// BLAKE3 of every message of a list, in one of its three modes.
 ///
-/// Its constructors are those of [`blake3::Hasher`], and every digest is what that hasher gives for the message alone.
+/// It has the constructors of [`blake3::Hasher`], and every digest is what that hasher gives for the message alone.
 /// Messages may have any mix of lengths; messages of one length are fastest. A hasher serves any number of lists.
 ///
 /// # Examples
@@ -31,7 +31,7 @@ pub(crate) const EMPTY: Hash = Hash::from_bytes([0; 32]);
 ///
 /// # Security
 /// Time depends on the lengths of the messages only. Under a key or a context, the key and chaining values that are
-/// left in this crate's buffers are overwritten; copies in registers or spilled by the compiler are not. The hasher
+/// left in this crate's buffers are overwritten. Copies in registers, or spilled by the compiler, are not. The hasher
 /// overwrites its key when it is dropped. Derived keys are the caller's to overwrite.
 #[derive(Clone)]
 pub struct BatchHasher {
@@ -106,7 +106,7 @@ impl BatchHasher {
     /// [`Self::hash`] into room of the caller's, of [`struct@Hash`]es or of 32 bytes each: nothing is allocated.
     ///
     /// # Errors
-    /// [`Error::Digests`] if there are not as many digests as messages; none is written then.
+    /// [`Error::Digests`] if the numbers of digests and messages differ; no digest is written then.
     pub fn hash_into<M: AsRef<[u8]>, D: From<[u8; 32]>>(
         &self,
         messages: &[M],
@@ -117,7 +117,7 @@ impl BatchHasher {
         Ok(())
     }
 
-    /// Hashes as many messages as there are digests.
+    /// Hashes one message for each digest.
     fn fill<M: AsRef<[u8]>, D: From<[u8; 32]>>(&self, messages: &[M], digests: &mut [D]) {
         if let (None, [message], [digest]) = (self.backend, messages, &mut *digests) {
             *digest = single::hash(&self.mode, message.as_ref(), false).into();

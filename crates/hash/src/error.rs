@@ -7,7 +7,7 @@ pub enum Error {
     /// Room for more or fewer results than there are messages.
     #[error("room for {found} digests, expected {expected}, one for each message")]
     Digests {
-        /// Digests that there is room for.
+        /// Digests that have room.
         found: usize,
         /// Messages.
         expected: usize,

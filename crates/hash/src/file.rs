@@ -13,8 +13,8 @@ use crate::Error;
 /// [`Error::File`] if the file cannot be opened, mapped or read.
 ///
 /// # Security
-/// The file must not be changed meanwhile. A file that another process shortens while it is mapped
-/// ends this process with a bus error on Unix; read a file of doubtful origin into memory first.
+/// The file must not be changed meanwhile. On Unix, a file that another process shortens while it is mapped ends this
+/// process with a bus error. Read a file of doubtful origin into memory first.
 ///
 /// # Examples
 /// ```
@@ -30,8 +30,8 @@ pub fn hash_file(path: impl AsRef<Path>) -> Result<Hash, Error> {
     })
 }
 
-/// [`hash_file`] on all threads of the current rayon pool: faster for files of many megabytes that
-/// are in the page cache, slower on a spinning disk.
+/// [`hash_file`] on all threads of the current rayon pool. It is faster for files of many megabytes in the page cache,
+/// and slower on a spinning disk.
 ///
 /// # Errors
 /// The errors of [`hash_file`].

@@ -1,8 +1,8 @@
-//! Many nodes at once, one per lane: every lane has its own input, length, counter and flags, and a
-//! lane whose node is done takes the next node while the others go on.
+//! Many nodes at once, one per lane. Every lane has its own input, length, counter and flags. A lane whose node is done
+//! takes the next node while the others go on.
 //!
-//! A kernel advances all lanes together for as many blocks as the lane closest to its end has left,
-//! so the work between two kernel calls is per node, not per block.
+//! A kernel advances all lanes together until the lane closest to its end has no blocks left. So the work between two
+//! kernel calls is per node, not per block.
 
 #[macro_use]
 mod rounds;
@@ -29,9 +29,9 @@ pub(crate) trait Kernel<const N: usize>: Copy {
     /// a bit for every lane that is done.
     fn advance(self, lanes: &mut Lanes<'_, N>, mode: &Mode) -> u32;
 
-    /// Hashes `N` messages of at most a chunk that have the same number of blocks, and meanwhile
-    /// fetches the messages of the next call into the cache. `tails` is room for last blocks. False,
-    /// and nothing is done, if the messages are not such.
+    /// Hashes `N` messages of at most a chunk that have the same number of blocks. Meanwhile it fetches the messages of
+    /// the next call into the cache. `tails` is room for last blocks. False, and nothing is done, if the messages are
+    /// not such.
     fn uniform<M: AsRef<[u8]>>(
         self,
         messages: &[M; N],
@@ -45,7 +45,7 @@ pub(crate) trait Kernel<const N: usize>: Copy {
     fn prefetch(self, bytes: &[u8]);
 }
 
-/// The input of an idle lane: as many blocks as a node can have, and one more.
+/// The input of an idle lane: the most blocks that a node can have, and one more.
 static IDLE: [u8; CHUNK + BLOCK] = [0; CHUNK + BLOCK];
 
 /// `N` nodes under way. Arrays are indexed by lane, `cv` by word and then lane.
@@ -54,7 +54,7 @@ static IDLE: [u8; CHUNK + BLOCK] = [0; CHUNK + BLOCK];
 /// `bytes` is empty.
 #[repr(C, align(64))]
 pub(crate) struct Lanes<'a, const N: usize> {
-    /// Chaining values; those of fresh lanes are not yet the key.
+    /// Chaining values; in fresh lanes they are not yet the key.
     cv: [[u32; N]; 8],
     /// All ones for a lane at its first block, else 0.
     fresh: [u32; N],

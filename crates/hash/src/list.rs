@@ -19,8 +19,8 @@ use crate::{Backend, mixed, single, whole};
 /// Fewer messages than this do not fill enough lanes to pay for them.
 const FEW: usize = 3;
 
-/// Hashes each message into the digest at its place, of which there is one for each; `threads` lets very long
-/// messages use rayon.
+/// Hashes each message into the digest at its place; there is one for each. `threads` lets very long messages use
+/// rayon.
 pub(crate) fn hash<M: AsRef<[u8]>, D: From<[u8; 32]>>(
     backend: Backend,
     mode: &Mode,
@@ -75,8 +75,8 @@ fn on_lanes<const N: usize, M: AsRef<[u8]>, D: From<[u8; 32]>>(
     mixed::hash(kernel, mode, messages, digests, threads);
 }
 
-/// Hashes the messages at the front of the list that are at most a chunk and, `N` by `N`, have the same
-/// number of blocks; returns how many those are.
+/// Hashes messages at the front of the list, `N` by `N`. It stops where `N` messages differ in their number of blocks,
+/// or one is longer than a chunk. Returns how many it hashed.
 fn uniform<const N: usize, M: AsRef<[u8]>, D: From<[u8; 32]>>(
     kernel: impl Kernel<N>,
     mode: &Mode,

@@ -1,8 +1,8 @@
-//! A Merkle tree over a list of digests: its root, proofs that a digest is at a place of the list, and that a list begins
-//! with another.
+//! A Merkle tree over a list of digests: its root, and two kinds of proof. One shows that a digest is at a place of the
+//! list, the other that a list begins with a shorter one.
 //!
-//! This tree is of this crate. It is not BLAKE3's own tree, which lies within one message, and its proofs
-//! are not those of Bao.
+//! This tree is of this crate. It is not BLAKE3's own tree, which lies within one message, and its proofs are not
+//! Bao's.
 //!
 //! # Definition
 //!
@@ -13,9 +13,9 @@
 //! | node | `derive_key("sordino-hash v1 tree: node", left \|\| right)` |
 //! | root | `derive_key("sordino-hash v1 tree: root", n as 8 little-endian bytes \|\| top)`, `top` being 32 zeros for `n` = 0 |
 //!
-//! Neighbours are joined level by level; one without a neighbour moves up as it is. The contexts
-//! keep leaves, nodes and roots apart from each other and from any other use of BLAKE3, and the root
-//! fixes `n`, so a list, its prefix and a list of inner nodes all have different roots.
+//! Neighbours are joined level by level; one without a neighbour moves up as it is. The contexts keep leaves, nodes and
+//! roots apart from each other and from any other use of BLAKE3. The root fixes `n`, so a list, its prefix and a list
+//! of inner nodes all have different roots.
 //!
 //! # A proof as bytes
 //!
@@ -32,9 +32,10 @@
 //! The index and `n` fix the number of siblings, at most 64, so other lengths are refused.
 //!
 //! # Lists that grow
-//! The tree has the shape of RFC 9162's (2.1): the left part of a list is the largest power of two below its length. So a
-//! list that only grows keeps its inner nodes, and [`Extension`] proves, by at most 65 of them, that one root's list begins with
-//! another's: RFC 9162's consistency proof, but that the first node is always in it, since a root here has the length on top.
+//! The tree has the shape of RFC 9162's (2.1): the left part of a list is the largest power of two below its length. So
+//! a list that only grows keeps its inner nodes. [`Extension`] proves, by at most 65 nodes, that one root's list begins
+//! with a second root's. It is RFC 9162's consistency proof with one change: the first node is always in it, since a
+//! root here has the length on top.
 
 mod extension;
 mod proof;
@@ -91,7 +92,7 @@ pub fn root(digests: &[Hash]) -> Hash {
 /// ```
 #[derive(Clone, Debug)]
 pub struct Tree {
-    /// From the leaves to the top; every level has half as many as the one before, rounded up.
+    /// From the leaves to the top; every level has half the digests of the one before, rounded up.
     levels: Vec<Vec<[u8; 32]>>,
     root: Hash,
 }

@@ -1,7 +1,7 @@
 //! Messages of any mix of lengths: chunks of all of them share the lanes, then their parents do.
 //!
-//! The tree of a message joins neighbours level by level, and a chaining value without a neighbour
-//! moves up as it is; this gives the specification's tree (section 2.1), whose left subtrees are full.
+//! The tree of a message joins neighbours level by level, and a chaining value without a neighbour moves up as it is.
+//! This gives the specification's tree (section 2.1), whose left subtrees are full.
 
 use zeroize::Zeroize;
 
@@ -12,10 +12,10 @@ use crate::node::{CHUNK, Node};
 /// True if the official crate hashes a message of this length faster than `N` lanes do: it does
 /// where its own lanes are full.
 ///
-/// It takes `N` chunks together, then a power of two at a time what remains, down to single chunks
-/// and the partial one. Measured on Zen 4, a full group saves 0.4 us of 2.6 (16 lanes) or of 1.9 (8
-/// lanes) against ours; a remaining piece of a quarter of the lanes or less wastes 0.4 to 0.9 us
-/// with 16 lanes, 0.4 us with 8; half of the lanes cost about the same.
+/// It takes `N` chunks together, then a power of two at a time what remains, down to single chunks and the partial one.
+/// Measured on Zen 4, a full group saves 0.4 us of 2.6 (16 lanes) or of 1.9 (8 lanes) against ours. A remaining piece
+/// of a quarter of the lanes or less wastes 0.4 to 0.9 us with 16 lanes, and 0.4 us with 8. Half of the lanes cost
+/// about the same.
 #[inline]
 fn fills_lanes<const N: usize>(len: usize) -> bool {
     if N == 1 {
@@ -27,8 +27,8 @@ fn fills_lanes<const N: usize>(len: usize) -> bool {
     groups > 0 && groups >= cost * pieces as usize
 }
 
-/// Chunks of longer messages that are under way together: enough that the lanes which idle at the
-/// end of a group cost a few per cent, small enough for the stack.
+/// Chunks of longer messages that are under way together. They are enough that lanes which idle at the end of a group
+/// cost a few per cent, and few enough for the stack.
 const SLOTS: usize = 512;
 
 /// The place for a node's chaining value.
@@ -107,7 +107,7 @@ fn group<const N: usize, M: AsRef<[u8]>>(messages: &[M]) -> (usize, usize) {
     (messages.len(), taken)
 }
 
-/// The chunks of a group, in order, without those of messages for the official crate.
+/// The chunks of a group, in order, without the chunks of messages for the official crate.
 struct Chunks<'a, const N: usize, M> {
     messages: &'a [M],
     /// The next message.

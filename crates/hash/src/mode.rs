@@ -42,8 +42,8 @@ impl Mode {
         self.flags != 0
     }
 
-    /// One whole message through the official crate, which fills its own lanes from the chunks of a
-    /// long input; `threads` lets it use rayon where the input is long enough to gain from it.
+    /// One whole message through the official crate, which fills its own lanes from the chunks of a long input.
+    /// `threads` lets it use rayon where the input is long enough to gain from it.
     pub(crate) fn official(&self, message: &[u8], threads: bool) -> [u8; 32] {
         #[cfg(feature = "rayon")]
         let threads = threads && message.len() >= VERY_LONG;

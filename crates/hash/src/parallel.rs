@@ -40,7 +40,7 @@ impl BatchHasher {
         Ok(())
     }
 
-    /// Hashes as many messages as there are digests.
+    /// Hashes one message for each digest.
     fn par_fill<M: AsRef<[u8]> + Sync, D: From<[u8; 32]> + Send>(
         &self,
         messages: &[M],

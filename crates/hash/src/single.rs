@@ -1,9 +1,9 @@
 //! One message: the official crate's code, or this crate's portable code where that is faster.
 //!
-//! The digests are equal, so time alone decides. The official crate hashes a single chunk with the
-//! widest instructions it finds, in vectors of four words, whose speed is that of one chain of dependent
-//! instructions: on Zen 5, where AVX-512 integer instructions take two cycles, 1 KiB takes it 1.38 us
-//! and plain Rust .88 us; on Zen 3, where it uses SSE4.1, it takes 1.17 us and plain Rust 1.45 us.
+//! The digests are equal, so time alone decides. The official crate hashes a single chunk with the widest instructions
+//! it finds, in vectors of four words. Their speed is the speed of one chain of dependent instructions. On Zen 5, where
+//! AVX-512 integer instructions take two cycles, 1 KiB takes it 1.38 us and plain Rust 0.88 us. On Zen 3, where it uses
+//! SSE4.1, it takes 1.17 us and plain Rust 1.45 us.
 
 use crate::lanes::portable::Portable;
 use crate::mode::Mode;
@@ -26,7 +26,7 @@ fn portable_is_faster() -> bool {
     use std::time::{Duration, Instant};
 
     static FASTER: OnceLock<bool> = OnceLock::new();
-    /// The least of several times is that of an undisturbed one.
+    /// The least of several times is an undisturbed one.
     fn least(hash: impl Fn() -> [u8; 32]) -> Duration {
         let time = |_| {
             let start = Instant::now();

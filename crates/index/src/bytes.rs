@@ -1,7 +1,7 @@
 //! The bytes of a part, in memory.
 //!
-//! Parts are read, not mapped. A file that is truncated or written over while it is mapped ends the
-//! process that reads it, or changes what was checked; what was read and checked stays as it is.
+//! Parts are read, not mapped. If a file is truncated or written over while it is mapped, the process that reads it
+//! ends, or what was checked changes. What was read and checked stays as it is.
 
 use std::ops::Deref;
 use std::sync::Arc;

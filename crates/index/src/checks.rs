@@ -1,22 +1,22 @@
-//! Check rows: sums of masked rows, by which a client recognises a reply that was changed.
+//! Check rows: sums of masked rows. A client recognises a changed reply by them.
 //!
 //! ```text
 //! check_ji = sum over the positions v of group j of  s_v b_iv row_v   mod P,    i = 0 .. COUNT
 //! ```
 //!
-//! Groups are runs of `group` positions of a segment. The signs `s_v` and the bits `b_iv` are drawn under a key of
-//! the segment; check rows follow the `n` rows, group after group, under the pads of their own positions. So a
-//! server knows where they are and nothing of what they sum up.
+//! Groups are runs of `group` positions of a segment. The signs `s_v` and the bits `b_iv` are drawn under a key of the
+//! segment. Check rows follow the `n` rows, group after group, under the pads of their own positions. So a server knows
+//! where they are and nothing of what they sum up.
 //!
-//! The score of a check row is the same sum of the group's scores, up to the noise of them all, and
-//! a client asks for that. A reply in which the score of one row is off by more than twice the
-//! `tolerance` is accepted for one of the two values of `b_iv` at most, whatever the other errors in it are: the
-//! two sums differ by that error. So it passes with probability `2^-COUNT` at most, until refusals that the server
-//! notices have told it bits (docs/security/masked.md). Signs alone, `b_iv` in
-//! `{-1, 1}`, would not do: sums mod P that differ by twice an error of `P/2` are equal.
+//! A check row's score is the same sum of the group's scores, up to the noise of them all, and a client asks for that.
+//! Let the score of one row be off by more than twice the `tolerance`. Then the reply is accepted for at most one of
+//! the two values of `b_iv`. This holds whatever the other errors in it are: the two sums differ by that error. So it
+//! passes with probability `2^-COUNT` at most, until refusals that the server notices have told it bits
+//! (docs/security/masked.md). Signs alone, `b_iv` in `{-1, 1}`, would not do: sums mod P that differ by twice an error
+//! of `P/2` are equal.
 //!
-//! The signs are there for the noise. Errors of neighbouring rows are coefficients of one product of polynomials, and a
-//! sum of them with a mean would put half of its weight on two frequencies of it.
+//! The signs are there for the noise. Errors of neighbouring rows are coefficients of one product of polynomials. A sum
+//! of them with a mean would put half of its weight on two frequencies of it.
 
 use sordino_ckks::column::Params;
 use sordino_ckks::precision::statistical_bound;
@@ -54,8 +54,8 @@ pub fn stored(n: usize, width: usize) -> usize {
 /// over all of them.
 const VARIANCE: f64 = 9.0 / 8.0;
 
-/// The most that the score of a check row may be away from the sum of its group, mod P: an honest reply to an index
-/// of `rows` check rows exceeds it with probability below `2^-40`.
+/// The most that the score of a check row may be away from the sum of its group, mod P. An honest reply to an index of
+/// `rows` check rows exceeds it with probability below `2^-40`.
 ///
 /// A sum is of about half of a group's rows, each with its own error, and the check row has one too.
 #[must_use]

@@ -52,7 +52,7 @@ pub fn of(bytes: &[u8]) -> Digest {
         .as_bytes()
 }
 
-/// The digest of bytes that come one after the other, the same however they are cut.
+/// The digest of bytes that come one after the other. It does not depend on how they are cut.
 #[derive(Clone, Debug, Default)]
 pub struct Running(blake3::Hasher);
 
@@ -69,7 +69,7 @@ impl Running {
     }
 }
 
-/// The first half of a digest for people to compare, eight groups of four: someone who makes both contents finds
+/// The first half of a digest for people to compare, eight groups of four. An attacker who makes both contents finds
 /// two of one digest in 2^64 tries, and one for a given content in 2^128.
 #[must_use]
 pub fn short(digest: &Digest) -> String {
@@ -78,7 +78,7 @@ pub fn short(digest: &Digest) -> String {
     groups.collect::<Vec<_>>().join("-")
 }
 
-/// Refuses a part that is not the one that the manifest names.
+/// Refuses a part whose digest is not the manifest's.
 ///
 /// # Errors
 /// [`Error::Digest`].

@@ -12,59 +12,58 @@ pub use memory::Memory;
 
 use crate::Bytes;
 
-/// Where a store's files go. [`Files`] is the operating system; tests put something between that
-/// fails.
+/// Where a store's files go. [`Files`] is the operating system. Tests put a disk in between that fails.
 pub trait Disk {
-    /// Makes a directory, and those above it.
+    /// Makes a directory, and the directories above it.
     ///
     /// # Errors
-    /// Those of the file system.
+    /// The errors of the file system.
     fn create_dir(&self, path: &Path) -> io::Result<()>;
 
     /// Writes a file, new or over an old one: not durable before it is synced.
     ///
     /// # Errors
-    /// Those of the file system.
+    /// The errors of the file system.
     fn write(&self, path: &Path, bytes: &[u8]) -> io::Result<()>;
 
     /// Makes a file's content durable.
     ///
     /// # Errors
-    /// Those of the file system.
+    /// The errors of the file system.
     fn sync(&self, path: &Path) -> io::Result<()>;
 
     /// Renames a file, over an old one if there is one: not durable before its directory is synced.
     ///
     /// # Errors
-    /// Those of the file system; [`io::ErrorKind::AlreadyExists`] where owners are not kept from one another by a lock, and another
-    /// one was here.
+    /// The errors of the file system. [`io::ErrorKind::AlreadyExists`] where no lock keeps owners from one another, and
+    /// another owner was here.
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
 
     /// Makes a directory's entries durable.
     ///
     /// # Errors
-    /// Those of the file system.
+    /// The errors of the file system.
     fn sync_dir(&self, path: &Path) -> io::Result<()>;
 
     /// Removes a file.
     ///
     /// # Errors
-    /// Those of the file system.
+    /// The errors of the file system.
     fn remove(&self, path: &Path) -> io::Result<()>;
 
-    /// Reads a file whole, or one byte more than `most` of a longer one: no file takes more memory than
-    /// its reader expects, nor more time than reading takes.
+    /// Reads a file whole, or one byte more than `most` of a longer one. So no file takes more memory than its reader
+    /// expects, nor more time than reading takes.
     ///
     /// # Errors
-    /// Those of the file system, and for what is no file: a directory, a pipe, a device.
+    /// The errors of the file system, and an error for what is no file: a directory, a pipe, a device.
     fn read(&self, path: &Path, most: u64) -> io::Result<Bytes> {
         self.read_into(path, most, Vec::new())
     }
 
-    /// [`read`](Self::read) into memory that is there, as far as it goes. What it held is gone.
+    /// [`read`](Self::read) into existing memory, which is extended if needed. What it held is gone.
     ///
     /// # Errors
-    /// Those of `read`.
+    /// The errors of `read`.
     fn read_into(&self, path: &Path, most: u64, room: Vec<u8>) -> io::Result<Bytes> {
         let file = open(path)?;
         let most = most.saturating_add(1);
@@ -79,7 +78,7 @@ pub trait Disk {
     /// Gives a file's bytes to `each`, some at a time in their order, or one byte more than `most` of a longer one.
     ///
     /// # Errors
-    /// Those of `read`.
+    /// The errors of `read`.
     fn stream(&self, path: &Path, most: u64, each: &mut dyn FnMut(&[u8])) -> io::Result<()> {
         each(&self.read(path, most)?);
         Ok(())
@@ -88,7 +87,7 @@ pub trait Disk {
     /// Removes a directory with nothing in it.
     ///
     /// # Errors
-    /// Those of the file system, also if there is something in it.
+    /// The errors of the file system, also if there is something in it.
     fn remove_dir(&self, path: &Path) -> io::Result<()> {
         fs::remove_dir(path)
     }
@@ -96,19 +95,19 @@ pub trait Disk {
     /// Adds to the end of a file, which is made if need be: not durable before it is synced.
     ///
     /// # Errors
-    /// Those of the file system.
+    /// The errors of the file system.
     fn append(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
         let file = File::options().create(true).append(true).open(path);
         file?.write_all(bytes)
     }
 
-    /// The length of a file; 0 if there is none.
+    /// The length of a file; 0 if there is no such file.
     fn len(&self, path: &Path) -> u64 {
         fs::metadata(path).map_or(0, |file| file.len())
     }
 
-    /// True if a file that no version names stays for as long as a change takes. Where there are locks, no one removes one
-    /// meanwhile.
+    /// True if a file that no version names stays for as long as a change takes. Where there are locks, no other
+    /// program removes one meanwhile.
     fn stays(&self, _path: &Path) -> bool {
         true
     }
@@ -121,7 +120,7 @@ pub trait Disk {
     /// Locks a file, which is made if need be, until the lock is dropped or its process ends.
     ///
     /// # Errors
-    /// [`io::ErrorKind::WouldBlock`] if it is locked already; those of the file system.
+    /// [`io::ErrorKind::WouldBlock`] if it is locked already; the errors of the file system.
     fn lock(&self, path: &Path) -> io::Result<Lock> {
         let file = File::options()
             .create(true)
@@ -140,7 +139,7 @@ pub trait Disk {
     /// The names of a directory's entries.
     ///
     /// # Errors
-    /// Those of the file system.
+    /// The errors of the file system.
     fn list(&self, path: &Path) -> io::Result<Vec<String>> {
         let entries = fs::read_dir(path)?;
         let names = entries.map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned()));
@@ -161,7 +160,7 @@ fn open(path: &Path) -> io::Result<File> {
     File::open(path)
 }
 
-/// True if this open file is the one of that name.
+/// True if this open file is the file of that name.
 #[cfg(unix)]
 fn is_at(file: &File, path: &Path) -> io::Result<bool> {
     use std::os::unix::fs::MetadataExt;
@@ -179,7 +178,7 @@ fn is_at(_file: &File, _path: &Path) -> io::Result<bool> {
     Ok(true)
 }
 
-/// A file that is locked as long as this lives.
+/// A file that stays locked as long as this value lives.
 #[derive(Debug)]
 pub struct Lock {
     _file: Option<File>,

@@ -52,7 +52,7 @@ impl EliasFano {
     /// Appends a list: the row of ones, then the low bits of all numbers, the lowest bit first, and zeros up to a whole byte.
     ///
     /// # Panics
-    /// If it has another number of numbers, does not ascend or goes beyond the greatest.
+    /// If the list has a different length, does not ascend or goes beyond the greatest.
     pub fn append(self, numbers: &[u32], bytes: &mut Vec<u8>) {
         assert_eq!(numbers.len(), self.count, "a list of another length");
         assert!(
@@ -70,7 +70,7 @@ impl EliasFano {
         }
     }
 
-    /// The list in these bytes; `None` if [`append`](Self::append) writes none of these.
+    /// The list in these bytes; `None` if [`append`](Self::append) does not write such bytes.
     #[must_use]
     pub fn read(self, bytes: &[u8]) -> Option<Vec<u32>> {
         if bytes.len() != self.list_len() {
@@ -96,7 +96,7 @@ impl EliasFano {
     }
 }
 
-/// The 64 bits from this one on, those behind the last byte zeros.
+/// The 64 bits from this one on. Bits behind the last byte are zeros.
 #[expect(clippy::cast_possible_truncation, reason = "the low 64 bits are meant")]
 #[must_use]
 pub fn bits(bytes: &[u8], from: usize) -> u64 {

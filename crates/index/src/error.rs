@@ -77,7 +77,7 @@ pub enum Error {
         /// Vectors.
         expected: usize,
     },
-    /// A filter cannot be read, or is not one of this index.
+    /// A filter that cannot be read, or does not fit this index.
     #[error(transparent)]
     Filter(#[from] FilterFault),
     /// A search asks for more results than the index was built for.
@@ -88,7 +88,7 @@ pub enum Error {
         /// The bound in the manifest.
         most: usize,
     },
-    /// A record to be deleted is not there.
+    /// A record that should be deleted does not exist.
     #[error("there is no record {id}")]
     UnknownId {
         /// The id.
@@ -97,9 +97,9 @@ pub enum Error {
     /// A change would make more segments than an index may have.
     #[error("the index has {found} segments and may have {most}: compact it first")]
     Segments {
-        /// Segments that there are.
+        /// The number of segments.
         found: usize,
-        /// Segments that there may be.
+        /// The largest number of segments.
         most: usize,
     },
     /// A directory is being changed by another process.
@@ -108,7 +108,7 @@ pub enum Error {
         /// The directory.
         path: PathBuf,
     },
-    /// A new index was to be made where there is one.
+    /// A new index cannot be made where there is one.
     #[error("{} holds an index already: choose another folder, or change that index", path.display())]
     Exists {
         /// The directory.
@@ -136,7 +136,7 @@ pub enum Error {
         /// The versions, in order.
         versions: Vec<u64>,
     },
-    /// All records were to be deleted.
+    /// All records would be deleted.
     #[error("cannot delete all {n} records: an index keeps at least one")]
     NothingLeft {
         /// The records there are.
@@ -148,7 +148,7 @@ pub enum Error {
         /// The directory.
         path: PathBuf,
     },
-    /// Another owner has changed the index since it was opened, on a disk that has no locks.
+    /// Another owner has changed the index since it was opened, on a disk without locks.
     #[error("{}", words::overtaken(path))]
     Overtaken {
         /// The directory.
@@ -160,7 +160,7 @@ pub enum Error {
     /// A version of an index is larger than a server takes.
     #[error("{}", words::room(*found, *most))]
     Room {
-        /// Bytes of its parts, and of what a server computes of them.
+        /// Bytes of its parts, and of what a server computes from them.
         found: u64,
         /// The most.
         most: u64,
@@ -170,7 +170,7 @@ pub enum Error {
     Memory {
         /// Bytes that it needs in addition.
         needed: u64,
-        /// Bytes that there are, if the system says so.
+        /// Bytes that are available, if the system says so.
         found: Option<u64>,
     },
     /// A dimension differs from the index's.

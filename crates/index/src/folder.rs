@@ -58,7 +58,7 @@ pub struct Current {
 pub struct Folder<D> {
     root: PathBuf,
     disk: D,
-    /// In the names of files while they are written: two who write one part at once do not write over one another.
+    /// Part of the names of files while they are written, so that two writers of one part do not overwrite one another.
     mark: u64,
     written: Mutex<Written>,
 }
@@ -71,8 +71,7 @@ struct Written {
 }
 
 impl<D: Disk> Folder<D> {
-    /// A directory on a disk; an empty path is the directory that the process is in. Nothing is read or
-    /// written yet.
+    /// A directory on a disk; an empty path is the process's working directory. Nothing is read or written yet.
     pub fn new(root: &Path, disk: D) -> Self {
         let here = root.as_os_str().is_empty();
         Self {
@@ -88,7 +87,7 @@ impl<D: Disk> Folder<D> {
         &self.root
     }
 
-    /// Locks the directory, which exists, for the one who changes it.
+    /// Locks the directory, which exists, for the program that changes it.
     ///
     /// # Errors
     /// [`Error::Locked`], [`Error::File`].
@@ -154,10 +153,10 @@ impl<D: Disk> Folder<D> {
         self.part_into(part, Vec::new())
     }
 
-    /// [`part`](Self::part), read into memory that is there, as far as it goes.
+    /// [`part`](Self::part), read into existing memory, which is extended if needed.
     ///
     /// # Errors
-    /// Those of `part`.
+    /// The errors of `part`.
     pub fn part_into(&self, part: &Part, room: Vec<u8>) -> Result<Bytes, Error> {
         let path = self.parts().join(names::of_digest(&part.digest));
         let bytes = self.run(&path, self.disk.read_into(&path, part.len, room))?;
@@ -180,8 +179,7 @@ impl<D: Disk> Folder<D> {
         Ok(digest)
     }
 
-    /// Removes the parts that a change has written which is not going to be made. What cannot be removed
-    /// goes at the next change or opening.
+    /// Removes the parts of a change that will not be made. What cannot be removed goes at the next change or opening.
     pub fn discard(&self) {
         for digest in self.written().parts.drain(..) {
             drop(
@@ -217,8 +215,8 @@ impl<D: Disk> Folder<D> {
         self.write_aside(&self.root, CURRENT, line.as_bytes())
     }
 
-    /// Makes the version that was prepared the newest. An error may come before or after that took hold, but for
-    /// [`Error::Overtaken`].
+    /// Makes the version that was prepared the newest. An error may come before or after that took hold;
+    /// [`Error::Overtaken`] comes before.
     ///
     /// # Errors
     /// [`Error::File`]; [`Error::Overtaken`] where there are no locks.

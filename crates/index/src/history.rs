@@ -1,17 +1,17 @@
-//! The manifests before the newest: a server shows them to clients that know an older version, so that
-//! they see that the newest follows from it.
+//! The manifests before the newest. A server shows them to clients that know an older version, so that they see that
+//! the newest follows from it.
 //!
-//! Each signed manifest names the digest of the one before, so the chain needs no signature of its own: a
-//! client walks from the newest back until it meets the digest that it knows.
+//! Each signed manifest names the digest of the one before, so the chain needs no signature of its own. A client walks
+//! from the newest back until it meets the digest that it knows.
 //!
 //! ```text
 //! request: edition | the edition that the client knows: 24 bytes
 //! reply:   for each manifest, newest first: its length: 4 bytes | the signed manifest
 //! ```
 //!
-//! The reply holds the manifests between the two, which may be none; if the client's is not among those
-//! that the server has, it ends with the first that is not newer than the client's, or before the first
-//! that would make it longer than `MAX_LEN`.
+//! The reply holds the manifests between the two, which may be none. If the server lacks the client's manifest, the
+//! reply ends with the first one that is not newer than the client's. It ends earlier before one that would make it
+//! longer than `MAX_LEN`.
 
 use crate::manifest::MAX_SIGNED_LEN;
 
@@ -21,9 +21,9 @@ pub const KEPT: usize = 256;
 /// Bytes of the length before each manifest.
 pub const LEN_LEN: usize = 4;
 
-/// The longest body of a reply: a manifest of 1,024 segments has 200 KB, so a client of such an index that was
-/// away for more than 40 versions is told that nothing shows what happened.
+/// The longest body of a reply. A manifest of 1,024 segments has 200 KB. So a client of such an index that was away for
+/// more than 40 versions is told that nothing shows what happened.
 pub const MAX_LEN: usize = 8 << 20;
 
-// One of any length fits.
+// A manifest of any length fits.
 const _: () = assert!(MAX_LEN > LEN_LEN + MAX_SIGNED_LEN);

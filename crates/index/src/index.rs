@@ -11,8 +11,8 @@ use crate::{Bytes, Disk, Error, Files, digest, history, wire};
 #[derive(Clone, Debug)]
 pub struct Index {
     manifest: SignedManifest,
-    /// Manifests before it, newest first, for clients that know one of them: those of the directory that
-    /// it was opened in, none of a file.
+    /// Manifests before it, newest first, for clients that know one of them. They come from the directory that it was
+    /// opened in; an index from a file has none.
     history: Vec<SignedManifest>,
     /// The parts that are served, in the manifest's order.
     parts: Vec<(Part, Bytes)>,
@@ -107,10 +107,10 @@ impl Index {
         Ok(index)
     }
 
-    /// Copies the newest version in an owner's directory to another directory, which is new or holds an older
-    /// copy of the same index: then only what it lacks is written. Every byte is checked, in both. The owner's
-    /// directory is neither locked nor written, so it may be served and changed meanwhile. Interrupted at any
-    /// moment, the copy is the version before, if there was one, or this one.
+    /// Copies the newest version in an owner's directory to another directory. That one is new, or holds an older copy
+    /// of the same index: then only what it lacks is written. Every byte is checked, in both. The owner's directory is
+    /// neither locked nor written, so it may be served and changed meanwhile. Interrupted at any moment, the copy is
+    /// the version before, if there was one, or this one.
     ///
     /// # Errors
     /// The first thing that is wrong in the directory; [`Error::Occupied`], [`Error::Locked`],
@@ -124,11 +124,11 @@ impl Index {
         Folder::new(dir.as_ref(), Files).copy_to(&to, owner)
     }
 
-    /// Makes a directory for an owner of a [`backup`](Self::backup). It must not hold an index: a version that
-    /// is there is not gone back from.
+    /// Makes a directory for an owner of a [`backup`](Self::backup). It must not hold an index: an existing version is
+    /// not rolled back.
     ///
     /// # Errors
-    /// [`Error::Exists`], and those of [`backup`](Self::backup).
+    /// [`Error::Exists`], and the errors of [`backup`](Self::backup).
     pub fn restore(
         copy: impl AsRef<Path>,
         dir: impl AsRef<Path>,
@@ -152,7 +152,7 @@ impl Index {
     /// [`manifest_of_dir`](Self::manifest_of_dir) on another disk.
     ///
     /// # Errors
-    /// Those of `manifest_of_dir`.
+    /// The errors of `manifest_of_dir`.
     pub fn manifest_on(
         disk: impl Disk,
         dir: impl AsRef<Path>,
@@ -165,9 +165,9 @@ impl Index {
     /// Opens the newest version in an owner's directory, to serve it: no key is needed, and every
     /// byte is checked against the owner's signature. Parts are read into memory.
     ///
-    /// The directory may be changed by its owner at the same time, and by anybody afterwards: what was
-    /// opened stays as it was. The last 256 manifests before the newest are opened too; where one of them
-    /// cannot be read, those before it are left out.
+    /// Its owner may change the directory at the same time, and anyone afterwards: what was opened stays as it was. The
+    /// last 256 manifests before the newest are opened too. If one of them cannot be read, the earlier ones are left
+    /// out.
     ///
     /// # Errors
     /// If the directory has no index, or a file of it is missing, truncated, changed or not signed by
@@ -179,7 +179,7 @@ impl Index {
     /// [`open_dir`](Self::open_dir) on another disk.
     ///
     /// # Errors
-    /// Those of `open_dir`.
+    /// The errors of `open_dir`.
     pub fn open_on(
         disk: impl Disk,
         dir: impl AsRef<Path>,

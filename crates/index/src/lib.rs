@@ -59,7 +59,7 @@ pub use public_key::{
     PUBLIC_KEY_LEN,
 };
 
-/// The number of the content key that readers share who have none of their own.
+/// The number of the content key of readers who have no keys of their own.
 pub const SHARED: u32 = 0;
 
 /// Bytes that sealing adds to a content: AES-GCM's tag.

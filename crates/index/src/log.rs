@@ -1,5 +1,5 @@
 //! A log of manifests: every version of every index that an owner has published, in that order, in a tree that only
-//! grows. A program that has it, or short proofs from it, knows that what a server shows is what everybody is shown.
+//! grows. With the log, or short proofs from it, a program knows that a server shows it what everybody is shown.
 //!
 //! ```text
 //! entry   index: 16 bytes | version: 8 | digest of the signed manifest before: 32 | digest of the signed manifest: 32
@@ -10,11 +10,11 @@
 //! The tree is `sordino_hash::merkle`, of RFC 9162's shape, over a digest of each entry under a context of its own. The
 //! owner's signature is on heads under another.
 //!
-//! The entries of one index are a line: each has a higher version than the one before, and names its manifest. The first may be
-//! of any version; after it none is left out, since the next would name one that is not there. A log with an entry next to
-//! its line is neither made nor read, so no log that somebody has read whole has two manifests of one version. A
-//! reader that remembers a head accepts only logs that begin with its entries; two readers who compare heads, or
-//! their short form, see if one was shown another log.
+//! The entries of one index are a chain: each has a higher version than the one before, and names its manifest. The
+//! first may be of any version. After it none is left out, since the next would name a version that is missing. A log
+//! with an entry outside its chain is neither made nor read. So no log that a reader has read whole has two manifests
+//! of one version. A reader that remembers a head accepts only logs that begin with its entries. Two readers who
+//! compare heads, or their short form, see if one was shown a different log.
 
 mod entry;
 mod head;
@@ -51,12 +51,12 @@ impl Log {
         }
     }
 
-    /// Appends versions that the log has not, in this order, and signs the new head. The number of them. After an error the
-    /// log is as it was.
+    /// Appends versions that the log lacks, in this order, and signs the new head. Returns their number. After an error
+    /// the log is as it was.
     ///
     /// # Errors
-    /// [`LogFault::Line`] if one does not follow from the last of its index that is logged: it has another manifest of a
-    /// version that is logged, is of another branch, or versions between the two are missing.
+    /// [`LogFault::Line`] if one does not follow from the last of its index that is logged. It has a different manifest
+    /// of a version that is logged, is of another branch, or versions between the two are missing.
     pub fn append<'a>(
         &mut self,
         versions: impl IntoIterator<Item = &'a SignedManifest>,
@@ -111,7 +111,7 @@ impl Log {
     /// Refuses a log that does not begin with the entries of a head that was seen before.
     ///
     /// # Errors
-    /// [`LogFault::Rollback`] if it is shorter, [`LogFault::Fork`] if one of these entries is another.
+    /// [`LogFault::Rollback`] if it is shorter, [`LogFault::Fork`] if one of these entries differs.
     pub fn follows(&self, seen: &Head) -> Result<(), Error> {
         let head = self.head();
         let count = usize::try_from(seen.count).unwrap_or(usize::MAX);
@@ -122,7 +122,7 @@ impl Log {
         }
     }
 
-    /// The proof that a version is in the log, and that the log begins with its first `seen` entries; `None` if the
+    /// The proof that a version is in the log, and that the log begins with its first `seen` entries. `None` if the
     /// version is not in it, or it has fewer entries.
     #[must_use]
     pub fn prove(&self, version: &Pin, seen: u64) -> Option<LogProof> {
@@ -145,11 +145,12 @@ impl Log {
         bytes
     }
 
-    /// Reads a log, and checks its signature, its root and the line of each index.
+    /// Reads a log, and checks its signature, its root and the chain of each index.
     ///
     /// # Errors
-    /// [`Error::Malformed`], [`Error::FormatVersion`]; [`LogFault::Signature`] if the head is not signed by `owner`;
-    /// [`Error::Digest`] if the entries are not those of the head; [`LogFault::Line`] if the owner signed two histories of an index.
+    /// [`Error::Malformed`], [`Error::FormatVersion`]. [`LogFault::Signature`] if the head is not signed by `owner`.
+    /// [`Error::Digest`] if the entries are not the head's. [`LogFault::Line`] if the owner signed two histories of an
+    /// index.
     pub fn from_bytes(bytes: &[u8], owner: &OwnerPublicKey) -> Result<Self, Error> {
         let body = strip_file_head(LOG, bytes)?;
         let (signed, rest) = SignedHead::split("log", body, owner)?;
@@ -181,10 +182,10 @@ pub enum LogFile {
 }
 
 impl LogFile {
-    /// Reads the one that the file says it is.
+    /// Reads a log or a proof, as the file's head says.
     ///
     /// # Errors
-    /// The errors of [`LogProof::from_bytes`] for a file of that kind, those of [`Log::from_bytes`] for all others.
+    /// The errors of [`LogProof::from_bytes`] for a file of that kind, and of [`Log::from_bytes`] for all others.
     pub fn from_bytes(bytes: &[u8], owner: &OwnerPublicKey) -> Result<Self, Error> {
         let (kind, _) = LOG_PROOF;
         if bytes.get(6..8) == Some(&kind.to_le_bytes()[..]) {
@@ -305,7 +306,7 @@ mod tests {
                 ),
                 "{refused:?}"
             );
-            // Proofs of the one with the head of the other.
+            // Proofs of one log with the head of the other.
             let mixed = LogProof {
                 signed: log(&own).signed,
                 ..proof
@@ -336,7 +337,7 @@ mod tests {
         ));
     }
 
-    /// It was made for a reader who has seen another length.
+    /// It was made for a reader who has seen a different length.
     #[test]
     fn an_honest_proof_from_another_length_is_no_fork() {
         let entries = line(1, 1, 12);
@@ -351,7 +352,7 @@ mod tests {
                 })) => assert_eq!(found, from),
                 other => panic!("{other:?}"),
             }
-            // Who has seen this very head needs none.
+            // A reader who has seen this very head needs no proof of extension.
             proof.check(&version, Some(&log.head())).unwrap();
         }
     }
@@ -415,7 +416,7 @@ mod tests {
         assert!(claimed.check(&version, None).is_err());
     }
 
-    /// The owner signs such a log, and no one who reads all of it accepts it.
+    /// The owner can sign such a log, but no reader of the whole log accepts it.
     #[test]
     fn one_head_does_not_cover_two_histories() {
         let public = keys().public();
@@ -498,7 +499,7 @@ mod tests {
     fn what_is_appended_follows_from_what_is_logged() {
         let first = manifest(1, [0; 32], 16);
         let second = manifest(2, first.digest(), 16);
-        // A number may be left out, where no version came to be; a version may not.
+        // A number may be left out if no version was made with it. A version may not be left out.
         let fourth = manifest(4, second.digest(), 16);
         let mut log = Log::new(&keys());
         assert_eq!(log.append([&first, &second], &keys()).unwrap(), 2);
@@ -603,7 +604,7 @@ mod tests {
         );
         let longer = Log::from_bytes(&[&bytes[..], &[0; 88]].concat(), &public);
         assert!(matches!(longer, Err(Error::Malformed { what: "log", .. })));
-        // A signature on a head is none on a manifest or on a step of a change.
+        // A signature on a head is not valid for a manifest or for a step of a change.
         let head = log.head().to_bytes();
         let signature = keys().sign_log(&head);
         assert!(public.verify_log(&head, &signature).is_ok());

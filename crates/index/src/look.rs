@@ -1,10 +1,10 @@
 //! The second look: the exact vectors of a search's candidates, which are fetched with their payloads.
 //!
-//! Scores that a server makes under encryption are off by about 1e-4 of a cosine, those of routed mode by 1e-3. A
-//! client of an index with a second look takes the best `SecondLook::candidates`, whatever was
-//! asked for, fetches their slots in one request, and ranks them by the vectors in these. A slot has a vector's base in the index's
-//! frame and its residual to it, two bytes for each coordinate, in steps of a 32,767th of its largest: of a residual of length 1 and 128 coordinates
-//! a step is about 7e-6, so that a score is off by 2e-6.
+//! Scores that a server makes under encryption are off by about 1e-4 of a cosine, and in routed mode by 1e-3. A client
+//! of an index with a second look takes the best `SecondLook::candidates`, whatever was asked for. It fetches their
+//! slots in one request, and ranks them by the vectors in these. A slot has a vector's base in the index's frame and
+//! its residual to it. The residual has two bytes for each coordinate, in steps of a 32,767th of its largest. For a
+//! residual of length 1 and 128 coordinates a step is about 7e-6, so that a score is off by 2e-6.
 //!
 //! ```text
 //! base: 8 bits | largest coordinate: 32 bits | steps: 16 bits each, all little-endian
@@ -21,7 +21,7 @@ const LARGEST: f32 = 32_767.0;
 /// The second look of an index's searches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SecondLook {
-    /// Records that every search fetches, of which it returns the best.
+    /// Records that every search fetches; it returns the best of them.
     pub candidates: u32,
     /// Coordinates of a vector as it is stored: `Manifest::stored_dim`.
     pub width: u32,
@@ -56,7 +56,7 @@ pub fn code(base: u8, residual: &[f32]) -> Vec<u8> {
     code
 }
 
-/// The base and the residual of a code; `None` if it is none.
+/// The base and the residual of a code; `None` if the code is damaged.
 #[must_use]
 pub fn residual(code: &[u8]) -> Option<(u8, Vec<f32>)> {
     let (&[base, a, b, c, d], steps) = code.split_first_chunk::<HEAD_LEN>()?;

@@ -1,14 +1,13 @@
 //! The manifest: everything public about one version of an index, signed by its owner.
 //!
-//! Whatever a server could observe of a search is a constant in here: how many buckets are
-//! fetched, how large they are, how the route is found. Nothing of it depends on a query.
+//! Whatever a server could observe of a search is a constant in here. It fixes how many buckets are fetched, how large
+//! they are, and how the route is found. Nothing of it depends on a query.
 //!
 //! # Segments
-//! Records come in segments, which never change: what is added later is a segment of its own, and
-//! what is deleted or replaced stays in its segment and is listed in one sealed part, which every
-//! client of the version downloads. A segment's id is random and bound to its content, and all keys
-//! of its content are derived from it, so no pad and no nonce meets two contents whatever happens to
-//! versions: a restored backup and a second writer make other segments.
+//! Records come in segments, which never change. What is added later is a segment of its own. What is deleted or
+//! replaced stays in its segment and is listed in one sealed part, which every client of the version downloads. A
+//! segment's id is random and bound to its content, and all keys of its content are derived from it. So no pad and no
+//! nonce meets two contents whatever happens to versions: a restored backup and a second writer make other segments.
 
 use serde::{Deserialize, Serialize};
 
@@ -88,7 +87,7 @@ pub struct Manifest {
     pub n: u32,
     /// Coordinates of a vector as its owner gives it.
     pub dim: u32,
-    /// The most results of a search, which fetches this number of payloads whatever it is asked for.
+    /// The most results of a search. A search always fetches this number of payloads.
     pub k: u32,
     /// The kind of record ids.
     pub ids: IdKind,
@@ -109,13 +108,14 @@ pub struct Manifest {
     /// The readers, if the index has its own. All that only such an index has follows the rest in the encoding.
     #[serde(skip)]
     pub readers: Option<Readers>,
-    /// Those who may add records as the owner does, if there are any, in the order of their keys. They follow the readers in the encoding.
+    /// The writers, who may add records as the owner does, in the order of their keys. They follow the readers in the
+    /// encoding.
     #[serde(skip)]
     pub writers: Vec<Writer>,
 }
 
 impl Manifest {
-    /// A first version without records, yet to be named and signed, of vectors of `dim` coordinates.
+    /// A first version without records, for vectors of `dim` coordinates. Its name and signature come later.
     #[must_use]
     pub fn new(
         dim: u32,
@@ -326,7 +326,7 @@ pub struct Local {
     pub codec: Codec,
     /// The segments, each in sealed chunks.
     pub segments: Vec<Segment>,
-    /// The first stage by which clients choose the vectors that they score; without it they score all.
+    /// The first stage, in which clients choose the vectors that they score; without it they score all.
     pub sketch: Option<Sketch>,
 }
 

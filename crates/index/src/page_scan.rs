@@ -4,13 +4,13 @@
 //! query. The table's hint stays with the server, encoded to be multiplied with the query's encrypted secret; clients download the
 //! hint of that.
 //!
-//! Pages may be dealt instead ([`Deal`](sordino_pir::hintless::deal::Deal)): each has a place in one slot of each of several groups
-//! of slots, and every slot is a table of its own, of which a query fetches one page. So a query has words for a few copies of the pages
-//! where it would have them `F` times, and an answer has pages that were not asked for.
+//! Pages may be dealt instead ([`Deal`](sordino_pir::hintless::deal::Deal)). Each has a place in one slot of each of
+//! several groups of slots. Every slot is a table of its own, of which a query fetches one page. So a query has words
+//! for a few copies of the pages instead of `F`, and an answer has pages that were not asked for.
 //!
-//! A row of the table has a hint for each of the `G` pages that an answer has: `F`, or one of each slot. They are encoded piece by
-//! piece: a piece has [`PIECE`](crate::page_scan::PIECE) rows, with the hints of all of them for the first page, then for the second,
-//! and so on. Answers have the same order.
+//! A row of the table has a hint for each of the `G` pages that an answer has: `F`, or one of each slot. They are
+//! encoded piece by piece. A piece has [`PIECE`](crate::page_scan::PIECE) rows, with the hints of all of them for the
+//! first page, then for the second, and so on. Answers have the same order.
 
 use std::ops::Range;
 
@@ -25,7 +25,7 @@ use crate::secret_packing::SecretPacking;
 /// Rows of a piece. A piece is whole blocks of every packing.
 pub const PIECE: usize = 128;
 
-/// The copies of pages that are worth a look: none, or as many as a deal may have.
+/// The copies of pages that are worth a look: none, or a number that a deal may have.
 pub const COPIES: [u8; 5] = [0, 5, 6, 7, 8];
 
 /// The sizes of a table of pages and of what is sent for it.
@@ -39,8 +39,8 @@ pub struct PageScan {
 }
 
 impl PageScan {
-    /// A table of `pages` pages, each of `len` bytes, of which a search fetches `fetched`. With `copies` pages are dealt into that
-    /// number of groups of slots; with 0 they are not.
+    /// A table of `pages` pages of `len` bytes each, from which a search fetches `fetched`. With `copies` pages are
+    /// dealt into that number of groups of slots; with 0 they are not.
     ///
     /// # Errors
     /// [`Error::Lwe`] or [`Error::Ckks`] if no table has this number of them, [`Error::Malformed`] for a number of copies that no
@@ -143,7 +143,7 @@ impl PageScan {
     /// No pieces yet of the hint.
     ///
     /// # Errors
-    /// Never for sizes that were checked.
+    /// None for sizes that were checked.
     pub fn segments(&self, seed: [u8; 32]) -> Result<Segments, Error> {
         Ok(Segments::new(&self.outer(), seed, Self::params().n())?)
     }
@@ -159,7 +159,7 @@ impl PageScan {
     /// One piece of the hint, encoded next to `segments`, and the hint of that.
     ///
     /// # Errors
-    /// Never for a table of this shape, and the [`segments`](Self::segments) of it.
+    /// None for a table of this shape, with its [`segments`](Self::segments).
     pub fn encode(
         &self,
         table: &ByteTable,
@@ -169,10 +169,10 @@ impl PageScan {
         Ok(segments.encode_modular(&table.hint(0..self.shape.groups(), rows))?)
     }
 
-    /// The hint that clients download: those of all pieces, one after the other.
+    /// The hint that clients download: the hints of all pieces, one after the other.
     ///
     /// # Errors
-    /// Never for a table of this shape.
+    /// None for a table of this shape.
     pub fn downloaded(&self, table: &ByteTable, seed: [u8; 32]) -> Result<Vec<u8>, Error> {
         let segments = self.segments(seed)?;
         let mut downloaded = Vec::with_capacity(self.hint_len()?);
@@ -265,7 +265,7 @@ impl PageScan {
     /// Bytes of a query.
     ///
     /// # Errors
-    /// Never for sizes that were checked.
+    /// None for sizes that were checked.
     pub fn query_len(&self) -> Result<usize, Error> {
         let secret = column::Query::encoded_len(&self.outer(), Self::params().n())?;
         Ok(self.words_len() + secret)
@@ -289,7 +289,7 @@ impl PageScan {
         self.copies
     }
 
-    /// Bytes of a server's memory: the tables, and the encoded hint, of which a residue of 50 bits takes 7.
+    /// Bytes of a server's memory: the tables, and the encoded hint, in which a residue of 50 bits takes 7 bytes.
     #[must_use]
     pub fn memory(&self) -> u64 {
         let table = self.shape.rows() as u64 * (self.shape.columns() as u64).next_multiple_of(64);

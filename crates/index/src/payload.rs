@@ -1,15 +1,15 @@
 //! Payloads: what a record carries next to its vector, fetched after a search without telling which.
 //!
-//! Payloads are packed: compressed one by one, and laid one after the other into pages of one length, in a secret order of
-//! the records that are there. Each page is sealed. A client knows from a sealed list where the records are. When it has
-//! ranked its hits, it asks for exactly the manifest's number of pages, in one message, by private information
-//! retrieval; pages that it needs not are asked for as well. A record that is longer than the pages of a search comes
-//! shortened, and the client says so.
+//! Payloads are packed. They are compressed one by one, and laid one after the other into pages of one length, in a
+//! secret order of the present records. Each page is sealed. A client knows from a sealed list where the records are.
+//! When it has ranked its hits, it asks for exactly the manifest's number of pages, in one message, by private
+//! information retrieval. It asks for pages that it does not need as well. A record that is longer than the pages of a
+//! search comes shortened, and the client says so.
 //!
 //! Retrieval needs a hint, downloaded once, or keys, which go up. Small payloads are downloaded, and nothing is asked.
 //!
-//! Pages hold the records' exact vectors too where searches have a [second look](crate::look): then a client asks for the
-//! pages of all candidates, and ranks them.
+//! Where searches have a [second look](crate::look), pages hold the records' exact vectors too. Then a client asks for
+//! the pages of all candidates, and ranks them.
 //!
 //! # Pages
 //! | symbol | meaning |
@@ -18,9 +18,9 @@
 //! | `P` | pages, [`Payloads::pages`](crate::payload::Payloads::pages) |
 //! | `F` | pages that a search fetches, [`Payloads::fetched`](crate::payload::Payloads::fetched) |
 //!
-//! The records of one content key lie in their own pages. A record that fits into the rest of a page begins there; one that
-//! does not begins with the next page. One that is longer than a page takes whole pages, and what is left of its last one is
-//! for records after it.
+//! The records of one content key lie in their own pages. A record that fits into the rest of a page begins there; any
+//! other begins with the next page. A record that is longer than a page takes whole pages, and the rest of its last
+//! page is for records after it.
 //!
 //! ```text
 //! record: exact vector, if there is a second look | if there are payloads: 2 bytes + compressed: varint | bytes
@@ -107,7 +107,7 @@ impl PageForm {
         self.page_len as usize + TAG_LEN
     }
 
-    /// The records of which a search of `k` results fetches something.
+    /// The number of records that a search of `k` results fetches something of.
     #[must_use]
     pub fn records(&self, k: usize) -> usize {
         self.look.map_or(k, |look| look.candidates as usize)
@@ -128,8 +128,8 @@ impl PageForm {
         self.look.map_or(0, SecondLook::vector_len)
     }
 
-    /// The list of the first bytes of `records` records in `pages` pages, and the bytes of a step of its numbers: 1, but for more than
-    /// 4 GiB.
+    /// The list of the first bytes of `records` records in `pages` pages, and the bytes of a step of its numbers. A
+    /// step is 1 byte up to 4 GiB, and longer above.
     #[must_use]
     pub fn starts(&self, records: u32, pages: u32) -> (EliasFano, u64) {
         let bytes = u64::from(pages) * u64::from(self.page_len);
@@ -224,7 +224,7 @@ pub struct Payloads {
     pub id: [u8; 16],
     /// The version of the index that they were written for.
     pub version: u64,
-    /// Records: those that are there.
+    /// The number of present records.
     pub records: u32,
     /// `P`, the pages.
     pub pages: u32,
@@ -238,10 +238,10 @@ pub struct Payloads {
     pub fetch: Fetch,
     /// The digest of all pages, one after the other.
     pub content: Digest,
-    /// The places of the records that are there, sealed: they say which record is where. A record's place is
-    /// its row, after those of all segments before its own.
+    /// The places of the present records, sealed: they say which record is where. A record's place is its row, after
+    /// the rows of all segments before its own.
     pub places: Coded,
-    /// The content keys that pages are under, if the index has readers of its own: those of one key follow one another.
+    /// The content keys that pages are under, if the index has readers of its own: pages of one key follow one another.
     #[serde(skip)]
     pub groups: Vec<PageGroup>,
 }
@@ -253,7 +253,7 @@ pub struct PageGroup {
     pub key: u32,
     /// Records in them.
     pub records: u32,
-    /// Pages: those after the groups before.
+    /// The number of pages, after the groups before.
     pub pages: u32,
 }
 
@@ -276,7 +276,7 @@ impl Payloads {
         }
     }
 
-    /// The keys that pages are under: one key, or those of an index with readers of its own.
+    /// The keys that pages are under: one key, or the keys of an index with readers of its own.
     #[must_use]
     pub fn groups(&self) -> Vec<PageGroup> {
         if !self.groups.is_empty() {
@@ -305,7 +305,7 @@ impl Payloads {
         [Some(&self.content), Some(&self.places.digest), hint].contains(&Some(part))
     }
 
-    /// The layout of retrieval without a hint, of all pages of a search at once, if they are fetched so.
+    /// The layout of retrieval without a hint, of all pages of a search at once, if they are fetched in this way.
     ///
     /// # Errors
     /// If no layout serves pages of this number or length.
@@ -318,7 +318,7 @@ impl Payloads {
         Ok(Some(hintless::Params::new(pages, len, fetched)?))
     }
 
-    /// The sizes of the table that pages are scanned in, if they are fetched so.
+    /// The sizes of the table that pages are scanned in, if they are fetched in this way.
     ///
     /// # Errors
     /// If no table has pages of this number or length.

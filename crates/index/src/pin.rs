@@ -28,8 +28,8 @@ impl Pin {
         }
     }
 
-    /// A line that two clients compare to know that they were shown the same index, version and history, since the
-    /// manifest names the one before it: the version, and the beginning of the manifest's digest.
+    /// A line that two clients compare to know that they were shown the same index, version and history. It has the
+    /// version and the beginning of the manifest's digest; the manifest names the one before it.
     #[must_use]
     pub fn fingerprint(&self) -> String {
         format!("{} {}", self.version, digest::short(&self.manifest))
@@ -41,18 +41,18 @@ impl Pin {
         Edition::new(self.version, &self.manifest)
     }
 
-    /// True if this version is the pinned one, has it in it, or names it as the one before; false if the versions between the two have to
-    /// show that it follows.
+    /// True if this version is the pinned one, includes it, or names it as the one before. False if the versions
+    /// between the two have to show that it follows.
     ///
     /// # Errors
-    /// The errors of [`check`](Self::check); [`Error::Fork`] also where nothing can be between the two and it names another:
-    /// the two manifests alone prove that, so no one has to show anything.
+    /// The errors of [`check`](Self::check). [`Error::Fork`] also where nothing can be between the two and it names a
+    /// different version. The two manifests alone prove that, so no one has to show anything.
     pub fn precedes(&self, manifest: &SignedManifest) -> Result<bool, Error> {
         self.check(manifest)?;
         if manifest.version == self.version || manifest.follows(&self.manifest) {
             return Ok(true);
         }
-        // The oldest version that it shows. Those after it are all that there are.
+        // The oldest version that it includes. It includes all later ones too.
         let oldest = manifest.shown().next();
         let oldest = oldest.map_or(manifest.version, |it| it.version);
         // Each version's number is above the one before.

@@ -10,7 +10,7 @@ use crate::{Error, LogFault};
 /// The context that separates the manifest's signatures from others under the same key (FIPS 204, 5.2).
 pub const MANIFEST_CONTEXT: &[u8] = b"sordino manifest 2";
 
-/// The context of steps by which an owner changes an index over a network.
+/// The context of steps that change an index over a network.
 pub const CHANGE_CONTEXT: &[u8] = b"sordino change 1";
 
 /// The context of heads of a log of manifests.
@@ -25,7 +25,7 @@ pub(crate) const SIGNATURE_LEN: usize = 4627;
 /// Bytes of a public key: ML-DSA-87's.
 pub const PUBLIC_KEY_LEN: usize = MlDsa87::PUBLIC_KEY_LEN;
 
-/// An owner's signing: the contract takes no key, and asks the one who has it.
+/// An owner's signing: the contract takes no key, and asks its holder.
 pub trait OwnerSigner {
     /// Signs a manifest.
     fn sign(&self, message: &[u8]) -> Vec<u8>;
@@ -126,7 +126,7 @@ impl fmt::Debug for OwnerPublicKey {
     }
 }
 
-/// An owner for the tests of the contract, whose signatures are those of the vault's keys.
+/// An owner for the tests of the contract, whose signatures are like the vault's keys'.
 #[cfg(test)]
 pub(crate) struct TestOwner(pub(crate) [u8; 32]);
 

@@ -1,11 +1,13 @@
-//! Memory that is asked for before it is needed: a build or a server that does not fit ends with an error, and is not killed.
+//! Memory that is asked for before it is needed. A build or a server that does not fit ends with an error, and is not
+//! killed.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::Error;
 
-/// Refuses work that needs `needed` bytes more, if they are not to be had. On other systems than Linux it asks for the memory alone.
+/// Refuses work that needs `needed` bytes more, if these are not available. On systems other than Linux it asks for the
+/// memory alone.
 ///
 /// # Errors
 /// [`Error::Memory`].
@@ -23,7 +25,7 @@ pub fn check(needed: u64) -> Result<(), Error> {
     }
 }
 
-/// Bytes that this process can still have, as far as the system says so: of the machine, or of its container.
+/// Bytes that this process can still have, if the system says so: of the machine, or of its container.
 fn available() -> Option<u64> {
     let machine = fs::read_to_string("/proc/meminfo").ok();
     let machine = machine

@@ -1,10 +1,11 @@
 //! Shards: the shares of an index's data that several servers hold.
 //!
-//! The cut follows from the signed manifest and a shard's number alone, so that nothing on disk names it. Each segment's
-//! blocks are cut into one run for each shard, and so are routed mode's groups: a segment that is added
-//! moves nothing of those before it, and all shards have the same work up to a block of each segment. Sealed mode's buckets are
-//! cut by their bytes, of which each shard has the same of all buckets. Payloads that
-//! are fetched are with the first shard, which also scores sealed mode's centroids. Parts that clients download are with the shard that their digest names.
+//! The cut follows from the signed manifest and a shard's number alone, so that nothing on disk names it. Each
+//! segment's blocks are cut into one run for each shard, and so are routed mode's groups. A new segment so moves
+//! nothing of the earlier ones, and all shards have the same work up to a block of each segment. Sealed mode's buckets
+//! are cut by their bytes, of which each shard has the same of all buckets. Payloads that are fetched are with the
+//! first shard, which also scores sealed mode's centroids. Parts that clients download are with the shard that their
+//! digest names.
 //!
 //! ```text
 //! reply of a shard: index: 16 bytes | edition: 24 | number: 2 | of: 2 | its part of the reply's body
@@ -19,7 +20,7 @@ use crate::digest::Digest;
 use crate::manifest::SignedManifest;
 use crate::wire::{EDITION_LEN, Edition};
 
-/// One of the shares into which an index's data is cut.
+/// A share of an index's data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Shard {
     number: u16,
@@ -33,7 +34,7 @@ impl Shard {
     /// The most shards.
     pub const MOST: u16 = 1024;
 
-    /// Shard `number` of `of`, from 1 on; none if there is no such.
+    /// Shard `number` of `of`, from 1 on; `None` if there is no such shard.
     #[must_use]
     pub fn new(number: u16, of: u16) -> Option<Self> {
         let there = (1..=of).contains(&number) && of <= Self::MOST;
@@ -57,19 +58,19 @@ impl Shard {
         self.of
     }
 
-    /// True if it is the one that holds payloads.
+    /// True for the shard that holds payloads.
     #[must_use]
     pub fn is_first(self) -> bool {
         self.number == 1
     }
 
-    /// True if it is the one that holds the last block of every segment.
+    /// True for the shard that holds the last block of every segment.
     #[must_use]
     pub fn is_last(self) -> bool {
         self.number == self.of
     }
 
-    /// Those of `count` blocks or groups in a row that this shard holds.
+    /// The numbers of the blocks or groups that this shard holds, of `count` in all.
     #[must_use]
     pub fn range(self, count: usize) -> Range<usize> {
         let share =
@@ -77,8 +78,8 @@ impl Shard {
         share(self.number - 1)..share(self.number)
     }
 
-    /// Those of `count` rows that this shard holds, in blocks of `block` of which the last may not be whole. Where it holds
-    /// none, the range is that before the first.
+    /// The numbers of the rows that this shard holds, of `count` in blocks of `block`. The last block may not be whole.
+    /// Where the shard holds none, the range is empty, before the first row.
     #[must_use]
     pub fn rows(self, count: usize, block: usize) -> Range<usize> {
         let blocks = self.range(count.div_ceil(block));
@@ -193,7 +194,7 @@ impl Head {
         Ok(rest)
     }
 
-    /// Refuses a head that is not the one expected.
+    /// Refuses a head that differs from the expected one.
     ///
     /// # Errors
     /// [`Error::OtherIndex`], [`Error::Stale`], [`Error::Position`].

@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-/// The short codes that a client makes of the vectors it has downloaded: a search compares the query's code
-/// with all codes, and scores exactly only the vectors with the nearest codes.
+/// The short codes that a client makes of the vectors it has downloaded. A search compares the query's code with all
+/// codes, and scores exactly only the vectors with the nearest codes.
 ///
 /// It is public, as the manifest is: it tells roughly how much structure the data has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 pub struct Sketch {
     /// Bits of a code.
     pub bits: u32,
-    /// Vectors that are scored: those with the nearest codes.
+    /// The number of vectors with the nearest codes, which are scored.
     pub candidates: u32,
 }
 

@@ -1,9 +1,9 @@
 //! Routed mode's table: codes under pads, a cluster next to the other, and the hint of it.
 //!
-//! The table is stored group after group and row after row, three bytes an entry, little-endian: row `i` of a group holds the
-//! vectors at place `i` of each of its clusters. The hint, the product of the table with the public matrix, stays
-//! with the server, encoded to be multiplied with encrypted secrets. Clients download the hint of that, computed
-//! from the table as in masked mode.
+//! The table is stored group after group and row after row, three bytes an entry, little-endian. Row `i` of a group
+//! holds the vectors at place `i` of each of its clusters. The hint is the product of the table with the public matrix.
+//! It stays with the server, encoded to be multiplied with encrypted secrets. Clients download the hint of that,
+//! computed from the table as in masked mode.
 
 use std::ops::Range;
 
@@ -16,13 +16,14 @@ use crate::manifest::{ENTRY_LEN, Grid, Routed};
 /// No segments yet of the hint of a table.
 ///
 /// # Errors
-/// Never for a manifest that was checked.
+/// None for a manifest that was checked.
 pub fn segments(mode: &Routed) -> Result<Segments, Error> {
     let params = mode.grid.packing.params();
     Ok(Segments::new(&params, mode.hint_seed, Grid::params().n())?)
 }
 
-/// Some groups of the table, which the bytes of their rows fill as they come: a file that is streamed is not in memory next to it.
+/// Some groups of the table. The bytes of their rows fill them as they come, so a file that is streamed is not in
+/// memory too.
 #[derive(Debug)]
 pub struct Filling {
     table: Table,
@@ -36,7 +37,7 @@ pub struct Filling {
 }
 
 impl Filling {
-    /// These groups, of which nothing has come.
+    /// These groups, still empty.
     ///
     /// # Errors
     /// If there are no such groups.
@@ -55,7 +56,7 @@ impl Filling {
         self.table.shape().columns() * ENTRY_LEN
     }
 
-    /// The bytes that are next. Those beyond the last row are counted alone.
+    /// The next bytes. Bytes beyond the last row are only counted.
     pub fn take(&mut self, mut bytes: &[u8]) {
         self.found += bytes.len();
         let len = self.row_len();
@@ -95,7 +96,7 @@ impl Filling {
 /// The hint of one of the table's groups, encoded next to `segments`, and the hint of that.
 ///
 /// # Errors
-/// Never for a table that was [filled](Filling), and the [`segments`] of its mode.
+/// None for a table that was [filled](Filling), with the [`segments`] of its mode.
 ///
 /// # Panics
 /// If the table has no such group.
@@ -109,11 +110,11 @@ pub fn group_hint(
     Ok(segments.encode_modular(&hint)?)
 }
 
-/// The hint of some groups that clients download, of the groups' rows, which are dropped as soon as they are in the table. `each` is
-/// told after each group.
+/// The hint of some groups that clients download, from the groups' rows, which are dropped as soon as they are in the
+/// table. `each` is called after each group.
 ///
 /// # Errors
-/// If the rows do not fit the mode, and those of `each`.
+/// If the rows do not fit the mode, and the errors of `each`.
 pub fn downloaded(
     mode: &Routed,
     width: usize,

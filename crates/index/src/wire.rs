@@ -93,8 +93,8 @@ fn strip_head_of<'a>(
     Ok((version, body))
 }
 
-/// The version of an index that a request is about: the manifest's number and the beginning of its
-/// digest. It opens the body of every request but the one for the manifest.
+/// The version of an index that a request is about: the manifest's number and the beginning of its digest. It opens the
+/// body of every request except the one for the manifest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Edition {
     /// The version.
@@ -181,8 +181,8 @@ pub enum Message {
     Fetch = 107,
     /// A PIR answer for each query, in the same order.
     Fetched = 108,
-    /// The edition, and a PIR query for each of the manifest's `k`, or of a second look's candidates; or, without a hint, keys
-    /// and one query for all.
+    /// The edition, and a PIR query for each of the manifest's `k`, or of a second look's candidates. Without a hint:
+    /// the edition, keys and one query for all.
     FetchPayloads = 109,
     /// A PIR answer for each query, in the same order.
     Payloads = 110,
@@ -302,7 +302,7 @@ impl Message {
         Ok(body)
     }
 
-    /// Refuses a body of another length than the manifest fixes.
+    /// Refuses a body whose length is not what the manifest fixes.
     ///
     /// # Errors
     /// [`Error::Malformed`].

@@ -1,9 +1,9 @@
 //! One step of expansion: `c` and its image under `X -> X^g` become their sum, and their difference times a
 //! power of `X`.
 //!
-//! Expansion (Angel, Chen, Laine, Setty, eprint 2017/1142; Chen, Chillotti, Ren, eprint 2019/736) takes a
-//! polynomial apart by the parity of exponents: under `g = N / 2^i + 1`, of the powers of `X^(2^i)` the even
-//! ones stay and the odd ones change their sign.
+//! Expansion (Angel, Chen, Laine, Setty, eprint 2017/1142; Chen, Chillotti, Ren, eprint 2019/736) takes a polynomial
+//! apart by the parity of exponents. Under `g = N / 2^i + 1`, the even powers of `X^(2^i)` stay and the odd ones change
+//! their sign.
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;

@@ -7,10 +7,9 @@
 //! | `m` | terms of one sum, `|D_ij| <= p / 2` when digits are centred |
 //! | `R` | decode radius: a digit is right while its noise is below |
 //!
-//! A sum of `m` discrete Gaussians with weights `D_i` is subgaussian with parameter
-//! `sigma ||D_i||`, so a digit is wrong with probability at most `2 exp(-R^2 / (2 sigma^2 ||D_i||^2))`,
-//! for the worst database and not only for a random one. At the sizes used the bound is about
-//! four bits above the exact value.
+//! A sum of `m` discrete Gaussians with weights `D_i` is subgaussian with parameter `sigma ||D_i||`. So a digit is
+//! wrong with probability at most `2 exp(-R^2 / (2 sigma^2 ||D_i||^2))`, for the worst database and not only for a
+//! random one. At the sizes used the bound is about four bits above the exact value.
 
 use std::f64::consts::LN_2;
 
@@ -70,8 +69,8 @@ pub fn kappa(q: u64, p: u64) -> u32 {
     digits
 }
 
-/// DoublePIR's bound for one record of `entries` digits from an `l x m` matrix: the first level over
-/// `m` columns, the second over `l / entries` rows for `kappa (n + 1)` digits.
+/// DoublePIR's bound for one record of `entries` digits from an `l x m` matrix. The first level is over `m` columns,
+/// the second over `l / entries` rows for `kappa (n + 1)` digits.
 #[must_use]
 pub fn log2_fail_double(q: u64, p: u64, sigma: f64, m: u64, l: u64, n: u64, entries: u64) -> f64 {
     let first = log2_fail_entry(q, p, sigma, m, true);

@@ -7,12 +7,11 @@
 //! | `brv(i)` | the `log2 n` bits of `i` in reverse |
 //! | `A[i]` | value `i` of the transform of `a`: `a(psi^(2 brv(i) + 1))` |
 //!
-//! This order is part of the interface: seeds that expand to values in NTT form depend on it, and so
-//! do encoded databases on disk. Cooley-Tukey butterflies forward and Gentleman-Sande butterflies
-//! backward (Longa and Naehrig, eprint 2016/504), with Shoup's products and Harvey's lazy ranges
-//! (arXiv:1205.2926); AVX2 and NEON, which have no wide products of 64-bit lanes, work in double
-//! precision with fused multiply-add; AVX-512 starts an inverse with cyclic ones. Every backend returns the
-//! same canonical residues.
+//! This order is part of the interface: seeds that expand to values in NTT form depend on it, and so do encoded
+//! databases on disk. Butterflies are Cooley-Tukey forward and Gentleman-Sande backward (Longa and Naehrig, eprint
+//! 2016/504), with Shoup's products and Harvey's lazy ranges (arXiv:1205.2926). AVX2 and NEON have no wide products of
+//! 64-bit lanes, and work in double precision with fused multiply-add. AVX-512 starts an inverse with cyclic
+//! butterflies. Every backend returns the same canonical residues.
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
@@ -167,8 +166,8 @@ impl Plan {
     /// Replaces values by every `2^k`-th coefficient alone: `a[v]` becomes coefficient
     /// `v 2^k + 2^k - 1` for `v < n / 2^k`; the rest of `a` is left undefined.
     ///
-    /// The first `k` stages keep only the odd half of what they see, so this costs about
-    /// `n (1 - 2^-k)` products and one transform of length `n / 2^k` in place of one of length `n`.
+    /// The first `k` stages keep only the odd half of what they see. So this costs about `n (1 - 2^-k)` products and
+    /// one transform of length `n / 2^k`, instead of one of length `n`.
     ///
     /// # Panics
     /// If `a.len() != n` or `2^k > n`.
@@ -182,11 +181,11 @@ impl Plan {
         dispatch!(Kernels, self.kernels, self::inverse_strided(self, a, k));
     }
 
-    /// Replaces sums of neighbouring values by every `2^k`-th coefficient: with `a[j]` the sum of values
-    /// `j 2^k` to `j 2^k + 2^k - 1` of a transform, `2^k = n / a.len()`, it becomes coefficient `j 2^k`.
+    /// Replaces sums of neighbouring values by every `2^k`-th coefficient, where `2^k = n / a.len()`. If `a[j]` is the
+    /// sum of values `j 2^k` to `j 2^k + 2^k - 1` of a transform, it becomes coefficient `j 2^k`.
     ///
-    /// These values are taken at the `2^k` roots of one `X^(2^k) = y`, over which all other powers of `X`
-    /// cancel out; what is left is a transform of length `n / 2^k` at the points `y`.
+    /// These values are taken at the `2^k` roots of one `X^(2^k) = y`, over which all other powers of `X` cancel out.
+    /// What is left is a transform of length `n / 2^k` at the points `y`.
     ///
     /// # Panics
     /// If `a.len()` is not a power of two in `16..=n`.
@@ -200,9 +199,9 @@ impl Plan {
         dispatch!(Kernels, self.kernels, self::inverse_strided(self, a, 0));
     }
 
-    /// Writes every `2^k`-th coefficient of the product of `a` and `b`, both in NTT form, to `out`, as
-    /// [`inverse_strided`](Self::inverse_strided) of the product would; the rest of `out` is left
-    /// undefined. Constant-time.
+    /// Writes every `2^k`-th coefficient of the product of `a` and `b`, both in NTT form, to `out`. It is what
+    /// [`inverse_strided`](Self::inverse_strided) of the product would write. The rest of `out` is left undefined.
+    /// Constant-time.
     ///
     /// # Panics
     /// If a length is not `n` or `2^k > n`.

@@ -62,7 +62,7 @@ impl Pages {
     /// `len` words, all zero.
     ///
     /// # Panics
-    /// If as many words overflow the address space.
+    /// If `len` words overflow the address space.
     #[must_use]
     pub fn zeroed_words(len: usize) -> Self {
         let bytes = len.checked_mul(size_of::<u64>());

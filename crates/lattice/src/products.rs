@@ -1,8 +1,8 @@
 //! Sums of products of values: one list of polynomials times a list of pairs of them.
 //!
-//! Key switching multiplies digits with the halves of a key, retrieval plaintexts with the halves of
-//! ciphertexts, always value by value in NTT form: `sum_j x_j y_j` and `sum_j x_j y'_j`. The lists may lie in
-//! any order of tiles, so that both sides of a long sum are read from one end to the other:
+//! Key switching multiplies digits with the halves of a key, and retrieval multiplies plaintexts with the halves of
+//! ciphertexts. Both go value by value in NTT form: `sum_j x_j y_j` and `sum_j x_j y'_j`. The lists may lie in any
+//! order of tiles, so that both sides of a long sum are read from one end to the other:
 //!
 //! | operand | value `k` of term `j` |
 //! |---|---|
@@ -52,7 +52,7 @@ pub struct Operands<'a> {
     pub terms: usize,
     /// Rows from the beginning of one list to the next.
     pub list: usize,
-    /// Values of a row: after as many the next list begins.
+    /// Values of a row: the next list begins after them.
     pub width: usize,
     /// The pairs.
     pub y: &'a [u64],
@@ -68,8 +68,8 @@ impl Operands<'_> {
     /// Adds the sums to `first` and `second`, canonical.
     ///
     /// # Panics
-    /// If the lengths of the two differ, or they or the width are no multiple of [`LANES`], or a row or a pair lies
-    /// outside its slice.
+    /// If the lengths of the two differ, or they or the width are no multiple of [`LANES`]. Also if a row or a pair
+    /// lies outside its slice.
     pub fn add_to(&self, modulus: Modulus, first: &mut [u64], second: &mut [u64]) {
         self.add_by(Kernels::of(Backend::detect()), modulus, first, second);
     }
@@ -126,8 +126,8 @@ fn join(modulus: Modulus, parts: [u64; 3]) -> u64 {
     modulus.reduce_wide(low + (middle << HALF) + (high << (2 * HALF)))
 }
 
-/// Bits of the lower half of a value, of those that have two: 4096 products of halves fit 62 bits, of
-/// pairs of them 63.
+/// Bits of the lower half of a value that has two halves. 4096 products of halves fit 62 bits, and products of pairs of
+/// them 63.
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 const HALF: i32 = 25;
 

@@ -76,7 +76,7 @@ impl Poly<Ntt> {
 /// Adds small signed numbers to residues, in constant time.
 ///
 /// # Panics
-/// If there are not as many of them: a residue without its noise would say what it hides.
+/// If the lengths differ: a residue without its noise would say what it hides.
 pub fn add_signed(modulus: Modulus, residues: &mut [u64], small: &[i8]) {
     assert_eq!(
         residues.len(),

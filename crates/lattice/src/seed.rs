@@ -13,7 +13,7 @@ impl Seed {
     /// A random seed.
     ///
     /// # Security
-    /// It is a hash of 32 bytes of `rng` and not these bytes: a seed is shown to everyone, and where a generator
+    /// It is a hash of 32 bytes of `rng` and not these bytes, because a seed is shown to everyone. Where a generator
     /// repeats itself (a machine restored from a snapshot, a `fork`) the same bytes may be a secret's.
     pub fn random<R: CryptoRng + ?Sized>(rng: &mut R) -> Self {
         Self(Hedge::new(rng, "sordino public seed").seeds::<1>()[0])

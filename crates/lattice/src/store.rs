@@ -70,7 +70,7 @@ impl Store {
         }
     }
 
-    /// The bytes, to be changed: those of a file are copied into memory first, and the file stays as it is.
+    /// The bytes, to be changed. Bytes of a file are copied into memory first, and the file stays as it is.
     pub fn bytes_mut(&mut self) -> &mut [u8] {
         #[cfg(feature = "mmap")]
         if self.is_mapped() {
@@ -87,7 +87,7 @@ impl Store {
     /// To be asked before every scan.
     ///
     /// # Errors
-    /// Those of asking the system for the length.
+    /// The errors of asking the system for the length.
     pub fn changed(&self) -> io::Result<Option<Changed>> {
         match &self.0 {
             Place::Memory(_) => Ok(None),
@@ -116,7 +116,7 @@ impl std::fmt::Debug for Store {
 /// Writes a new file by `contents`, and waits until it is stored.
 ///
 /// # Errors
-/// Those of the file, also if it exists.
+/// The errors of the file, also if it exists.
 pub fn write_new(
     path: &Path,
     contents: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>,

@@ -9,10 +9,10 @@ mod avx512;
 
 /// Switches residues mod `q` to residues mod `2^r`: `c` becomes `round(c 2^r / q) mod 2^r`.
 ///
-/// Defined by one product: `h = floor(c M / 2^52)` with `M = floor(2^(bits + 50) / q)`, a
-/// `(bits - 2)`-bit number within 1.25 of `c 2^(bits-2) / q`, is rounded to its top `r` bits: the
-/// distance to the step found is at most `1/2 + 1.25 * 2^(r + 2 - bits)` of a step. What is cut off and ties
-/// upwards shift the mean by less than `2^(r + 2 - bits)` of a step: `2^-18` or less in the named sets.
+/// Defined by one product: `h = floor(c M / 2^52)` with `M = floor(2^(bits + 50) / q)`. It is a `(bits - 2)`-bit number
+/// within 1.25 of `c 2^(bits-2) / q`, and is rounded to its top `r` bits. The distance to the step found is at most
+/// `1/2 + 1.25 * 2^(r + 2 - bits)` of a step. What is cut off and ties upwards shift the mean by less than `2^(r + 2 -
+/// bits)` of a step: `2^-18` or less in the named sets.
 #[derive(Clone, Copy, Debug)]
 pub struct Switch {
     factor: u64,

@@ -26,7 +26,7 @@ pub fn for_each<T: Send, S>(
     map(items, room, work);
 }
 
-/// [`for_each`] with results: those of `work`, in the order of the items.
+/// [`for_each`] that returns the results of `work`, in the order of the items.
 pub fn map<T: Send, S, R: Send>(
     items: Vec<T>,
     room: impl Fn() -> S + Send + Sync,

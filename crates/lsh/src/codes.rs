@@ -6,8 +6,8 @@ use crate::scan::{Best, LANES, Neighbour, scan};
 use crate::wire::{Reader, Writer};
 use crate::{Backend, Error};
 
-/// Codes of one length, laid out for scanning: word `j` of eight codes side by side, so that every
-/// lane of a vector adds up the distance of its own code.
+/// Codes of one length, laid out for scanning: word `j` of eight codes lie next to each other. So every lane of a
+/// vector adds up the distance of its own code.
 ///
 /// # Examples
 /// ```
@@ -31,8 +31,8 @@ impl Codes {
     /// Codes of `bits` bits that lie one after the other.
     ///
     /// # Errors
-    /// [`Error::Bits`] if `bits` is not a multiple of 64 from 64 to 1024, [`Error::WholeCodes`] if `words` is
-    /// not a whole number of codes, [`Error::Items`] if there are 2^32 codes or more.
+    /// [`Error::Bits`] if `bits` is not a multiple of 64 from 64 to 1024. [`Error::WholeCodes`] if `words` is not a
+    /// whole number of codes. [`Error::Items`] if there are 2^32 codes or more.
     pub fn from_words(bits: usize, words: &[u64]) -> Result<Self, Error> {
         if !bits.is_multiple_of(64) || !(64..=1024).contains(&bits) {
             return Err(Error::Bits { found: bits });
@@ -90,8 +90,8 @@ impl Codes {
         )
     }
 
-    /// The `k` codes nearest to a query by Hamming distance (all codes, if fewer), nearest first;
-    /// of equally near ones those with the lower index.
+    /// The `k` codes nearest to a query by Hamming distance (all codes, if fewer), nearest first. Of equally near ones
+    /// the lower index comes first.
     ///
     /// `room` holds the result and is used again by the next call, without allocation.
     ///

@@ -1,5 +1,5 @@
-//! E2LSH for Euclidean distance (Datar, Immorlica, Indyk, Mirrokni 2004): `floor((a x + b) / w)` for
-//! Gaussian `a` and uniform `b`, probed by how near a value is to its two borders (Lv et al. 2007).
+//! E2LSH for Euclidean distance (Datar, Immorlica, Indyk, Mirrokni 2004): `floor((a x + b) / w)` for Gaussian `a` and
+//! uniform `b`. Probes go by how near a value is to its two borders (Lv et al. 2007).
 
 use crate::dense::Dense;
 use crate::family::{Functions, check_shape, part};

@@ -138,7 +138,7 @@ pub(crate) fn check_words(code: &[u64], expected: usize) -> Result<(), Error> {
     }
 }
 
-/// Refuses the number of a table that there is not.
+/// Refuses a number that no table has.
 pub(crate) fn check_table(found: usize, tables: usize) -> Result<(), Error> {
     if found < tables {
         Ok(())

@@ -111,8 +111,8 @@ pub(crate) fn part(function: usize, value: u64) -> u64 {
 /// SimHash for tables: the key of a table is `functions` bits of a code, as a number below
 /// `2^functions`.
 ///
-/// For cosine and inner product. Near vectors differ in the bits whose projections are nearest to
-/// zero, so those are flipped first when probing.
+/// For cosine and inner product. Near vectors differ in the bits whose projections are nearest to zero, so probing
+/// flips these first.
 #[derive(Clone, Debug)]
 pub struct SimHashTables {
     tables: usize,

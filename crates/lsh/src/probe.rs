@@ -18,8 +18,7 @@ pub struct Step {
 /// Sets of steps are bits of a word.
 const MOST: usize = u64::BITS as usize;
 
-/// Appends to `keys` the key itself and the cheapest changed ones, `probes` in all if there are so
-/// many.
+/// Appends to `keys` the key itself and the cheapest changed ones: `probes` in all, or fewer if there are no more.
 pub(crate) fn probe(key: u64, steps: &mut Vec<Step>, probes: usize, keys: &mut Vec<u64>) {
     if probes == 0 {
         return;
@@ -33,7 +32,7 @@ pub(crate) fn probe(key: u64, steps: &mut Vec<Step>, probes: usize, keys: &mut V
     // Costs are not negative, so their bits are in their order.
     let mut sets = BinaryHeap::from([Reverse((cost(steps, 1), 1_u64))]);
     let mut left = probes - 1;
-    // Sets that change a function twice are passed over; this bounds how many of those there are.
+    // Sets that change a function twice are passed over; this bounds their number.
     let mut tries = 16 * probes + 1024;
     while let Some(Reverse((_, set))) = sets.pop() {
         let last = set.ilog2();

@@ -1,6 +1,6 @@
-//! Structured random rotations: `H D3 H D2 H D1`, Hadamard matrices and random signs (Ailon and
-//! Chazelle 2009; three rounds as in Andoni et al., "Practical and optimal LSH for angular distance",
-//! 2015). `O(size log size)` in place of `size^2`.
+//! Structured random rotations: `H D3 H D2 H D1`, Hadamard matrices and random signs (Ailon and Chazelle 2009). Three
+//! rounds are as in Andoni et al., "Practical and optimal LSH for angular distance", 2015. They take `O(size log size)`
+//! instead of `size^2`.
 
 use crate::Seed;
 use crate::kernels::Kernels;
@@ -11,9 +11,9 @@ const ROUNDS: usize = 3;
 
 /// Several independent rotations of one space.
 ///
-/// A vector of `dim` coordinates is padded with zeros to `size`, a power of two, at least 64. The
-/// result is `size^(3/2)` times an orthogonal image of the vector for each of the `copies`: hashes that
-/// look at directions only do not mind the factor.
+/// A vector of `dim` coordinates is padded with zeros to `size`, a power of two, at least 64. For each of the `copies`,
+/// the result is `size^(3/2)` times an orthogonal image of the vector. The factor does not matter to hashes that look
+/// at directions only.
 #[derive(Clone, Debug)]
 pub(crate) struct Rotation {
     size: usize,

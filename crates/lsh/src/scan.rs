@@ -21,7 +21,7 @@ pub struct Neighbour {
     pub index: u32,
 }
 
-/// Codes side by side.
+/// Codes that lie next to each other.
 pub(crate) const LANES: usize = 8;
 
 /// Offers every code that is nearer than the `k`-th nearest so far.
@@ -38,7 +38,7 @@ pub(crate) fn scan(kernels: Kernels, rows: &[[u64; LANES]], query: &[u64], best:
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Best {
     k: usize,
-    /// Number of codes; lanes beyond it hold none.
+    /// Number of codes; lanes beyond it are empty.
     len: usize,
     /// Codes at this distance or farther are not wanted.
     limit: u32,
@@ -71,7 +71,7 @@ impl Best {
         if index >= self.len || distance >= self.limit {
             return;
         }
-        // Codes that were near once: few unless every code is nearer than those before it.
+        // Codes that were near once: few unless every code is nearer than the earlier ones.
         if self.found.len() >= 2 * self.k + 1024 {
             let limit = self.limit;
             self.found.retain(|neighbour| neighbour.distance <= limit);

@@ -5,8 +5,8 @@ use rand_core::{Rng, SeedableRng};
 
 /// The origin of a family of hash functions, which are drawn from it by ChaCha20.
 ///
-/// A seed is a parameter, not a key: a hash reveals the direction of the vector to whoever knows or
-/// guesses the seed, and equality and distances of vectors to everyone.
+/// A seed is a parameter, not a key. A hash reveals the direction of the vector to anyone who knows or guesses the
+/// seed. It reveals equality and distances of vectors to everyone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Seed(pub [u8; 32]);
 
@@ -49,9 +49,9 @@ impl Draws {
         (self.bits() >> 40) as f32 / (1 << 24) as f32
     }
 
-    /// Close to a Gaussian of mean 0 and variance 1: the number of ones among 256 fair bits, less
-    /// 128, plus a uniform from -1/2 to 1/2, scaled. The excess kurtosis is -1/128, and no value has
-    /// a noticeable probability of its own.
+    /// Close to a Gaussian of mean 0 and variance 1. It is the number of ones among 256 fair bits, less 128, plus a
+    /// uniform from -1/2 to 1/2, scaled. The excess kurtosis is -1/128, and no value has a noticeable probability of
+    /// its own.
     #[expect(clippy::cast_precision_loss, reason = "at most 256")]
     pub(crate) fn gaussian(&mut self) -> f32 {
         let ones: u32 = (0..4).map(|_| self.bits().count_ones()).sum();

@@ -18,8 +18,8 @@ pub(crate) const MAX_DIM: usize = 8194;
 /// The values that signs are taken of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// Coordinates after a structured random rotation: fast, and the directions of one rotation are
-    /// orthogonal, so that the number of equal bits says more about the angle.
+    /// Coordinates after a structured random rotation. It is fast, and the directions of one rotation are orthogonal,
+    /// so the number of equal bits says more about the angle.
     Rotation,
     /// Projections onto independent Gaussian directions: the textbook's definition.
     Hyperplanes,
@@ -107,8 +107,7 @@ impl SimHash {
 
     /// The code of a vector, `bits / 64` words; bit `i` is bit `i % 64` of word `i / 64`.
     ///
-    /// Any floats are accepted; those of a vector with a NaN or with values beyond about 10^30 mean
-    /// nothing.
+    /// Any floats are accepted. Hashes of a vector with a NaN or with values beyond about 10^30 mean nothing.
     ///
     /// # Errors
     /// [`Error::Floats`] if `x` does not have `dim` floats.

@@ -14,9 +14,9 @@ use crate::wire::{Reader, Writer};
 /// places in the list the tables were built from.
 ///
 /// # Security
-/// A lookup goes to the buckets of the query's keys. Whoever sees which buckets were read learns
-/// where the query is: look up only where the index itself is, or choose keys with
-/// [`Family::keys`] and fetch the buckets privately.
+/// A lookup goes to the buckets of the query's keys. An attacker who sees which buckets were read learns where the
+/// query is. So look up only where the index itself is, or choose keys with [`Family::keys`] and fetch the buckets
+/// privately.
 ///
 /// # Examples
 /// ```
@@ -169,8 +169,8 @@ impl<F: Family> Tables<F> {
     /// Reads tables.
     ///
     /// # Errors
-    /// [`Error`] if the bytes are not those of tables of this family. Besides what the bytes justify,
-    /// at most 16 MiB are allocated.
+    /// [`Error`] if the bytes are not tables of this family. Besides what the bytes justify, at most 16 MiB are
+    /// allocated.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
         let mut reader = Reader::new(bytes, b"TABL")?;
         if reader.number()? != F::TAG {

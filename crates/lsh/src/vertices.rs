@@ -1,7 +1,7 @@
-//! Cross-polytope hashing with many rotations at once: the hash of a vector is the nearest of all
-//! their vertices. Andoni et al. 2015 join the vertices of several rotations to one key; the union
-//! taken here has as many keys as vertices, and a vector's score of every key, so the likeliest
-//! keys of a query are simply those with the best scores.
+//! Cross-polytope hashing with many rotations at once: the hash of a vector is the nearest of all their vertices.
+//! Andoni et al. 2015 join the vertices of several rotations to one key. The union taken here has one key for each
+//! vertex, and a vector's score of every key. So the likeliest keys of a query are simply the keys with the best
+//! scores.
 
 use crate::error::check_floats;
 use crate::kernels::Kernels;
@@ -15,7 +15,7 @@ const MOST: usize = 1 << 20;
 /// `count` vertices `+-R e_j` of random rotations `R`: a hash with `count` values.
 ///
 /// # Security
-/// Whoever knows the seed and sees a key learns where the vector is, like with every hash of this crate.
+/// Anyone who knows the seed and sees a key learns where the vector is, like with every hash of this crate.
 ///
 /// # Examples
 /// ```

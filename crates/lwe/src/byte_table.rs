@@ -1,4 +1,5 @@
-//! The server of bytes: one matrix of them, of which a query fetches several columns, or one for each group of queries.
+//! The server of bytes: one matrix of them, from which a query fetches several columns, or a matrix for each group of
+//! queries.
 
 mod hint;
 #[cfg(test)]
@@ -41,8 +42,8 @@ impl ByteTable {
     /// A table of the columns that the iterator yields, in order, under `seed`, which serves one table; draw it at random.
     ///
     /// # Errors
-    /// [`Error::Mismatch`] if the set is not [`Params::module_1536_bytes`], [`Error::Shape`] for a shape that it does not
-    /// have, [`Error::Length`] if the columns, or the bytes of one, are more or fewer than the shape has.
+    /// [`Error::Mismatch`] if the set is not [`Params::module_1536_bytes`]. [`Error::Shape`] for a shape that it does
+    /// not have. [`Error::Length`] if the number of columns, or of bytes in one, is not the shape's.
     pub fn from_columns<I>(
         params: &Params,
         shape: Shape,
@@ -55,7 +56,8 @@ impl ByteTable {
         Self::filled(params, shape, seed, (1, columns.into_iter()))
     }
 
-    /// A table in which each group has a matrix of its own: `columns` has those of the first group, then those of the next.
+    /// A table in which each group has a matrix of its own. `columns` has the columns of the first group, then of the
+    /// next.
     ///
     /// # Errors
     /// The errors of [`from_columns`](Self::from_columns).
@@ -143,7 +145,7 @@ impl ByteTable {
         &self.params
     }
 
-    /// The shape: the columns that a query asks for, the bytes of a column, and the columns that there are.
+    /// The shape: the columns that a query asks for, the bytes of a column, and the number of columns.
     #[must_use]
     pub const fn shape(&self) -> Shape {
         self.shape
@@ -216,7 +218,7 @@ impl ByteTable {
     }
 }
 
-/// The reason why columns are not those of a matrix.
+/// The reason why columns do not form a matrix.
 enum Fault {
     /// There are only these.
     Columns(usize),
@@ -231,7 +233,8 @@ fn fill(
     columns: &mut impl Iterator<Item: AsRef<[u8]>>,
 ) -> Result<(), Fault> {
     // 64 columns at a time, then transposed line by line: a column's bytes are a whole row apart in the table. An odd
-    // number of cache lines from one column to the next: at a power of two all would meet in few places of a cache.
+    // number of cache lines lies between one column and the next. At a power of two all would meet in few places of a
+    // cache.
     let apart = rows.next_multiple_of(LANES) | LANES;
     let mut block = vec![0; LANES * apart];
     for first in (0..m).step_by(LANES) {

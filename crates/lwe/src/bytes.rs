@@ -8,7 +8,7 @@ use crate::{Client, Error};
 
 /// The difference between a byte and its digit: the digit of byte `b` is `b - 128`, whose two's complement is `b ^ 0x80`.
 pub(crate) const CENTRE: u8 = 0x80;
-/// Bits of a value below those of its digit.
+/// Bits of a value below the bits of its digit.
 const STEP: u32 = HINT_BITS - 8;
 
 impl Client {
@@ -16,7 +16,7 @@ impl Client {
     /// bytes are all 128.
     ///
     /// # Errors
-    /// [`Error::Length`] for another number of columns than there are groups.
+    /// [`Error::Length`] if the number of columns is not the number of groups.
     ///
     /// # Security
     /// Runs in constant time: all positions are written alike.

@@ -63,12 +63,12 @@ impl Client {
     /// Encrypts `message`, `m` integers for each group, under a fresh secret.
     ///
     /// # Errors
-    /// [`Error::Length`] if the message has another length than [`Shape::words`].
+    /// [`Error::Length`] if the message's length is not [`Shape::words`].
     ///
     /// # Security
-    /// Runs in constant time: which numbers are 0 does not show. Secret and errors are fresh, from 32 bytes of
-    /// `rng` hashed together with the message: if `rng` repeats itself, different messages still share no secret,
-    /// and the same one comes out the same, which shows that alone.
+    /// Runs in constant time: which numbers are 0 does not show. Secret and errors are fresh, from 32 bytes of `rng`
+    /// hashed together with the message. If `rng` repeats itself, different messages still share no secret. The same
+    /// message then comes out the same, which shows that alone.
     pub fn query<R: CryptoRng + ?Sized>(
         &self,
         rng: &mut R,
@@ -112,8 +112,8 @@ impl Client {
                 }
                 plan().inverse(&mut sum);
                 self.sampler.fill(&mut errors, e.as_mut());
-                // The message is added before rounding: a word is then a function of an LWE sample, whatever
-                // the message; a sum of words would not be, since 2^32 does not divide q.
+                // The message is added before rounding. A word is then a function of an LWE sample, whatever the
+                // message. A sum of words would not be, since 2^32 does not divide q.
                 words.extend(message.iter().zip(sum.iter()).zip(e.iter()).map(
                     |((&u, &product), &e)| {
                         let added = modulus.from_signed(to_message(u, log_p) + i64::from(e));

@@ -41,7 +41,7 @@ pub enum Error {
         /// Its number.
         found: u8,
     },
-    /// A message whose length differs from the one in its head.
+    /// A message whose length does not fit its head.
     #[error("query of {found} bytes, expected {expected}")]
     MessageLength {
         /// Its length.

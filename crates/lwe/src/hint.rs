@@ -13,7 +13,7 @@ impl Table {
     /// Rows `rows` of the hint of all groups that are here: `n` numbers each, `H` rounded to `h` bits, in `[-2^(h-1), 2^(h-1))`.
     ///
     /// For coefficient `j` of a product, row `j` of the matrix of a polynomial `a` holds coefficient `j - l` of `a` in
-    /// column `l`, so a row `D` of the table has the hint `sum_j D_j a_(j - l)`: coefficient `l` of `D(X) a(X^-1)`.
+    /// column `l`. So a row `D` of the table has the hint `sum_j D_j a_(j - l)`: coefficient `l` of `D(X) a(X^-1)`.
     ///
     /// # Panics
     /// If the range ends beyond the last row.

@@ -1,10 +1,10 @@
-//! Rows of 18-bit numbers as they are stored and scanned: 2 bytes of each, and the 2 bits that are left of eight numbers
-//! together in 2 bytes.
+//! Rows of 18-bit numbers as they are stored and scanned. Each number has 2 bytes of its own, and eight numbers share 2
+//! bytes for the 2 bits that are left of each.
 //!
 //! ```text
-//! block    64 bytes of upper bits, then up to 8 lines: 256 numbers or, in a row's last block, as many as there are
+//! block    64 bytes of upper bits, then up to 8 lines: 256 numbers or, in a row's last block, the rest
 //! line     the lower 16 bits of 32 numbers, two bytes each, little-endian
-//! upper    lane i, two bytes: bits 2 j and 2 j + 1 are those of number i of line j
+//! upper    lane i, two bytes: bits 2 j and 2 j + 1 belong to number i of line j
 //! ```
 //!
 //! A number in `[-2^17, 2^17)` is stored mod `2^18`, so a row of zero bytes is a row of zeros.
@@ -13,10 +13,10 @@
 pub(crate) const LANES: usize = 32;
 /// Bytes of a line, and of a block's upper bits.
 pub(crate) const LINE: usize = 2 * LANES;
-/// Lines of a block: as many as two bits fit into a lane.
+/// Lines of a block: the number of pairs of bits that fit into a lane.
 pub(crate) const BLOCK: usize = 8;
 
-/// Bytes of a row of so many numbers.
+/// Bytes of a row of `columns` numbers.
 pub(crate) const fn stride(columns: usize) -> usize {
     let lines = columns.div_ceil(LANES);
     LINE * (lines + lines.div_ceil(BLOCK))
@@ -42,7 +42,7 @@ pub(crate) fn write(row: &mut [u8], numbers: &[i32]) {
     }
 }
 
-/// The numbers of a row, with those behind the last that were written.
+/// The numbers of a row, with the padding behind the last that were written.
 pub(crate) fn read(row: &[u8]) -> impl Iterator<Item = i32> {
     let lines = row.len() / LINE;
     let count = LANES * (lines - lines.div_ceil(1 + BLOCK));

@@ -85,7 +85,7 @@ impl Params {
         Err(Error::UnknownSet { found: id })
     }
 
-    /// Refuses another set than a table's.
+    /// Refuses a set that is not the table's.
     pub(crate) fn check_same(&self, expected: &Self) -> Result<(), Error> {
         check_same("parameter sets", self.id.into(), expected.id.into())
     }
@@ -159,8 +159,8 @@ pub(crate) fn hint_switch() -> Switch {
 
 /// `round(x 2^32 / q) mod 2^32`, for `x` below `q`, in constant time.
 ///
-/// The quotient is within `2^-24` of a word. [`Switch`] would shift the mean of 40 bits by up to `2^-6` of a word,
-/// and under equal entries the errors of all columns add up.
+/// The quotient is within `2^-24` of a word. [`Switch`] would shift the mean of 40 bits by up to `2^-6` of a word.
+/// Under equal entries the errors of all columns add up.
 #[expect(clippy::cast_possible_truncation, reason = "a word, mod 2^32")]
 pub(crate) const fn to_word(x: u64) -> u32 {
     ((x as u128 * PER_Q + (1 << 63)) >> (96 - WORD_BITS)) as u32

@@ -97,8 +97,8 @@ impl Query {
     /// Reads a message.
     ///
     /// # Errors
-    /// If it is not one of this kind and version, names an unknown set or a shape beyond the limits of its set,
-    /// or has another length than these fix. Nothing is allocated before that is known.
+    /// If its kind or version is wrong, its set is unknown, or its shape is beyond the limits of its set. Also if its
+    /// length does not fit these. Nothing is allocated before that is known.
     pub fn from_bytes(message: &[u8]) -> Result<Self, Error> {
         let (head, body) = message.split_first_chunk::<HEAD_LEN>().ok_or(Error::Kind)?;
         let &[a, b, c, d, version, set, zero, also_zero, ..] = head;

@@ -1,7 +1,8 @@
 //! Products of [packed](crate::packed) rows with a few lists of words, mod 2^32: one pass over the rows.
 //!
-//! A word is split into balanced halves, `w = l + 2^16 h mod 2^32` with `l` in `[-2^15, 2^15)`, and an entry into the number
-//! `x` of its lower 16 bits, less `2^15`, and `u` of its upper 2, as an integer with a sign plus 2. So every factor fits 16 bits with a sign:
+//! A word is split into balanced halves, `w = l + 2^16 h mod 2^32` with `l` in `[-2^15, 2^15)`. An entry is split into
+//! `x` and `u`. `x` is the number of its lower 16 bits, less `2^15`. `u` is the number of its upper 2 bits, as an
+//! integer with a sign, plus 2. So every factor fits 16 bits with a sign:
 //!
 //! ```text
 //! entry    = x + 2^16 u + CENTRE

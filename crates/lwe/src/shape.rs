@@ -20,7 +20,8 @@ impl Shape {
     /// The most words of a query: 16 MiB of them.
     pub const MAX_WORDS: usize = 1 << 22;
 
-    /// `groups` matrices of `rows` rows and `columns` columns, of 18-bit entries. [`Params::shape`] has those of other sets.
+    /// `groups` matrices of `rows` rows and `columns` columns, of 18-bit entries. [`Params::shape`] has the shapes of
+    /// other sets.
     ///
     /// # Errors
     /// [`Error::Shape`] if a number is 0, there are more than [`Params::MAX_COLUMNS`] columns, or the others

@@ -40,7 +40,7 @@ impl Table {
     /// A table of zeros under `seed`, which serves one table; draw it at random.
     ///
     /// # Panics
-    /// If the set is that of bytes, or has no table of this shape.
+    /// If the set is for bytes, or has no table of this shape.
     #[must_use]
     pub fn zeroed(params: &Params, shape: Shape, seed: &Seed) -> Self {
         assert!(
@@ -57,7 +57,7 @@ impl Table {
         }
     }
 
-    /// Some of the groups of a table of zeros of shape `whole`. Its rows and answers are those of these groups alone, and
+    /// Some of the groups of a table of zeros of shape `whole`. It has the rows and answers of these groups alone, and
     /// its queries are the whole table's.
     ///
     /// # Errors
@@ -98,7 +98,7 @@ impl Table {
     /// Writes row `row % r` of group `row / r`, of integers mod `P`.
     ///
     /// # Errors
-    /// [`Error::Shape`] for a row beyond the last, [`Error::Length`] for another number of entries than there are
+    /// [`Error::Shape`] for a row beyond the last, [`Error::Length`] if the number of entries is not the number of
     /// columns.
     pub fn set(&mut self, row: usize, entries: &[i32]) -> Result<(), Error> {
         if row >= self.shape.answers() {
@@ -127,8 +127,8 @@ impl Table {
         packed::read(&self.entries.bytes()[row * stride..][..stride])
     }
 
-    /// Refuses a query that was not made for this table: who answers several parties' queries in one scan asks before,
-    /// so that one of them does not spoil it for the others.
+    /// Refuses a query that was not made for this table. A server that answers several parties' queries in one scan
+    /// asks this first, so that one bad query does not spoil it for the others.
     ///
     /// # Errors
     /// [`Error::Mismatch`] if it was made for another set or shape, [`Error::Epoch`] if for another seed.

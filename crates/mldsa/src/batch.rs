@@ -128,7 +128,7 @@ impl<P: Params> BatchVerifier<P> {
     /// [`verify_each`](Self::verify_each) into room of the caller's.
     ///
     /// # Errors
-    /// [`BatchError::Verdicts`] if there are not as many verdicts as items; none is written then.
+    /// [`BatchError::Verdicts`] if the numbers of verdicts and items differ; no verdict is written then.
     pub fn verify_each_into(
         &mut self,
         items: &[Item<'_, P>],
@@ -149,8 +149,8 @@ impl<P: Params> BatchVerifier<P> {
     /// Verifies items up to the first invalid one.
     ///
     /// # Errors
-    /// [`BatchError::Invalid`] with the first invalid item: all before it are valid, nothing is
-    /// said of those after it. [`BatchError::Empty`] if there are no items.
+    /// [`BatchError::Invalid`] with the first invalid item. All before it are valid; the items after it are not
+    /// checked. [`BatchError::Empty`] if there are no items.
     pub fn verify_all(&mut self, items: &[Item<'_, P>]) -> Result<(), BatchError> {
         if items.is_empty() {
             return Err(BatchError::Empty);
@@ -171,7 +171,7 @@ impl<P: Params> BatchVerifier<P> {
     }
 }
 
-/// Refuses verdicts that are not as many as the items.
+/// Refuses verdicts whose number is not the number of items.
 pub(crate) fn check_verdicts<P: Params>(
     items: &[Item<'_, P>],
     verdicts: &[Result<(), Error>],

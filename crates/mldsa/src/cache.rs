@@ -8,8 +8,8 @@ use crate::params::Set;
 
 /// At most `capacity` expanded keys; the one used longest ago makes room.
 ///
-/// Look-up scans one word per key, then compares whole encodings, so keys that share their first
-/// bytes on purpose cost a comparison each and nothing else.
+/// Look-up scans one word per key, then compares whole encodings. So keys that share their first bytes on purpose cost
+/// a comparison each and nothing else.
 pub(crate) struct Cache {
     capacity: usize,
     /// Grows to `capacity` and is then reused in place.

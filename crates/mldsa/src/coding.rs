@@ -15,9 +15,8 @@ pub(crate) type HintBits = [u16; 16];
 
 /// FIPS 204, Algorithm 21: `HintBitUnpack`, of the last `omega + k` bytes of a signature.
 ///
-/// False for an invalid encoding: positions that do not rise strictly inside a polynomial,
-/// counts that fall or exceed omega, bytes after the last position that are not zero. The
-/// contents of `hint` are then of no meaning.
+/// False for an invalid encoding. Its positions do not rise strictly inside a polynomial, its counts fall or exceed
+/// omega, or bytes after the last position are not zero. The contents of `hint` then mean nothing.
 pub(crate) fn hint_bit_unpack(set: &Set, bytes: &[u8], hint: &mut [HintBits; 8]) -> bool {
     let (positions, counts) = bytes.split_at(set.omega);
     *hint = [[0; 16]; 8];

@@ -59,13 +59,12 @@ pub enum BatchError {
     /// Room for more or fewer verdicts than there are items.
     #[error("room for {found} verdicts, expected {expected}, one for each item")]
     Verdicts {
-        /// Verdicts that there is room for.
+        /// Verdicts that have room.
         found: usize,
         /// Items.
         expected: usize,
     },
-    /// The item at `index` is invalid and every item before it is valid.
-    /// Nothing is said about the items after it.
+    /// The item at `index` is invalid and every item before it is valid. The items after it may be either.
     #[error("item {index}: {reason}")]
     Invalid {
         /// Index of the first invalid item.

@@ -25,7 +25,7 @@ sordino_cpu::kernels! {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Kernels {
     level: Level,
-    /// Keccak's instructions, next to those of the level.
+    /// Keccak's instructions, in addition to the level's.
     #[cfg(target_arch = "aarch64")]
     sha3: Option<NeonSha3>,
 }
@@ -45,7 +45,7 @@ impl Kernels {
         Self::of(Backend::detect())
     }
 
-    /// The kernels of every backend, and those of NEON without the SHA-3 instructions where there are both.
+    /// The kernels of every backend, and NEON's kernels without the SHA-3 instructions where there are both.
     #[cfg(test)]
     pub(crate) fn all() -> impl Iterator<Item = Self> {
         #[cfg(target_arch = "aarch64")]

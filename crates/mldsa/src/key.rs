@@ -17,10 +17,9 @@ use crate::sponge::{self, Input, Output, RATE_128, RATE_256, Tasks};
 /// A public key with everything that depends on it alone: the matrix A, NTT(t1 2^d), and
 /// tr = H(pk, 64).
 ///
-/// Expanding is most of the work of a verification (about 80 % for ML-DSA-87), so a key that
-/// verifies more than one signature should be expanded once and shared: by reference, or in an
-/// `Arc`. It takes `4 * 256 * k (l + 1)` bytes, 20, 36 or 64 KiB, in one allocation, and its encoding in
-/// another.
+/// Expanding is most of the work of a verification (about 80 % for ML-DSA-87). So expand a key that verifies more than
+/// one signature once, and share it by reference or in an `Arc`. It takes `4 * 256 * k (l + 1)` bytes, 20, 36 or 64
+/// KiB, in one allocation. Its encoding takes a second one.
 ///
 /// Two keys are equal if their encodings are.
 ///
@@ -36,8 +35,8 @@ pub struct ExpandedKey<P> {
 /// An expanded key without its parameter set in the type.
 #[derive(Clone)]
 pub(crate) struct RawKey {
-    /// k rows of l + 1 polynomials in column order: the row of A, then -NTT(t1 2^d) of the row,
-    /// so that a row times (z, c) is the row of A z - c t1 2^d.
+    /// k rows of l + 1 polynomials in column order: the row of A, then -NTT(t1 2^d) of the row. So a row times (z, c)
+    /// is the row of A z - c t1 2^d.
     pub(crate) matrix: Box<[Poly]>,
     pub(crate) tr: [u8; 64],
 }

@@ -1,9 +1,9 @@
 //! The number-theoretic transform, and products in its domain.
 //!
-//! Transformed polynomials are kept in *column order*: the value that FIPS 204 numbers `i` is at
-//! `16 (i mod 16) + i div 16`, so that the four last layers, which act inside groups of 16
-//! neighbours, act across whole vectors. Products do not care about order, and the vector kernels
-//! save half of their shuffles. `A` is brought into this order when a key is expanded.
+//! Transformed polynomials are kept in *column order*: the value that FIPS 204 numbers `i` is at `16 (i mod 16) + i div
+//! 16`. So the four last layers, which act inside groups of 16 neighbours, act across whole vectors. Products do not
+//! care about order, and the vector kernels save half of their shuffles. `A` is brought into this order when a key is
+//! expanded.
 
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod avx2;
@@ -60,8 +60,8 @@ const fn over_q<const N: usize>(values: &[i32; N]) -> [i32; N] {
     table
 }
 
-/// The zetas of the four layers that act inside groups of 16, one vector of 16 groups each:
-/// layer `t` (of length `8 >> t`) has `1 << t` vectors, from index `(1 << t) - 1` on.
+/// The zetas of the four layers that act inside groups of 16, one vector of 16 groups each. Layer `t` (of length `8 >>
+/// t`) has `1 << t` vectors, from index `(1 << t) - 1` on.
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 #[repr(C, align(64))]
 pub(crate) struct Columns(pub(crate) [[i32; 16]; 15]);

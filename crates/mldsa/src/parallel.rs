@@ -13,17 +13,17 @@ use crate::keccak::LANES;
 use crate::params::Params;
 use crate::verify::TILE;
 
-/// Fewest items of a share, half as many as there are hashing lanes. The empty ones cost about 1 us,
-/// and a share of these is half over when a whole one would be: arithmetic goes signature by signature.
+/// Fewest items of a share: half the number of hashing lanes. The empty lanes cost about 1 us. A share of this size is
+/// half over when a whole one would be, since arithmetic goes signature by signature.
 const LEAST: usize = LANES / 2;
 
-/// Looks at the others' end before a thread that is done goes to sleep: about as long as a share of
-/// four takes, since being woken takes as long.
+/// How often a thread that is done looks for the others' end before it goes to sleep. This takes about as long as a
+/// share of four, since being woken takes as long.
 const LOOKS: usize = 1 << 12;
 
 impl<P: Params> BatchVerifier<P> {
-    /// [`verify_each`](Self::verify_each) on this thread and those of the current rayon pool.
-    /// Each thread has its own cache of keys; [`ExpandedKey`](crate::ExpandedKey)s are shared.
+    /// [`verify_each`](Self::verify_each) on this thread and the threads of the current rayon pool. Each thread has its
+    /// own cache of keys; [`ExpandedKey`](crate::ExpandedKey)s are shared.
     ///
     /// # Panics
     /// If another thread panicked.
@@ -37,7 +37,7 @@ impl<P: Params> BatchVerifier<P> {
     /// [`par_verify_each`](Self::par_verify_each) into room of the caller's.
     ///
     /// # Errors
-    /// [`BatchError::Verdicts`] if there are not as many verdicts as items; none is written then.
+    /// [`BatchError::Verdicts`] if the numbers of verdicts and items differ; no verdict is written then.
     ///
     /// # Panics
     /// If another thread panicked.
@@ -73,8 +73,8 @@ impl<P: Params> BatchVerifier<P> {
         });
     }
 
-    /// [`verify_all`](Self::verify_all) on this thread and those of the current rayon pool. The
-    /// failure reported is the first in the order of the items, not the first found.
+    /// [`verify_all`](Self::verify_all) on this thread and the threads of the current rayon pool. The failure reported
+    /// is the first in the order of the items, not the first found.
     ///
     /// # Errors
     /// The errors of [`verify_all`](Self::verify_all).
@@ -126,8 +126,8 @@ fn threads(items: usize) -> usize {
     items.div_ceil(LEAST).clamp(1, rayon::current_num_threads())
 }
 
-/// Items of the next share when `left` are left: half of an equal one, since nobody knows when each
-/// thread begins and how fast it is. It fills the hashing lanes, but for the last of each thread.
+/// Items of the next share when `left` are left. It is half of an equal one, since nothing tells when each thread
+/// begins and how fast it is. It fills the hashing lanes, but for the last of each thread.
 fn share(left: usize, threads: usize) -> usize {
     if left <= threads * LEAST {
         return left.min(LEAST);
@@ -138,8 +138,8 @@ fn share(left: usize, threads: usize) -> usize {
         .min(left)
 }
 
-/// Does `work` with each worker: with the first on this thread, which saves waking another for it
-/// (about 10 us, a tenth of a batch of 32), with the others on the current rayon pool.
+/// Does `work` with each worker. The first runs on this thread, which saves waking another for it (about 10 us, a tenth
+/// of a batch of 32). The others run on the current rayon pool.
 fn spread(workers: &mut [Worker], work: impl Fn(&mut Worker) + Sync) {
     let Some((first, others)) = workers.split_first_mut() else {
         return;

@@ -26,8 +26,8 @@ impl<P: Params> EncodePublicKey for ExpandedKey<P> {
     }
 }
 
-/// Expands the key of a `SubjectPublicKeyInfo`; with it comes `DecodePublicKey`. Another algorithm is
-/// refused as an unknown identifier, parameters as an unexpected element, a key of the wrong length as malformed.
+/// Expands the key of a `SubjectPublicKeyInfo`; with it comes `DecodePublicKey`. A different algorithm is refused as an
+/// unknown identifier, parameters as an unexpected element, and a key of the wrong length as malformed.
 impl<P: Params> TryFrom<SubjectPublicKeyInfoRef<'_>> for ExpandedKey<P> {
     type Error = spki::Error;
 

@@ -1,7 +1,7 @@
 //! SHAKE128 and SHAKE256 (FIPS 202) of many inputs at once, one per lane.
 //!
-//! A lane whose input is finished takes the next one at the next permutation, whatever its length
-//! and rate, so that lanes idle only when the queue is empty.
+//! A lane whose input is finished takes the next one at the next permutation, whatever its length and rate. So lanes
+//! idle only when the queue is empty.
 
 use crate::keccak::{Blocks, LANES, Lanes, Mask};
 use crate::kernels::Kernels;
@@ -19,7 +19,7 @@ pub(crate) struct Input<'a> {
     pub(crate) first: &'a [u8],
     pub(crate) then: [&'a [u8]; 2],
     pub(crate) parts: &'a [&'a [u8]],
-    /// Up to 34 bytes that nobody else keeps, and how many of them.
+    /// Up to 34 bytes that are kept only here, and how many of them.
     pub(crate) own: ([u8; 34], u8),
     /// [`RATE_128`] or [`RATE_256`].
     pub(crate) rate: u8,

@@ -1,8 +1,8 @@
 //! FIPS 204, Algorithm 8 (`ML-DSA.Verify_internal`), for a tile of signatures at a time.
 //!
-//! Hashing goes across the signatures of a tile, one sponge per lane; arithmetic goes along the
-//! coefficients of one polynomial at a time, which stay in the first-level cache. The algorithm itself,
-//! for one signature and in its own order of steps, is in `definition.rs`, which tiles are tested against.
+//! Hashing goes across the signatures of a tile, one sponge per lane. Arithmetic goes along the coefficients of one
+//! polynomial at a time, which stay in the first-level cache. The algorithm itself, for one signature and in its own
+//! order of steps, is in `definition.rs`. Tests compare tiles with it.
 
 #[cfg(test)]
 mod definition;
@@ -64,8 +64,8 @@ impl Work {
     };
 }
 
-/// Verifies at most [`TILE`] items. There are as many slots as items, or more, and as many
-/// verdicts as items; every verdict is written.
+/// Verifies at most [`TILE`] items. There is at least one slot and exactly one verdict for each item; every verdict is
+/// written.
 pub(crate) fn verify_tile<P: Params>(
     kernels: Kernels,
     items: &[Item<'_, P>],

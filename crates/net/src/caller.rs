@@ -1,4 +1,4 @@
-//! The end of a connection that asks: a client's, and that of a server which asks shards.
+//! The end of a connection that asks: a client's, or the end of a server that asks shards.
 
 mod byte_count;
 mod call;

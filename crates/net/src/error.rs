@@ -32,7 +32,7 @@ pub enum Error {
         /// The text given.
         address: String,
     },
-    /// A name of an index that is none.
+    /// A name that is not allowed for an index.
     #[error("the name of an index: expected 1 to 64 of the ASCII letters, digits, - and _")]
     IndexName,
     /// There are no more places for indexes in a service.
@@ -62,7 +62,7 @@ pub enum Error {
         /// The system's words.
         source: std::io::Error,
     },
-    /// A key was to be written where there is a file.
+    /// A key file would overwrite an existing file.
     #[error(
         "{}: the file exists already, and keys are never overwritten: choose another name, or move the file away",
         path.display()
@@ -100,7 +100,7 @@ pub enum Error {
     /// A reader's public key that content keys cannot be wrapped for.
     #[error("this reader's public key cannot be granted access: {0}")]
     ReaderKey(#[source] Box<sordino_index::Error>),
-    /// A service that asks for keys was to answer anyone from now on, or the other way round.
+    /// A change would let a service that asks for keys answer anyone, or the reverse.
     #[error(
         "a server that asks for keys cannot begin to answer anyone, nor the reverse: start it again"
     )]
@@ -185,7 +185,7 @@ pub enum Error {
         /// The most.
         most: u16,
     },
-    /// The server was told to stop, and some requests were not answered in time.
+    /// The server was stopped, and some requests were not answered in time.
     #[error("stopped before the last requests were answered, after {} s", after.as_secs_f32())]
     Drain {
         /// The time that it was waited for.
@@ -194,7 +194,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// The kind of this error, by which the index's errors know it too.
+    /// The kind of this error, as the index's errors use it.
     #[must_use]
     pub fn kind(&self) -> Kind {
         match self {
@@ -210,7 +210,7 @@ impl Error {
             }
             Self::Reply(_) => Kind::Untrusted,
             Self::Shard { source, .. } => match &**source {
-                // A version is being put in place: not all shards have it yet.
+                // A version is being introduced: not all shards have it yet.
                 sordino_index::Error::Stale { .. } => Kind::Busy,
                 source if matches!(Self::of(source), Some(Self::Deadline { .. })) => Kind::Away,
                 source => source.kind(),

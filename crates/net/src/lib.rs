@@ -1,6 +1,6 @@
 #![doc = include_str!("../README.md")]
 
-/// The messages and calls of `proto/sordino.proto`, for those who write another client or server.
+/// The messages and calls of `proto/sordino.proto`, for other clients and servers.
 pub mod schema;
 
 // The two ends of a connection; a server has both where its index's data is with others

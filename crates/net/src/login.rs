@@ -1,8 +1,9 @@
-//! The key that a client and a run of the server agree on when the client logs in, and the tags that it makes for requests.
+//! The key that a client and a run of the server agree on at login, and the tags that it makes for requests.
 //!
-//! The server has an ML-KEM-768 key (FIPS 203) for its run. A client encapsulates a secret to it and signs, once, a statement about
-//! the [`transcript`]. Both derive the key from the secret and that statement, so it belongs to one run, one client,
-//! one nonce and one KEM key: who stands between and offers a KEM key of its own gets a signature that the server refuses.
+//! The server has an ML-KEM-768 key (FIPS 203) for its run. A client encapsulates a secret to it and signs, once, a
+//! statement about the [`transcript`]. Both derive the key from the secret and that statement, so it belongs to one
+//! run, one client, one nonce and one KEM key. An attacker in between who offers a KEM key of its own gets a signature
+//! that the server refuses.
 
 use std::fmt;
 
@@ -20,8 +21,8 @@ const DERIVATION: &str = "sordino 2026 request key";
 /// Bytes of an encapsulation key (FIPS 203, Table 3).
 pub(crate) const KEM_KEY_LEN: usize = 1184;
 
-/// Everything that the signature of a login is about, next to its time and who signs: the server's KEM key, the ciphertext, and the token or
-/// nothing.
+/// Everything that the signature of a login is about, in addition to its time and its signer. It is the server's KEM
+/// key, the ciphertext, and the token or nothing.
 pub(crate) fn transcript(kem_key: &[u8], ciphertext: &[u8], token: &[u8]) -> Vec<u8> {
     // The first two have one length.
     [kem_key, ciphertext, token].concat()
@@ -42,7 +43,8 @@ impl RequestKey {
         Self(key)
     }
 
-    /// The tag of request `number` of the login. The number stands last, so that the message's chunks are hashed side by side.
+    /// The tag of request `number` of the login. The number stands last, so that the message's chunks are hashed
+    /// together.
     pub(crate) fn tag(&self, number: u64, message: &[u8]) -> Hash {
         let mut hasher = Hasher::new_keyed(&self.0);
         hasher.update(message).update(&number.to_le_bytes());

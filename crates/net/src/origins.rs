@@ -71,8 +71,8 @@ impl CrossOrigin {
         self.origins.iter().any(|origin| origin.0 == *asked)
     }
 
-    /// The headers of the answer to a browser that asks what a page may do. None: the request does not ask that, or no
-    /// page may do anything.
+    /// The headers of the answer to a browser that asks what a page may do. `None` if the request does not ask that, or
+    /// no page may do anything.
     #[must_use]
     pub fn preflight(&self, method: &Method, headers: &HeaderMap) -> Option<HeaderMap> {
         let asked = HeaderName::from_static("access-control-request-method");

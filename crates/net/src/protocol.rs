@@ -15,7 +15,7 @@ pub(crate) const INDEX: &str = "sordino-index";
 /// The metadata key of the two versions of a stale request.
 pub(crate) const STALE: &str = "sordino-stale";
 
-/// The protocol that TLS is asked for (RFC 7301): HTTP/2.
+/// The protocol that TLS negotiates (RFC 7301): HTTP/2.
 #[cfg(feature = "tls")]
 pub(crate) const ALPN: &[u8] = b"h2";
 

@@ -40,7 +40,7 @@ impl ClientPublicKey {
     /// The key as tokens name it.
     ///
     /// # Panics
-    /// Never: both are keys of ML-DSA-65.
+    /// Never panics: both are keys of ML-DSA-65.
     #[must_use]
     pub fn for_tokens(&self) -> PublicKey {
         PublicKey::from_bytes(Algorithm::MlDsa65, &self.bytes).expect("a key of ML-DSA-65")

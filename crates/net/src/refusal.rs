@@ -30,7 +30,7 @@ pub enum Refusal {
     /// The server does not know the login: it was started again, or the login is over.
     #[error("the login is not known to the server, or over: connect again")]
     Login,
-    /// The token is not accepted here, or does not allow what is asked.
+    /// The token is not accepted here, or does not allow this request.
     #[error("the token is not accepted here, or does not allow this")]
     Token,
     /// Unknown index or access denied. The two are not distinguished, so that names do not leak.
@@ -49,7 +49,7 @@ pub enum Refusal {
     /// The server took too long.
     #[error("the server took too long")]
     Slow,
-    /// One of the servers that hold the index did not answer. It is not said which.
+    /// One of the servers that hold the index did not answer. The refusal does not say which.
     #[error("a part of the index did not answer: ask again later")]
     Shard,
     /// The server holds a shard of an index, and a client has asked for the index.

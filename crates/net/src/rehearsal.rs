@@ -19,7 +19,7 @@ impl Rehearsal {
     /// Logs a new client in.
     ///
     /// # Errors
-    /// None that a login of both ends of this crate has.
+    /// Only errors that a login with both ends from this crate has.
     pub fn new<R: CryptoRng + ?Sized>(rng: &mut R) -> Result<Self, Error> {
         let (key, logins) = (ClientKey::generate(rng), Logins::new(rng));
         let instance = crate::signature::shown(rng, b"instance");

@@ -1,4 +1,5 @@
-//! The server's end. It has no key of the owner or of readers: its secrets are its certificate's and those of logins.
+//! The server's end. It has no key of the owner or of readers: its secrets are its certificate's and the keys of
+//! logins.
 
 // A service on its ports
 #[cfg(feature = "tls")]
@@ -19,7 +20,7 @@ mod service_state;
 mod shards;
 mod web;
 
-// Who may ask
+// The clients that may ask
 mod askers;
 mod bearers;
 mod entry;

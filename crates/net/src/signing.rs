@@ -16,8 +16,8 @@ use crate::{ClientPublicKey, login};
 
 /// A client's ML-DSA-65 key, with which it logs in.
 ///
-/// The server and those who hold its logs can link all requests of one key. Where that is worse than
-/// an open door, let the server answer anyone.
+/// The server, and anyone who has its logs, can link all requests of one key. Where that is worse than an open door,
+/// let the server answer anyone.
 pub struct ClientKey {
     signing: SigningKey<ml_dsa::MlDsa65>,
     public: ClientPublicKey,
@@ -26,11 +26,11 @@ pub struct ClientKey {
 impl ClientKey {
     /// A new key.
     pub fn generate<R: CryptoRng + ?Sized>(rng: &mut R) -> Self {
-        // A hash, so that no one has it who sees the same bytes of a generator in another place.
+        // A hash, so that a program that sees the same bytes of the generator elsewhere does not have it.
         Self::from_seed(&Zeroizing::new(shown(rng, b"new client key")))
     }
 
-    /// The key that a stored seed stands for.
+    /// The key of a stored seed.
     #[must_use]
     pub fn from_seed(seed: &[u8; 32]) -> Self {
         let mut array = (*seed).into();

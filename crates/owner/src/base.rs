@@ -80,8 +80,8 @@ struct Probes {
 }
 
 impl Probes {
-    /// The fewest that are enough for the recall wished for, or beyond which next to nothing more is found, measured with some
-    /// of the vectors as queries.
+    /// The fewest that are enough for the recall wished for, or beyond which almost nothing more is found. It is
+    /// measured with some of the vectors as queries.
     fn measured(
         centres: &Vectors,
         plain: &[Vec<u8>],
@@ -131,8 +131,8 @@ impl Buckets {
     ) -> Self {
         let writer = build.writer;
         let layout = plan.chosen().layout;
-        // The clusters are drawn at random. Which bucket a vector is in follows from them only up to the
-        // rounding of sums, which may differ between processors, so buckets are content of their own.
+        // The clusters are drawn at random. They fix the bucket of a vector only up to the rounding of sums, which may
+        // differ between processors. So buckets are content of their own.
         let drawn = trained.centres.as_slice().iter().chain(units.as_slice());
         let drawn = drawn.chain(rows.vectors.as_slice());
         let drawn = drawn.map(|x| x.to_bits());
@@ -213,7 +213,7 @@ fn words(plain: &[u8]) -> impl Iterator<Item = u32> {
 }
 
 impl TrainedCentroids {
-    /// The contents of all buckets, by these lists or, if there are none yet, by those that it makes.
+    /// The contents of all buckets, by these lists. If there are no lists yet, it makes them.
     fn filled(
         &self,
         Lifted { rows: all, units }: Lifted<'_>,

@@ -1,6 +1,6 @@
 //! The public facts that a content's id is bound to, next to the content.
 //!
-//! Every field has a fixed length or its length before it, and every choice a number in a field of its own, so two
+//! Every field has a fixed length or its length before it, and every choice is a number in a field of its own. So two
 //! sets of facts never share an encoding.
 
 use sordino_index::IdKind;
@@ -147,8 +147,8 @@ pub(crate) enum Variant {
 }
 
 impl Variant {
-    /// A number of the mode, one of the packing and one of the check, or 0 for what the mode has not: each in a byte of its
-    /// own, so that more packings or checks never make two variants one.
+    /// A number of the mode, one of the packing and one of the check, or 0 for what the mode lacks. Each is in a byte
+    /// of its own, so more packings or checks never make two variants one.
     fn facts(self) -> [u8; 3] {
         match self {
             Self::Sealed => [0, 0, 0],

@@ -21,11 +21,11 @@ pub struct Built {
     pub measured: Measurement,
 }
 
-/// Builds an index of a stream of records, as [`Store::create`] does, and keeps no store of it. `progress` is
-/// told of each step of each segment.
+/// Builds an index of a stream of records, as [`Store::create`] does, and keeps no store of it. `progress` is called
+/// for each step of each segment.
 ///
 /// # Errors
-/// The errors of [`Store::create`], but for those of directories.
+/// The errors of [`Store::create`], without the errors about directories.
 pub fn in_memory<R: CryptoRng + ?Sized>(
     rng: &mut R,
     keys: &OwnerKeys,
@@ -37,10 +37,10 @@ pub fn in_memory<R: CryptoRng + ?Sized>(
     Ok(index)
 }
 
-/// Builds a sealed index as planned, for the cosine. `progress` is told of each step as it begins.
+/// Builds a sealed index as planned, for the cosine. `progress` is called as each step begins.
 ///
 /// # Errors
-/// If the vectors are not those that were planned for, or one of them is zero.
+/// If the plan was made for other vectors, or one of them is zero.
 pub fn sealed<R: CryptoRng + ?Sized>(
     rng: &mut R,
     keys: &OwnerKeys,
@@ -58,12 +58,12 @@ pub fn sealed<R: CryptoRng + ?Sized>(
     built(rng, keys, &spec(form, wish.k), vectors, progress)
 }
 
-/// Builds a routed index: the server holds clusters of vectors under pads, and learns nothing of the vectors, the
+/// Builds a routed index. The server holds clusters of vectors under pads, and learns nothing of the vectors, the
 /// queries, or which clusters a search scores. For the cosine.
 ///
 /// # Errors
-/// If `k` is 0 or above the number of vectors, the recall is no share, there are too many vectors, or one of them is
-/// zero.
+/// If `k` is 0 or above the number of vectors, or the recall is no share. Also if there are too many vectors, or one of
+/// them is zero.
 pub fn routed<R: CryptoRng + ?Sized>(
     rng: &mut R,
     keys: &OwnerKeys,
@@ -226,7 +226,7 @@ mod tests {
         pads.collect()
     }
 
-    /// A pair (row, version) stands for one pad only under one key, and every build has its own.
+    /// Under one key, a pair (row, version) has only one pad; and every build has its own key.
     #[test]
     fn no_pad_serves_two_contents() {
         let vectors = synthetic::uniform(N, DIM, 1);

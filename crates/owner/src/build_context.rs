@@ -16,7 +16,7 @@ pub(crate) struct Build<'a, D, R: ?Sized> {
     pub(crate) folder: &'a Folder<D>,
     /// The writer of the version's parts, under one content key.
     pub(crate) writer: &'a SegmentWriter<'a>,
-    /// The function that is told of each step.
+    /// The function that is called for each step.
     pub(crate) progress: &'a mut dyn FnMut(Step),
 }
 

@@ -1,9 +1,9 @@
 //! Balanced spherical k-means: centroids, then buckets of one size without empty places.
 //!
-//! Plain k-means is skewed: at 1,024 clusters of real data the largest holds 4 to 14 times the
-//! mean, and a bucket that is fetched privately must be as large as the largest. So a bucket
-//! takes at most `slots` vectors, what does not fit goes to the next nearest centroid, and the
-//! places left over are filled with second copies of vectors that lie near a boundary.
+//! Plain k-means is skewed. At 1,024 clusters of real data the largest holds 4 to 14 times the mean. A bucket that is
+//! fetched privately must be as large as the largest. So a bucket takes at most `slots` vectors, and what does not fit
+//! goes to the next nearest centroid. The places left over are filled with second copies of vectors that lie near a
+//! boundary.
 
 use std::cmp::Ordering;
 
@@ -31,8 +31,8 @@ pub(crate) type Lists = Vec<Vec<(u32, f32)>>;
 /// Vectors scored at a time, so that the block of scores stays in the second-level cache.
 const ROWS: usize = 128;
 
-/// Blocks between two calls of a pulse: about a quarter of a second for 4096 centroids of 768 coordinates on two
-/// cores, and too many for the wait at the end to count.
+/// Blocks between two calls of a pulse. They take about a quarter of a second for 4096 centroids of 768 coordinates on
+/// two cores. They are enough to hide the wait at the end.
 const BLOCKS: usize = 32;
 
 /// `clusters` unit centroids of unit vectors, by spherical k-means from a random start. `pulse` is called often;
@@ -92,27 +92,27 @@ pub(crate) fn centroids(
     Vectors::new(dim, centroids).expect("centroids are finite")
 }
 
-/// Different vectors, those first that fit their own cluster worst: where empty clusters restart. Where there are fewer
-/// than clusters the others stay.
+/// Different vectors, first the ones that fit their own cluster worst: empty clusters restart there. If there are fewer
+/// such vectors than empty clusters, the other clusters stay.
 fn worst<'a>(sample: &'a Vectors, nearest: &[Vec<(u32, f32)>]) -> impl Iterator<Item = &'a [f32]> {
     let mut worst: Vec<(f32, &[f32])> = (nearest.iter())
         .zip(sample.rows())
         .map(|(near, row)| (near[0].1, row))
         .collect();
-    // Equal vectors fit equally well, so they end up side by side.
+    // Equal vectors fit equally well, so they end up next to each other.
     worst.sort_by(|a, b| a.partial_cmp(b).unwrap_or(Ordering::Equal));
     worst.dedup_by(|a, b| a.1 == b.1);
     worst.into_iter().map(|(_, row)| row)
 }
 
-/// The lists by which rows are given to buckets. A row's depends on no other row. `pulse` is called often.
+/// The lists that give rows to buckets. A row's list depends on no other row. `pulse` is called often.
 #[must_use]
 pub(crate) fn lists(data: &Vectors, centroids: &Vectors, pulse: &mut dyn FnMut()) -> Lists {
     nearest(data, centroids, NEAREST.min(centroids.len()), pulse)
 }
 
-/// For each centroid the rows of its bucket, at most `slots` of them: every row once, then
-/// second copies until all places are taken or no row has a near centroid with room. `nearest` are the rows' lists.
+/// For each centroid the rows of its bucket, at most `slots` of them. Every row is in one bucket. Then second copies
+/// follow until all places are taken or no row has a near centroid with room. `nearest` are the rows' lists.
 ///
 /// # Panics
 /// If all rows do not fit, `slots * centroids < rows`.
@@ -134,7 +134,7 @@ pub(crate) fn buckets(
     buckets
 }
 
-/// Places every row once: first those that lose most by not getting their first choice.
+/// Places every row once. Rows that lose most by not getting their first choice come first.
 fn place_all(
     data: &Vectors,
     centroids: &Vectors,
@@ -158,7 +158,7 @@ fn place_all(
             .find(has_room)
             .copied()
             .unwrap_or_else(|| {
-                // All near ones are full: the nearest of those that are not.
+                // All near ones are full: the nearest one that is not full.
                 let open = (0..centroids.len()).filter(|&c| buckets[c].len() < slots);
                 let scored = open.map(|c| {
                     (
@@ -176,11 +176,11 @@ fn place_all(
     home
 }
 
-/// Fills the places left with further copies, those nearest to a boundary first.
+/// Fills the places left with further copies. Rows nearest to a boundary come first.
 ///
-/// Where a copy goes follows SOAR (Sun et al., 2023): a centroid is the better second home the
-/// smaller its residual r' and the less r' points along the first residual r, for then a query
-/// that the first misses is one that the second finds: cost |r'|^2 + (r' . r)^2 / |r|^2.
+/// Where a copy goes follows SOAR (Sun et al., 2023). A centroid is the better second home the smaller its residual r'
+/// and the less r' points along the first residual r. Then it finds a query that the first misses. The cost is |r'|^2 +
+/// (r' . r)^2 / |r|^2.
 fn fill(
     centroids: &Vectors,
     nearest: &[Vec<(u32, f32)>],

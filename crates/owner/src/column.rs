@@ -22,7 +22,7 @@ pub(crate) fn column<D: Disk, R: CryptoRng + ?Sized>(
     seed: [u8; 32],
     recall: Option<&mut Recall>,
 ) -> Result<ColumnSegment, Error> {
-    // Never more than three copies of a segment are in memory: each goes when the next has been made of it.
+    // At most three copies of a segment are in memory: each goes when the next has been made of it.
     let mut scaled = ScaledRows::new(frame, rows);
     let written = match scheme.rows {
         Content::Open => build.writer.open(build.rng, rows, &scaled, scheme)?,
@@ -66,7 +66,7 @@ pub(crate) fn measure(recall: &mut Recall, frame: &Frame, rows: &Rows, scheme: S
     });
 }
 
-/// Coordinates as their codes stand for them.
+/// Coordinates as their codes give them.
 fn coded(coordinates: &mut [f32]) {
     for at in 0..coordinates.len() {
         let code = residue::codes(&coordinates[at..=at]).next();

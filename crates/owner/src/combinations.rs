@@ -1,4 +1,4 @@
-//! The combinations of all rows by which clients check scores exactly.
+//! The combinations of all rows, with which clients check scores exactly.
 
 use rand_core::CryptoRng;
 use sordino_ckks::column::{Combination, Segments};
@@ -25,8 +25,8 @@ fn checked(mode: &Mode) -> Option<(Rows, &Columns)> {
     (columns.checking == Checking::Exact).then_some((rows, columns))
 }
 
-/// The combinations of a version's rows, written, if its scores are checked exactly: those of the version before, if segments
-/// were only added to it, and of what is new. Nothing is written if there is nothing new.
+/// The combinations of a version's rows, written, if its scores are checked exactly. They are the combinations of the
+/// version before, if segments were only added to it, and of what is new. Nothing is written if there is nothing new.
 pub(crate) fn combined<D: Disk, R: CryptoRng + ?Sized>(
     build: &mut Build<'_, D, R>,
     manifest: &Manifest,
@@ -63,7 +63,7 @@ pub(crate) fn combined<D: Disk, R: CryptoRng + ?Sized>(
     Ok(Some(Combined::new(id, writer.version(), part)))
 }
 
-/// Refuses combinations that are not those of the rows.
+/// Refuses combinations that do not belong to the rows.
 pub(crate) fn check<D: Disk>(
     folder: &Folder<D>,
     keys: &ContentKeys,
@@ -90,7 +90,7 @@ pub(crate) fn check<D: Disk>(
     })
 }
 
-/// The combinations of no rows.
+/// The combinations of an empty list of rows.
 fn empty(params: &sordino_ckks::column::Params, width: usize) -> Result<Vec<Combination>, Error> {
     let empty = (0..exact::copies(params)).map(|_| Ok(Combination::empty(params, width)?));
     empty.collect()

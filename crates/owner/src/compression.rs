@@ -1,7 +1,7 @@
 //! Payloads, compressed one by one by zstd, so that each can be fetched alone.
 //!
-//! Short texts hardly compress by themselves: a dictionary, trained on some of them, has what they share. Readers download it
-//! once, with the list of who is where.
+//! Short texts hardly compress by themselves: a dictionary, trained on some of them, has what they share. Readers
+//! download it once, with the list of the records in each page.
 
 use rayon::prelude::*;
 use sordino_index::Error;
@@ -24,8 +24,9 @@ const LEAST_DICTIONARY: usize = 1 << 10;
 /// Payloads whose frames are compressed apart, to find out whether that saves anything.
 const TRIED: usize = 1000;
 
-/// Bytes of the first block of a long payload, and of the longest; each has twice those of the one before. A payload that is cut
-/// short can be read up to the end of a block: a third at least of what was fetched is read, half on average.
+/// Bytes of the first block of a long payload, and of the longest; each block has twice the bytes of the one before. A
+/// payload that is cut short can be read up to the end of a block. At least a third of what was fetched is read, half
+/// on average.
 const BLOCKS: (usize, usize) = (128, 4096);
 
 /// Bytes of a payload that has several blocks, at least, and of one that always has.
@@ -36,9 +37,9 @@ const ENCODER: u64 = 8 << 20;
 
 /// The compression of the payloads under one content key.
 pub(crate) struct Compression {
-    /// A dictionary of zstd; empty if there is none.
+    /// A dictionary of zstd; empty if there is no dictionary.
     pub(crate) dictionary: Vec<u8>,
-    /// None where payloads do not shrink.
+    /// `None` where payloads do not shrink.
     level: Option<i32>,
     /// Bytes of a payload of one block, at most. Blocks cost some bytes: payloads that pages are made for have one.
     short: usize,
@@ -63,7 +64,7 @@ impl Compression {
         let most = (total / PART).min(MOST_DICTIONARY);
         let mut dictionary = Vec::new();
         if most >= LEAST_DICTIONARY {
-            // There is none of payloads that have nothing in common.
+            // Payloads that have nothing in common have no dictionary.
             dictionary = zstd::dict::from_samples(&samples, most).unwrap_or_default();
         }
         let with = Self {
@@ -223,8 +224,8 @@ fn check_room(out: &OutBuffer<'_, Vec<u8>>) -> std::io::Result<()> {
     }
 }
 
-/// Bytes of a payload of one block, at most: searches fetch twice the pages of one record of the middle length for each, so they
-/// shorten none that is not longer.
+/// Bytes of a payload of one block, at most. For each record, searches fetch twice the pages of one of middle length,
+/// so they shorten none that is not longer.
 fn short(samples: &[&[u8]]) -> usize {
     let mut lens: Vec<usize> = samples.iter().map(|sample| sample.len()).collect();
     let middle = lens.len() / 2;
@@ -280,7 +281,7 @@ mod tests {
                 read.len()
             });
             let lens: Vec<usize> = cut.chain([plain.len()]).collect();
-            // A block has at most twice the bytes of the one before, and so of all before it a little more.
+            // A block has at most twice the bytes of the one before, so a little more than all before it.
             assert!(lens[0] >= BLOCKS.0, "{lens:?}");
             for pair in lens.windows(2) {
                 assert!(pair[0] <= pair[1] && pair[1] <= 3 * pair[0], "{pair:?}");

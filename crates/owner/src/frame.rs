@@ -14,8 +14,8 @@ use crate::room;
 /// Vectors that a frame is trained on, at most.
 pub(crate) const SAMPLE: usize = 8192;
 
-/// Vectors of a base, at least: of fewer it would be nearly one of them, which may be deleted while the base stays. One in this many is
-/// left out of training, and tells what bases are worth.
+/// The least number of vectors of a base. A base of fewer would nearly be one of them, which may be deleted while the
+/// base stays. One in this many is left out of training, to measure what bases are worth.
 pub(crate) const EACH: usize = 8;
 
 /// Bytes of the bases: at most this many, or a byte for this number of vectors where that is more.
@@ -28,7 +28,8 @@ const ROUNDS: usize = 8;
 /// Bases are used where they make residuals shorter by this many powers of two on average: each row is compared with all of them.
 const GAIN: f64 = 0.35;
 
-/// The percentage of the vectors that the bound of lifted vectors holds, and how much longer the longest may be to count as one of them.
+/// The percentage of the vectors that the bound of lifted vectors holds. [`FAR`] is how much longer the longest may be
+/// to count as one of them.
 const WITHIN: usize = 98;
 const FAR: f64 = 4.0;
 
@@ -38,7 +39,7 @@ const MOST: f64 = 4.0;
 /// Vectors of a centre, at least, so that no record shows in it: the frame may outlive records, and all readers know it.
 const CROWD: usize = 32;
 
-/// Vectors to train a frame of, and those that are left out, to measure it by: one in [`EACH`].
+/// Vectors to train a frame of, and vectors that are left out to measure it: one in [`EACH`].
 pub(crate) fn parted<T>(all: impl IntoIterator<Item = T>) -> (Vec<T>, Vec<T>) {
     let (mut teach, mut held) = (Vec::new(), Vec::new());
     for (at, one) in all.into_iter().enumerate() {
@@ -50,7 +51,7 @@ pub(crate) fn parted<T>(all: impl IntoIterator<Item = T>) -> (Vec<T>, Vec<T>) {
     (teach, held)
 }
 
-/// The powers of two by which residuals of these lengths became shorter on average; 0 of none.
+/// The powers of two by which residuals of these lengths became shorter on average; 0 for an empty list.
 pub(crate) fn gain(lengths: impl IntoIterator<Item = (f64, f64)>) -> f64 {
     let (mut sum, mut count) = (0.0, 0usize);
     for (before, after) in lengths {
@@ -94,7 +95,7 @@ pub(crate) fn trained(
     let bound = bound(around.iter().map(|y| length(y)).collect());
     let (teach, held) = parted(around);
     let count = room.min(teach.len() / EACH);
-    // A base is of records that lie together, which somebody may not know of.
+    // A base shows records that lie together, which some reader may not know of.
     if hidden || count < 2 {
         return Ok(frame.with_bound(bound));
     }
@@ -135,7 +136,7 @@ fn medians(rows: &[&[f32]], metric: Metric) -> Vec<f32> {
     columns.collect()
 }
 
-/// The middle one of these numbers, or the upper of two; 0 of none.
+/// The middle one of these numbers, or the upper of two; 0 for an empty list.
 fn median(mut values: Vec<f32>) -> f32 {
     let middle = values.len() / 2;
     if values.is_empty() {
@@ -192,7 +193,7 @@ fn bases(around: &[Vec<f32>], count: usize, seed: [u8; 32]) -> Vec<f32> {
     bases.concat()
 }
 
-/// Vectors that are far apart: each is chosen with a probability that grows with its distance from those before it.
+/// Vectors that are far apart. Each is chosen with a probability that grows with its distance from the ones before.
 fn start(around: &[Vec<f32>], count: usize, rng: &mut ChaCha20Rng) -> Vec<Vec<f32>> {
     let mut chosen = vec![around[below(rng, around.len())].clone()];
     let distance = |a: &[f32], b: &[f32]| squared(a, b).sqrt();

@@ -1,9 +1,9 @@
-//! Clusters dealt out to groups: those that one query wants together go to different ones.
+//! Clusters dealt out to groups: clusters that one query wants together go to different groups.
 //!
-//! A search of routed mode reads the best cluster of each group, so of two that it wants in one group it loses the
-//! second. How much is lost by that is known from queries: a cluster that is `j`th in a query's order holds, on
-//! average, some of its nearest that no cluster before it holds. Their number is the weight of a pair whose second is
-//! `j`th, added up over many queries; the deal makes the sum of weights inside groups small.
+//! A search of routed mode reads the best cluster of each group. So of two that it wants in one group it loses the
+//! second. Queries show how much is lost by that. A cluster that is `j`th in a query's order holds, on average, some of
+//! its nearest that no cluster before it holds. Their number is the weight of a pair whose second is `j`th, added up
+//! over many queries. The deal makes the sum of weights inside groups small.
 
 /// The weight of each pair of clusters.
 pub(crate) struct Demand {
@@ -38,7 +38,7 @@ impl Demand {
     pub(crate) fn dealt(&self, groups: usize) -> Vec<u32> {
         assert!(self.clusters.is_multiple_of(groups), "groups of one size");
         let mut deal = Deal::new(self, groups);
-        // Fewer than ten rounds change anything; the number is there for the ties of floating point.
+        // Fewer than ten rounds change anything; the limit is for the ties of floating point.
         for _ in 0..32 {
             if !deal.swap_all() {
                 break;

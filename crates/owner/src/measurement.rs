@@ -12,7 +12,7 @@ pub struct Measurement {
     /// True if that reaches the recall wished for. If not, no affordable number of probes or groups does: the
     /// data has too little structure to be searched in parts.
     pub reached: bool,
-    /// The bytes that a client of what was built transfers; ids, attributes and payloads come on top.
+    /// The bytes that a client of this index transfers, without ids, attributes and payloads.
     pub cost: Cost,
     /// The searches of a typical client, for which the index was planned.
     pub queries: u64,

@@ -56,8 +56,8 @@ const DRAWN: usize = 4000;
 /// One search in this number may need more pages than are fetched.
 const SHORT: usize = 1000;
 
-/// Pages that a search of `records` results fetches, so that all but one of a thousand searches have all of their records:
-/// of records drawn at random, and of ones that follow one another, which are often alike.
+/// Pages that a search of `records` results fetches, so that all but one of a thousand searches have all of their
+/// records. This is for records drawn at random, and for records that follow one another, which are often alike.
 pub(crate) fn fetched<R: Rng + ?Sized>(rng: &mut R, counts: &[u32], records: usize) -> u32 {
     let most = counts.iter().copied().max().unwrap_or(1);
     if most <= 1 || counts.is_empty() {
@@ -90,8 +90,8 @@ pub(crate) fn fetched<R: Rng + ?Sized>(rng: &mut R, counts: &[u32], records: usi
         .max(u32_of(records))
 }
 
-/// Pages that a search of `records` records fetches at most: with all of its records short, twice what it needs, and not
-/// more than one request of retrieval without a hint has room for, if they fit there.
+/// Pages that a search of `records` records fetches at most. With all of its records short it is twice what it needs.
+/// It is no more than one request of retrieval without a hint has room for, if they fit there.
 pub(crate) fn most_fetched(records: usize) -> u32 {
     let most = (2 * records).min(64).max(records);
     u32_of(most)
@@ -117,7 +117,7 @@ pub(crate) fn lengths(lens: &[usize], least: usize) -> Vec<u32> {
     let of_records = records
         .into_iter()
         .flat_map(|len| (0..8).map(move |power| len.saturating_mul(1 << power).saturating_add(1)));
-    // And those that fill polynomials of retrieval without a hint.
+    // And lengths that fill polynomials of retrieval without a hint.
     let of_polys = (1..=12).map(|polys| 1792 * polys - TAG_LEN - 16 + 1);
     let lens = of_records.chain(of_polys).filter_map(|len| {
         let len = u32::try_from(len).ok()?.next_multiple_of(PAGE_STEP);

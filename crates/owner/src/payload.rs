@@ -29,7 +29,7 @@ pub(crate) struct WrittenPayloads {
     pub(crate) hint: Option<Vec<u8>>,
 }
 
-/// All records, and how what they carry is to be fetched.
+/// All records, and how clients should fetch what they carry.
 pub(crate) struct Contents {
     pub(crate) groups: Vec<Group>,
     /// True of an index with readers of its own.
@@ -65,11 +65,11 @@ impl LaidGroup {
 }
 
 impl SegmentWriter<'_> {
-    /// Writes what records carry by content key, of an index with readers of its own or without, in the way and in pages of
-    /// the length for which a client waits the least.
+    /// Writes what records carry by content key, of an index with readers of its own or without. It takes the way and
+    /// the length of pages for which a client waits the least.
     ///
     /// # Errors
-    /// [`Error::Payload`] if a payload is longer than the longest that there may be, or the PIR's own.
+    /// [`Error::Payload`] if a payload is longer than the limit, or the PIR's own error.
     pub(crate) fn payloads<R: CryptoRng + ?Sized>(
         &self,
         rng: &mut R,

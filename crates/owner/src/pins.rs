@@ -1,5 +1,6 @@
-//! The memory of an owner: the newest version of each of its indexes that it has made or seen. The keeper of an index can put an older
-//! version back, which the owner has signed; so the owner keeps this memory where they cannot write, next to its key.
+//! The memory of an owner: the newest version of each of its indexes that it has made or seen. The keeper of an index
+//! can put an older version back, which the owner has signed. So the owner keeps this memory where the keeper cannot
+//! write, next to its key.
 //!
 //! ```text
 //! sordino-owner-pins-1
@@ -30,8 +31,9 @@ use line::Line;
 /// Versions that an owner remembers, in a file that its processes share, or in memory.
 ///
 /// # Security
-/// The first version that is seen of an index is taken as it is. From then on no older version, no other history and no other index is
-/// opened in its place, unless the caller says that it was restored. The file is no secret; who can write it can undo that.
+/// The first version that is seen of an index is taken as it is. From then on no older version, no other history and no
+/// other index is opened there, unless the caller says that it was restored. The file is no secret, but an attacker who
+/// can write it can undo that.
 #[derive(Debug)]
 pub struct Pins {
     kept: Mutex<Kept>,
@@ -109,8 +111,8 @@ impl Pins {
         line::name(&whole.unwrap_or_else(|_| folder.to_owned()))
     }
 
-    /// Refuses a version that is found in a place, if it is older than the one that is known of the index there, or of another index. It need
-    /// not follow from that one, and is not remembered.
+    /// Refuses a version that is found in a place, if it is older than the known one of the index there, or of another
+    /// index. It need not follow from the known one, and is not remembered.
     ///
     /// # Errors
     /// [`OwnerFault::Undone`]; [`OwnerFault::Pins`].
@@ -140,7 +142,7 @@ impl Pins {
         self.with(|lines| Ok(lines.iter().any(|line| line.place == place)))
     }
 
-    /// Opens a store in a place, if its version is the one that is known or follows from it. That is known then.
+    /// Opens a store in a place, if its version is the known one or follows from it. From then on it is the known one.
     ///
     /// # Errors
     /// The errors of [`Store::open_on`]; [`OwnerFault::Pins`] if the memory cannot be read or written.
@@ -163,16 +165,16 @@ impl Pins {
             let known = |lines: &[Line]| line::expected(lines, &places, store.manifest());
             match self.put(&places, &store, pin, known)? {
                 None => return Ok(store),
-                // Another process has made a newer one meanwhile, so that it is there now.
+                // Another process has made a newer version meanwhile.
                 Some(newer) => pin = Some(newer),
             }
         }
     }
 
-    /// Opens a store that was restored on purpose: whatever version is there is the one that is known from now on.
+    /// Opens a store that was restored on purpose. Its version is the known one from now on, whatever it is.
     ///
     /// # Errors
-    /// The errors of [`open`](Self::open), but for [`OwnerFault::Undone`].
+    /// The errors of [`open`](Self::open), except for [`OwnerFault::Undone`].
     pub fn open_restored<D: Disk + Clone>(
         &self,
         disk: D,
@@ -214,7 +216,7 @@ impl Pins {
     /// Makes changes, and remembers the version that they lead to, also where a later one of them failed.
     ///
     /// # Errors
-    /// Those of `change`; [`OwnerFault::Unpinned`] if the version is made and cannot be remembered.
+    /// The errors of `change`; [`OwnerFault::Unpinned`] if the version is made and cannot be remembered.
     pub fn change<D: Disk, T, E: From<Error>>(
         &self,
         place: &str,
@@ -262,8 +264,9 @@ impl Pins {
         })
     }
 
-    /// Remembers a store's version, if it follows from the one that is `known`, or gives that one if it is newer. The store need not be compared
-    /// with `sure`. The versions between are read while others may read and change the lines: a slow store does not make them wait.
+    /// Remembers a store's version, if it follows from the `known` one; or returns the known one if it is newer. The
+    /// store need not be compared with `sure`. The versions between are read while others may read and change the
+    /// lines: a slow store does not make them wait.
     fn put<D: Disk>(
         &self,
         places: &[String],
@@ -315,8 +318,8 @@ impl Pins {
     }
 }
 
-/// The names of a place: where a folder is on this machine also the path by which it was asked for, in front. A link that leads to it may be turned
-/// to another index.
+/// The names of a place. If it is a folder on this machine, the path by which it was asked for comes in front. A link
+/// that leads to the folder may later lead to another index.
 fn places(place: &str, dir: &Path) -> Vec<String> {
     let mut places = vec![place.to_owned()];
     let given = std::path::absolute(dir).map(|given| line::name(&given));

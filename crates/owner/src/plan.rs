@@ -71,22 +71,22 @@ pub struct Plan {
     download: Cost,
 }
 
-/// A search should not cost more than this part of downloading everything: past that, a client
-/// with this many queries is better served by the download.
+/// A search should not cost more than this part of downloading everything. Past that, a client with this many queries
+/// is better served by the download.
 const LEAST_QUERIES: u64 = 8;
 
 impl Plan {
     /// Plans an index of `n` vectors of `dim` dimensions, for the cosine.
     ///
     /// # Errors
-    /// If there are no vectors or too many, `k` is 0 or above `n`, the recall is no share, or a second look has
+    /// If there are no vectors or too many, `k` is 0 or above `n`, or the recall is no share. Also if a second look has
     /// fewer candidates than results or more than 64.
     pub fn new(n: usize, dim: usize, wish: Wish) -> Result<Self, Error> {
         Self::for_metric(n, dim, Metric::Cosine, wish)
     }
 
-    /// Plans an index of `n` vectors of `dim` dimensions, those included that the metric
-    /// [adds](Metric::added): each code of a sealed index [serves](Codec::serves) some metrics only.
+    /// Plans an index of `n` vectors of `dim` dimensions, with the ones that the metric [adds](Metric::added). Each
+    /// code of a sealed index [serves](Codec::serves) some metrics only.
     ///
     /// # Errors
     /// The errors of [`new`](Self::new).
@@ -147,19 +147,19 @@ impl Plan {
         }
     }
 
-    /// The cost of payloads, if the records have any: [`table`](Self::table) counts it in every mode,
-    /// what else is said of a candidate or a packing is without it.
+    /// The cost of payloads, if the records have any. [`table`](Self::table) counts it in every mode. What else is said
+    /// of a candidate or a packing is without it.
     #[must_use]
     pub fn payloads(&self) -> Option<&Retrieval> {
         self.payloads.as_ref()
     }
 
-    /// The ways to fetch payloads: those of the second look where one was wished for. Each has the cost of pages that are
-    /// laid for it, or the reason why it cannot serve. A build takes the one that [`payloads`](Self::payloads) or
-    /// [`second_look`](Self::second_look) has. Empty where records carry nothing.
+    /// The ways to fetch payloads, or the slots of the second look where one was wished for. Each has the cost of pages
+    /// that are laid for it, or the reason why it cannot serve. A build takes the one that [`payloads`](Self::payloads)
+    /// or [`second_look`](Self::second_look) has. Empty where records carry nothing.
     ///
     /// # Errors
-    /// None that planning the same payloads did not have.
+    /// Only errors that planning the same payloads had.
     pub fn offers(&self) -> Result<Vec<Offer>, Error> {
         let look = self.look.as_ref().and_then(|look| look.form.look);
         let carried = (self.payload_bytes, look);
@@ -231,8 +231,8 @@ impl Plan {
         &self.download
     }
 
-    /// The most buckets that the builder may settle on: what a search costs then is still less
-    /// than an eighth of the download, or half more than predicted, if that is more.
+    /// The most buckets that the builder may settle on. What a search costs then is still less than an eighth of the
+    /// download, or half more than predicted, if that is more.
     #[must_use]
     pub(crate) fn most_probes(&self) -> usize {
         let Candidate {
@@ -243,7 +243,7 @@ impl Plan {
             let cost = self.way(probes).cost(probes);
             cost.up + cost.down <= budget
         };
-        // Bytes grow with the probes, but for small steps where nothing is downloaded.
+        // Bytes grow with the probes, except for small steps where nothing is downloaded.
         let (mut few, mut many) = (1, clusters + 1);
         while many - few > 1 {
             let middle = usize::midpoint(few, many);
@@ -259,7 +259,7 @@ impl Plan {
     /// The way in which `probes` buckets are fetched.
     ///
     /// # Panics
-    /// If no layout serves them, which one does for those of the chosen candidate.
+    /// If no layout serves them. One does for the buckets of the chosen candidate.
     #[must_use]
     pub fn way(&self, probes: usize) -> Way {
         let Candidate {

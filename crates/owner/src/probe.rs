@@ -16,9 +16,8 @@ use crate::rows::{Lifted, Rows};
 /// Vectors that serve as queries to measure how many probes are needed.
 pub(crate) const SAMPLE: usize = 500;
 
-/// Added to the wanted recall when the number of probes is chosen. The standard error of
-/// a sample of 500 is about .004, and vectors of the set itself are answered up to .007 better
-/// than new ones (measured on image descriptors).
+/// Added to the wanted recall when the number of probes is chosen. The standard error of a sample of 500 is about
+/// 0.004. Vectors of the set itself are answered up to 0.007 better than new ones (measured on image descriptors).
 pub(crate) const MARGIN: f64 = 0.0075;
 
 /// A recall that is higher by less is no better: so much is chance, and no reason to read more.
@@ -34,10 +33,11 @@ pub(crate) fn reaches(recall: f64, wish: f64) -> bool {
     recall >= wish - 1e-9
 }
 
-/// The place of the first of these recalls that is enough for a wish. Each is that of a longer search than the one before.
+/// The place of the first of these recalls that is enough for a wish. Each belongs to a longer search than the one
+/// before.
 ///
-/// Codes may be too short for the margin, however long a search is. Then it is the first that has the wish and is next to the
-/// highest, and where none has the wish, the first that is next to the highest.
+/// Codes may be too short for the margin, however long a search is. Then it is the first that reaches the wish and is
+/// next to the highest. Where none reaches the wish, it is the first that is next to the highest.
 pub(crate) fn first_enough(recalls: &[f64], wish: f64) -> usize {
     let highest = recalls.iter().copied().fold(0.0, f64::max);
     let least = if reaches(highest, target(wish)) {
@@ -162,8 +162,8 @@ impl<'a> Sample<'a> {
         Scored { id, score }
     }
 
-    /// Mean recall@k of the best of what is found for each query, in which copies may be: what is among the candidates
-    /// of a second look is found.
+    /// Mean recall@k of the best of what is found for each query, in which copies may be. What is among the candidates
+    /// of a second look counts as found.
     pub(crate) fn recall(&self, find: impl Fn(&Query) -> Vec<Scored> + Sync) -> f64 {
         let hits = self.queries.par_iter().map(|query| {
             let mut best = Best::new(self.kept, self.k);
@@ -249,7 +249,7 @@ fn candidates(
     best.into_iter().map(ids).collect()
 }
 
-/// The mean; 1 of nothing, for of no neighbours all are found.
+/// The mean; 1 for an empty list, since all of no neighbours are found.
 fn mean(shares: &[f64]) -> f64 {
     match shares.len() {
         0 => 1.0,
@@ -273,7 +273,7 @@ impl Best {
         }
     }
 
-    /// The part of the nearest that is here, of which the nearest are ranked exactly.
+    /// The part of the nearest that is here and is ranked exactly.
     fn share(&self, query: &Query) -> f64 {
         let Some(&(_, last)) = query.truth.last() else {
             return 1.0;
@@ -391,7 +391,7 @@ mod tests {
         // The margin is reached, though not by all.
         assert_eq!(first_enough(&[0.5, 0.9575, 0.958, 0.97], 0.95), 1);
         assert_eq!(first_enough(&[0.9, 0.979, 0.9875, 0.9875], 0.98), 2);
-        // The wish is reached without it, then with as much as there is; by the first alone that is near to that.
+        // The wish is reached without the margin. Then the first one that is near to the highest is taken.
         let curve = [0.7, 0.979, 0.9805, 0.9845, 0.985, 0.9855, 0.9853];
         assert_eq!(first_enough(&curve, 0.98), 3);
         assert_eq!(first_enough(&curve, 0.985), 4);

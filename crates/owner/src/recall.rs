@@ -66,14 +66,15 @@ impl Nearness {
         self.query.iter().map(|&x| to_f32(x))
     }
 
-    /// The difference at this nearness up to which rows may be equally near. Vectors come in single precision and are rotated in it, so that
-    /// what was equal differs in the last bits: by about four roundings of the length of each of two vectors.
+    /// The difference at this nearness up to which rows may be equally near. Vectors come in single precision and are
+    /// rotated in it, so that equal ones differ in the last bits. They differ by about four roundings of the length of
+    /// each of two vectors.
     pub(crate) fn slack(&self, near: f64) -> f64 {
         let (own, whole) = self.lengths;
         let roundings = 4.0 * f64::from(f32::EPSILON) / 2.0;
         match self.metric {
             Metric::InnerProduct => 2.0 * roundings * own * whole,
-            // The change of a square by that of a distance.
+            // The change of a square by the change of a distance.
             Metric::Cosine | Metric::Euclidean => {
                 let far = (-near).max(0.0).sqrt();
                 2.0 * roundings * far * (2.0 * own + far)
@@ -142,7 +143,7 @@ impl Best {
 }
 
 impl Recall {
-    /// Nothing yet, for `k` results; `kept` candidates are kept, and ranked exactly if they are more than that.
+    /// No queries yet, for `k` results. `kept` candidates are kept, and ranked exactly if they are more than that.
     pub(crate) fn new(k: usize, kept: usize) -> Self {
         Self {
             k,
@@ -253,7 +254,7 @@ impl Query {
     }
 }
 
-/// The part of the true nearest, best first, that was found. Those within `slack` of the last may stand for each other.
+/// The part of the true nearest, best first, that was found. Rows within `slack` of the last may stand for each other.
 pub(crate) fn share(truth: &[f64], found: &[f64], slack: f64) -> f64 {
     let Some(&last) = truth.last() else {
         return 1.0;

@@ -8,14 +8,15 @@ pub(crate) const SEGMENT: usize = 3 * size_of::<f32>();
 /// Bytes next to, for threads and what they work on.
 const BESIDE: usize = 32 << 20;
 
-/// Refuses work that needs `each` bytes for each of some coordinates, if they are not to be had. On other systems than Linux it asks
-/// for the memory alone.
+/// Refuses work that needs `each` bytes for each of some coordinates, if these are not available. On systems other than
+/// Linux it asks for the memory alone.
 ///
 /// # Errors
 /// [`Error::Memory`].
 pub(crate) fn check(coordinates: usize, each: usize) -> Result<(), Error> {
     let needed = coordinates.saturating_mul(each).saturating_add(BESIDE);
-    // Each thread takes a stack and an arena of the allocator when it first works: these are not to come out of what is asked for here.
+    // Each thread takes a stack and an arena of the allocator when it first works. These must not come out of what is
+    // asked for here.
     rayon::broadcast(|_| drop(std::hint::black_box(Box::new([0u8; 1024]))));
     room::check(needed as u64)
 }

@@ -37,8 +37,8 @@ pub(crate) struct Base {
 }
 
 impl Base {
-    /// Clusters and masks rows as they are lifted, as planned, measures how many groups are needed with some of
-    /// them as queries, and writes each part.
+    /// Clusters and masks rows as they are lifted, as planned. Measures how many groups are needed with some of them as
+    /// queries, and writes each part.
     pub(crate) fn new<D: Disk, R: CryptoRng + ?Sized>(
         build: &mut Build<'_, D, R>,
         rows: Rows,
@@ -93,8 +93,8 @@ struct Clusters {
 }
 
 impl Clusters {
-    /// Clusters as planned, or in another number if these find so much more or less than predicted that the others
-    /// save bytes; and which of them queries want together.
+    /// Clusters as planned. Takes a different number if the recall found differs so much from the prediction that it
+    /// saves bytes. Also finds which clusters queries want together.
     fn planned<D: Disk, R: CryptoRng + ?Sized>(
         build: &mut Build<'_, D, R>,
         lifted: Lifted<'_>,
@@ -135,7 +135,7 @@ impl Clusters {
         Self::placed(units, centred, grid, mean, trained, lists)
     }
 
-    /// The clusters of these centroids, filled by lists that there are.
+    /// The clusters of these centroids, filled by existing lists.
     fn given(
         units: &Vectors,
         grid: &Grid,

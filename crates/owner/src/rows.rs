@@ -90,8 +90,9 @@ impl Rows {
         Ok(rows)
     }
 
-    /// The residual of a row as it may have been before it was rounded: any value within half a step of what is stored is as
-    /// likely, and one is drawn by the place. A recall by what is stored alone would be that of a search for rounded vectors among themselves.
+    /// The residual of a row as it may have been before it was rounded. Any value within half a step of what is stored
+    /// is equally likely, and the place draws one. A recall by what is stored alone would measure a search for rounded
+    /// vectors among themselves.
     pub(crate) fn unrounded(&self, row: usize) -> Cow<'_, [f32]> {
         let (stored, step) = (self.vectors.row(row), f64::from(self.marks[row].step));
         if step == 0.0 {

@@ -1,9 +1,9 @@
 //! Writing segments: what the owner makes of records before a server gets them.
 //!
-//! Records of a segment are in the order of their ids; masked mode stores them in a secret order.
-//! Everything secret in a segment is under keys of its id, and its id is a keyed digest of fresh
-//! randomness and of all that goes into it. So contents under one id are equal, and pads and nonces,
-//! which also carry version and place, never meet two contents.
+//! Records of a segment are in the order of their ids; masked mode stores them in a secret order. Everything secret in
+//! a segment is under keys of its id. The id is a keyed digest of fresh randomness and of all that goes into the
+//! segment. So contents under one id are equal, and pads and nonces, which also carry version and place, never meet two
+//! contents.
 
 use rand_core::CryptoRng;
 use rayon::prelude::*;
@@ -29,7 +29,7 @@ use crate::scaled_rows::ScaledRows;
 
 /// The keys and facts that one version's segments are written with.
 pub(crate) struct SegmentWriter<'a> {
-    /// None of a writer, which has no keys but its labels'.
+    /// `None` for a writer, which has only its labels' keys.
     keys: Option<&'a OwnerKeys>,
     ids: ContentIds,
     /// The content key that is written under, and its number.
@@ -79,7 +79,7 @@ impl<'a> SegmentWriter<'a> {
         }
     }
 
-    /// One who has no keys of the owner, under this content key.
+    /// A writer of segments without the owner's keys, under this content key.
     pub(crate) fn without_owner(
         ids: ContentIds,
         (number, key): (u32, ContentKey),
@@ -328,8 +328,8 @@ impl<'a> SegmentWriter<'a> {
     }
 }
 
-/// The codes of several content keys as one, to which an id is bound: of an index without readers of its own it is the
-/// code.
+/// The codes of several content keys as one, to which an id is bound. Of an index without readers of its own it is the
+/// one code.
 pub(crate) fn bound<'a>(codes: impl Iterator<Item = (u32, &'a Vec<u8>)>, own: bool) -> Vec<u8> {
     let mut all = Vec::new();
     for (number, code) in codes {

@@ -1,9 +1,8 @@
 //! Local mode's first stage: short codes that a client makes of the vectors it has downloaded.
 //!
-//! A search compares the query's code with all codes, and scores exactly only the vectors with the
-//! nearest codes. How many bits and how many candidates that takes depends on the data, so the
-//! builder measures it against scoring everything, and where no affordable number of candidates
-//! holds what a whole scan finds, there is no first stage.
+//! A search compares the query's code with all codes, and scores exactly only the vectors with the nearest codes. How
+//! many bits and how many candidates that takes depends on the data. So the builder measures it against scoring
+//! everything. There is no first stage where no affordable number of candidates holds what a whole scan finds.
 //!
 //! Codes never leave the client: a code is a sketch of its vector.
 
@@ -30,10 +29,10 @@ const SAMPLE: usize = 250;
 /// The factor by which a whole scan must take longer, or the codes are not worth making.
 const GAIN: f64 = 1.5;
 
-/// Nanoseconds that weigh one sketch against another: a word of a code in a scan, a candidate
-/// before its coordinates are read, a coordinate of a candidate, a coordinate of a whole scan. Fitted
-/// to whole searches of 100,000 vectors at 500 to 2000 candidates, one thread of the machine of
-/// [`Speed::ZEN5`](crate::plan::Speed::ZEN5), within a sixth.
+/// Nanoseconds that weigh one sketch against another. They are for a word of a code in a scan, and for a candidate
+/// before its coordinates are read. The others are for a coordinate of a candidate and of a whole scan. Fitted within a
+/// sixth to whole searches of 100,000 vectors at 500 to 2000 candidates, on one thread of the machine of
+/// [`Speed::ZEN5`](crate::plan::Speed::ZEN5).
 const WORD: f64 = 0.16;
 const CANDIDATE: f64 = 300.0;
 const COORDINATE: f64 = 0.55;
@@ -110,8 +109,7 @@ impl Sample {
         Self { queries, truth }
     }
 
-    /// For each number of candidates up to that of `sketched` the part of the truth that is among so
-    /// many.
+    /// For each number of candidates, up to the number of `sketched`, the part of the truth that is among them.
     fn shares(&self, sketched: &HammingCodes) -> Vec<f64> {
         let places = self.queries.par_iter().zip(&self.truth);
         let places = places.map(|(query, truth)| {

@@ -9,32 +9,33 @@ use sordino_vectors::metric::Metric;
 
 use crate::plan::{Conditions, Wish, second_look};
 
-/// The packing of what is added to a routed index: it is little, and each search sends a query for it too. Of 128
-/// dimensions that has 24 KB, with eight coordinates in a polynomial it would have 197 KB; the hint takes 152 bytes for
-/// each record added instead of 20.
+/// The packing of what is added to a routed index. It is little, and each search sends a query for it too. In 128
+/// dimensions this query has 24 KB; with eight coordinates in a polynomial it would have 197 KB. The hint takes 152
+/// bytes for each record added instead of 20.
 pub(crate) const TAIL: Packing = Packing::T64;
 
 /// An owner's choices for a new index.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Spec {
-    /// The most results of a search, 1 to 1024, for which its messages have room; in sealed mode no more than there are records at first. While there
-    /// are fewer records, a search finds all of them.
+    /// The most results of a search, 1 to 1024, for which its messages have room. In sealed mode it is no more than
+    /// there are records at first. While there are fewer records, a search finds all of them.
     pub k: usize,
     /// The kind of record ids.
     pub ids: IdKind,
     /// The measure of nearness.
     pub metric: Metric,
-    /// The terms by which the way to payloads is chosen: that for which a client waits the least in all of its searches.
+    /// The terms that decide the way to payloads: the way for which a client waits the least in all of its searches.
     pub conditions: Conditions,
     /// Candidates that each search fetches, `k` to 64, and ranks by their exact vectors: a second look, in masked, open and
     /// routed mode. They lie in the pages of payloads.
     pub second_look: Option<u32>,
-    /// The way in which clients check scores: in masked and open mode [`Checking::Exact`] or, as in routed mode, [`Checking::Sums`]; in open mode it
-    /// may be [`Checking::None`]. The other modes have no scores, and ignore it. Exact checks are not for an index with readers of its own.
+    /// The way in which clients check scores. In masked and open mode it is [`Checking::Exact`] or, as in routed mode,
+    /// [`Checking::Sums`]. In open mode it may be [`Checking::None`]. The other modes have no scores, and ignore it.
+    /// Exact checks are not for an index with readers of its own.
     pub checking: Checking,
-    /// True if readers have keys of their own from the first version on: only the owner reads it until
-    /// somebody is [granted](crate::Store::change_access) to.
+    /// True if readers have keys of their own from the first version on. Only the owner reads it until a reader is
+    /// [granted](crate::Store::change_access) the right.
     pub own_readers: bool,
     /// The mode.
     pub form: Form,
@@ -65,7 +66,7 @@ sordino_index::setters! {
 }
 
 impl Spec {
-    /// Refuses what no index of `n` vectors, as far as they are known, of `dim` coordinates can have; the second look.
+    /// Refuses what no index of `n` vectors (if known) of `dim` coordinates can have; returns the second look.
     ///
     /// # Errors
     /// [`Error::TooLarge`], [`Error::K`], [`Error::Candidates`], [`Error::Mode`].
@@ -83,7 +84,7 @@ impl Spec {
         Ok(look)
     }
 
-    /// The demands on an index that is searched in parts: in the other modes those of somebody without any.
+    /// The demands on an index that is searched in parts; in the other modes the default demands.
     pub(crate) fn wish(&self) -> Wish {
         let wish = Wish {
             k: self.k,
@@ -110,7 +111,7 @@ impl Spec {
         }
     }
 
-    /// Refuses a way to check scores that the mode has not.
+    /// Refuses a way to check scores that the mode lacks.
     ///
     /// # Errors
     /// [`Error::Mode`].
@@ -262,7 +263,7 @@ impl Batch {
     /// These records, in this order.
     ///
     /// # Errors
-    /// [`Error::Vectors`] for none.
+    /// [`Error::Vectors`] for no rows.
     ///
     /// # Panics
     /// If there is no such record.

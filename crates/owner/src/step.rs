@@ -1,6 +1,7 @@
 //! The steps of a build.
 
-/// Where a build is. A long step is told again and again, so that a program that is to stop can unwind from there.
+/// Where a build is. A long step is reported again and again, so that a program that wants to stop can unwind from
+/// there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
     /// Normalising and rotating.

@@ -1,5 +1,5 @@
-//! An index in a directory, which its owner changes: records are added, replaced and deleted, and a
-//! crash at any moment leaves the version before or the version after.
+//! An index in a directory, which its owner changes. Records are added, replaced and deleted, and a crash at any moment
+//! leaves the version before or the version after.
 //!
 //! # The cost of a change
 //! Added records become a new segment: its bytes, and a list of deletions. Clients that
@@ -8,17 +8,17 @@
 //! at most 1,024 segments.
 //!
 //! # Changes to a server
-//! It sees when they happen, the number of records of each segment, and the length of the lists of ids and
-//! deletions, which are filled up to powers of two: it grows with the number of runs of consecutive ids.
-//! Not which records were replaced or deleted.
+//! It sees when they happen, the number of records of each segment, and the length of the lists of ids and deletions.
+//! These lists are filled up to powers of two, and grow with the number of runs of consecutive ids. It does not see
+//! which records were replaced or deleted.
 //!
 //! # Memory
-//! A store is written segment by segment. A segment has at most 131,072 records, or a sixteenth of what
-//! came before it if that is more; one that is being written takes 12 bytes for each coordinate
-//! (0.2 GB at 128 dimensions), whatever the length of the stream. Routed and sealed mode cluster all records
-//! together and hold them in memory: some 12 and 18 bytes for each coordinate. What there is not is [an error](Error::Memory) before it
-//! is asked for. Where records are assigned to clusters
-//! [apart](Clustering), some 230 bytes for each record come on top of what comes in.
+//! A store is written segment by segment. A segment has at most 131,072 records, or a sixteenth of what came before it
+//! if that is more. A segment that is being written takes 12 bytes for each coordinate (0.2 GB at 128 dimensions),
+//! whatever the length of the stream. Routed and sealed mode cluster all records together and hold them in memory: some
+//! 12 and 18 bytes for each coordinate. If memory is missing, [an error](Error::Memory) says so before it is asked for.
+//! Where records are assigned to clusters [apart](Clustering), some 230 bytes for each record come on top of what comes
+//! in.
 
 mod access;
 mod additions;
@@ -87,10 +87,10 @@ use records::Records;
 /// It holds the owner's keys. What it writes may be seen by a server, except in open mode, whose
 /// vectors the server sees in any case.
 ///
-/// Version numbers grow as long as the directory lives, also over crashes. A directory that is restored
-/// from an older backup repeats numbers; no pad and no nonce meets two contents then either, because
-/// keys belong to segments and a segment's id is bound to its content. Clients that have seen a newer version refuse the older one, and so
-/// does an owner that remembers versions ([`Pins`](crate::Pins)).
+/// Version numbers grow as long as the directory lives, also over crashes. A directory that is restored from an older
+/// backup repeats numbers. No pad and no nonce meets two contents then either, because keys belong to segments and a
+/// segment's id is bound to its content. Clients that have seen a newer version refuse the older one, and so does an
+/// owner that remembers versions ([`Pins`](crate::Pins)).
 pub struct Store<D = Files> {
     folder: Folder<D>,
     keys: OwnerKeys,
@@ -108,7 +108,7 @@ pub struct Store<D = Files> {
     measured: Option<Measurement>,
     /// The state in which it compacts itself.
     policy: Compaction,
-    /// Who may read what, if the index has readers of its own.
+    /// The rights of readers, if the index has readers of its own.
     access: Option<Directory>,
     _lock: Lock,
 }
@@ -118,24 +118,25 @@ impl Store {
     /// gives stay.
     ///
     /// # Security
-    /// It takes the version that is there for the newest. That is right for a folder which only the owner can write; where
-    /// somebody can put an older one back, revocations and deletions would be undone: [`Pins::open`](crate::Pins::open) remembers versions
-    /// and refuses that.
+    /// It takes the version that it finds for the newest. That is right for a folder which only the owner can write.
+    /// Where an attacker can put an older version back, revocations and deletions would be undone.
+    /// [`Pins::open`](crate::Pins::open) remembers versions and refuses that.
     ///
     /// # Errors
-    /// [`Error::Locked`] if another process has it open; [`Error::NoIndex`]; if the files that opening
-    /// reads are damaged or not the owner's. [`verify`](Self::verify) reads all of them.
+    /// [`Error::Locked`] if another process has it open. [`Error::NoIndex`]. Errors if the files that opening reads are
+    /// damaged or not the owner's. [`verify`](Self::verify) reads all of them.
     pub fn open(dir: impl AsRef<Path>, keys: &OwnerKeys) -> Result<Self, Error> {
         Self::open_on(Files, dir, keys, None)
     }
 }
 
 impl<D: Disk> Store<D> {
-    /// [`open`](Store::open) on another disk. With a pin, which is what [`pin`](Self::pin) gave after the last change, nothing is
-    /// touched unless the version that is there is the pinned one or follows from it.
+    /// [`open`](Store::open) on another disk. A pin is what [`pin`](Self::pin) gave after the last change. With one,
+    /// nothing is touched unless the version found is the pinned one or follows from it.
     ///
     /// # Errors
-    /// Those of `open`; [`OwnerFault::Undone`](sordino_index::OwnerFault::Undone) if the version is older than the pinned one, does not follow from it, or is of another index.
+    /// The errors of `open`; [`OwnerFault::Undone`](sordino_index::OwnerFault::Undone) if the version is older than the
+    /// pinned one, does not follow from it, or is of another index.
     pub fn open_on(
         disk: D,
         dir: impl AsRef<Path>,
@@ -217,7 +218,7 @@ impl<D: Disk> Store<D> {
         self.records.len()
     }
 
-    /// Never: the last record cannot be deleted. Next to `len` because readers expect it.
+    /// Always false: the last record cannot be deleted. It is here because readers expect it next to `len`.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0

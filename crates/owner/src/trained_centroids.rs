@@ -19,7 +19,7 @@ impl TrainedCentroids {
     /// Trains `count` centroids of these vectors, which are as they are compared. `pulse` is called often.
     ///
     /// # Panics
-    /// If there are more centroids than vectors, or none.
+    /// If there are more centroids than vectors, or no centroids.
     pub(crate) fn new(
         vectors: &Vectors,
         count: usize,

@@ -43,7 +43,7 @@ impl Matrix {
         }
     }
 
-    /// The records as columns: so many, each of as many bytes as there are rows.
+    /// The records as `columns` columns of `rows` bytes.
     ///
     /// # Errors
     /// [`Error::Length`] or [`Error::RecordCount`].
@@ -87,13 +87,13 @@ impl Matrix {
         self.store.bytes_mut()
     }
 
-    /// One of its digits.
+    /// A digit of the matrix.
     pub(crate) fn digit(&self, row: usize, column: usize) -> i8 {
         let at = Digits::place(self.rows, self.columns, row, column);
         self.bytes()[at].cast_signed()
     }
 
-    /// One of its digits becomes `digit`. What it grows by.
+    /// Changes a digit to `digit`, and returns by how much it grows.
     pub(crate) fn replace(&mut self, row: usize, column: usize, digit: i8) -> i16 {
         let at = Digits::place(self.rows, self.columns, row, column);
         let old = std::mem::replace(&mut self.bytes_mut()[at], digit.cast_unsigned());
@@ -226,7 +226,7 @@ impl<P: Protocol> Database<P> {
         self.params = *to;
     }
 
-    /// Record `index` becomes `record`, followed by zeros. What its digits grow by.
+    /// Changes record `index` to `record`, followed by zeros, and returns by how much its digits grow.
     pub(crate) fn write(&mut self, index: usize, record: &[u8]) -> Vec<i16> {
         let record_len = self.params.record_len();
         let (column, slot) = self.params.locate(index);

@@ -1,5 +1,5 @@
-//! DoublePIR (Henzinger et al., eprint 2022/949, section 5): PIR over SimplePIR's hint and answer, so
-//! that what a client downloads does not grow with the database.
+//! DoublePIR (Henzinger et al., eprint 2022/949, section 5). It retrieves privately from SimplePIR's hint and answer,
+//! so that a client's download does not grow with the database.
 //!
 //! `D` is `l x m` for each of the `d` bytes of a record. `byte_k(x)` is byte `k` of a word, as a
 //! centred digit; `kappa = 4` of them make a word.
@@ -20,9 +20,9 @@
 //! The first level is exact, so its words can be put together again from digits that were fetched
 //! under the second level's own noise.
 //!
-//! There is no verified mode for it: the check of [`verified`](crate::verified) needs an answer that is
-//! linear in the query, and the digits of `a1` are not; sent whole, so that it could be checked, `a1`
-//! would be the answer of SimplePIR, which this scheme is there to avoid.
+//! It has no verified mode. The check of [`verified`](crate::verified) needs an answer that is linear in the query, and
+//! the digits of `a1` are not. Sent whole, so that it could be checked, `a1` would be the answer of SimplePIR, which
+//! this scheme avoids.
 
 mod client;
 mod server;

@@ -7,7 +7,7 @@
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// No records, or records of no bytes.
+    /// No records, or records without bytes.
     #[error("an empty database: {records} records of {record_len} bytes")]
     Empty {
         /// Declared records.
@@ -29,10 +29,10 @@ pub enum Error {
          with `Params::with_room` for them"
     )]
     NoRoom {
-        /// Records with those that were to be appended.
+        /// The number of records, with the ones to be appended.
         records: usize,
     },
-    /// A record does not fit in its place.
+    /// A record that is longer than its place.
     #[error("record {index} has {found} bytes, more than the declared {expected}")]
     RecordTooLong {
         /// The record's position.
@@ -135,7 +135,7 @@ pub enum Error {
     /// The query does not belong to the session of these keys.
     #[error("the query does not name these keys: make it in the session of these keys")]
     SessionMismatch,
-    /// The server does not hold these keys, or does not hold them any more.
+    /// The server does not hold these keys, or no longer holds them.
     #[error("no keys of this session: send them again")]
     SessionUnknown,
     /// A message of the wrong length.
@@ -155,8 +155,8 @@ pub enum Error {
     /// A header that no encoder writes.
     #[error("malformed header: {0}")]
     Header(&'static str),
-    /// An answer that an honest server would not have given. Nothing more is said, and nothing more
-    /// may be shown to the server than that the client stopped.
+    /// An answer that an honest server would not have given. Nothing more is said. The server may learn only that the
+    /// client stopped.
     #[error("the answer failed verification")]
     Unverified,
     /// The operating system refused memory or a file.

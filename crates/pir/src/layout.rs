@@ -51,10 +51,10 @@ impl Params<SimplePir> {
 }
 
 impl Params<DoublePir> {
-    /// DoublePIR's layout for `records` records of `record_len` bytes, at 128 bits: as many columns as
-    /// slots if a set with uniform secrets serves them (up to 518 to 593 of each), since the hint has
-    /// `n^2` words for each byte; otherwise at least `16 n` columns where there are as many records,
-    /// since the second level's work is `4 n / m` of the first one's.
+    /// DoublePIR's layout for `records` records of `record_len` bytes, at 128 bits. If a set with uniform secrets
+    /// serves it, it has the same number of columns and slots (up to 518 to 593 of each). The reason is that the hint
+    /// has `n^2` words for each byte. Otherwise it has at least `16 n` columns, if there are enough records, since the
+    /// second level's work is `4 n / m` of the first one's.
     ///
     /// # Errors
     /// The errors of [`Self::for_database`].
@@ -113,8 +113,8 @@ impl<P: Protocol> Params<P> {
         Self::choose(records, record_len, self.per_column(), security)
     }
 
-    /// The same layout with the set that serves `records` records, for a database that will grow towards
-    /// as many: appended records must not outgrow the set, nor need hints of more bits.
+    /// The same layout with the set that serves `records` records, for a database that will grow towards that number.
+    /// Appended records must not outgrow the set, nor need hints of more bits.
     ///
     /// # Errors
     /// The errors of [`Self::for_database`].

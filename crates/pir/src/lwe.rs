@@ -36,8 +36,8 @@ pub(crate) fn add_unit(b: &mut [u32], position: usize) {
 
 /// The nearest multiple of `2^(32 - width)`, as a word of `width` bits, ties upwards.
 ///
-/// For hints and answers alone. The half unit by which their errors are too large on average does not add
-/// up: an answer's word is rounded once, and the errors of a hint meet a secret whose mean is zero.
+/// For hints and answers alone. The half unit by which their errors are too large on average does not add up. An
+/// answer's word is rounded once, and the errors of a hint meet a secret whose mean is zero.
 pub(crate) fn round(word: u32, width: u32) -> u32 {
     let shift = LOG_Q - width;
     if shift == 0 {
@@ -48,8 +48,8 @@ pub(crate) fn round(word: u32, width: u32) -> u32 {
 
 /// Every word becomes the nearest multiple of `2^(32 - width)`, as a word of 32 bits, ties to even.
 ///
-/// A row of equal digits adds the errors of all words up: with ties upwards, as in [`round`], each would be
-/// half a unit too large on average, 64 to a column under digits of -128.
+/// A row of equal digits adds the errors of all words up. With ties upwards, as in [`round`], each would be half a unit
+/// too large on average: 64 to a column under digits of -128.
 pub(crate) fn round_query(words: &mut [u32], width: u32) {
     let dropped = LOG_Q - width;
     for word in words {

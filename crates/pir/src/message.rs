@@ -13,9 +13,9 @@ use crate::params::{ANSWER_BITS, HEADER_LEN, LOG_Q};
 use crate::wire::{self, Kind};
 use crate::{Error, Params, Protocol};
 
-/// The message that a client needs once for each version of the database: `H = D A`, `l x n`, for
-/// SimplePIR; `H2 = G A2`, `kappa n x n` for each byte of a record, for DoublePIR. Each word is rounded to
-/// [`Params::hint_bits`] bits. The same for every client.
+/// The message that a client needs once for each version of the database. It is `H = D A`, `l x n`, for SimplePIR, and
+/// `H2 = G A2`, `kappa n x n` for each byte of a record, for DoublePIR. Each word is rounded to [`Params::hint_bits`]
+/// bits. The same for every client.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Hint<P> {
     pub(crate) params: Params<P>,
@@ -35,15 +35,15 @@ pub struct Query<P> {
     pub(crate) words: Vec<u32>,
 }
 
-/// The words `D b`, `l` of them, rounded to 12 bits, for SimplePIR; `a2`, `b2` and `h` for DoublePIR, whose
-/// size depends on the length of a record, not on the database.
+/// For SimplePIR, the words `D b`, `l` of them, rounded to 12 bits. For DoublePIR, `a2`, `b2` and `h`, whose size
+/// depends on the length of a record, not on the database.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Answer<P> {
     pub(crate) params: Params<P>,
     pub(crate) version: u64,
     /// `D b`, or `a2` of all bytes and then `b2` of all bytes: 12 bits each.
     pub(crate) words: Vec<u16>,
-    /// Nothing, or `h`, `kappa` rows of `n` words for each byte, rounded like a hint.
+    /// Empty, or `h`: `kappa` rows of `n` words for each byte, rounded like a hint.
     pub(crate) h: Vec<u32>,
 }
 
@@ -109,7 +109,7 @@ impl<P: Protocol> Query<P> {
         &self.words[..self.params.columns()]
     }
 
-    /// Nothing, or `q2`.
+    /// Empty, or `q2`.
     pub(crate) fn second(&self) -> &[u32] {
         &self.words[self.params.columns()..]
     }

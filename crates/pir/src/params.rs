@@ -122,8 +122,8 @@ impl<P: Protocol> fmt::Debug for Params<P> {
 }
 
 impl<P: Protocol> Params<P> {
-    /// The layout under one set with words rounded as far as they can be, or nothing if the set does not
-    /// serve it: no layout of nothing has one, and neither has one that the failure bound rules out.
+    /// The layout under one set with words rounded as far as they can be. `None` if the set does not serve it, if the
+    /// layout is empty, or if the failure bound rules it out.
     pub(crate) fn new(
         set: Set,
         records: usize,
@@ -227,8 +227,8 @@ impl<P: Protocol> Params<P> {
 
     /// Column and slot of record `index`, without a division of the secret index.
     pub(crate) fn locate(&self, index: usize) -> (usize, usize) {
-        // With c = ceil(2^64 / per_column), (index * c) >> 64 is the quotient for all operands
-        // below 2^32: the excess of c, below 1, adds less than 2^-32 to the quotient.
+        // With c = ceil(2^64 / per_column), (index * c) >> 64 is the quotient for all operands below 2^32. The excess
+        // of c, below 1, adds less than 2^-32 to the quotient.
         let reciprocal = (u128::from(u64::MAX) / self.per_column as u128) + 1;
         #[expect(clippy::cast_possible_truncation, reason = "a quotient of a usize")]
         let column = ((index as u128 * reciprocal) >> 64) as usize;

@@ -67,8 +67,8 @@ pub struct Plan {
 impl Plan {
     /// The costs for a client that makes `queries` queries on one version of a database.
     ///
-    /// SimplePIR's layout is the one with the fewest bytes in all among powers of two around the
-    /// square: a wider matrix has longer queries and a smaller hint.
+    /// SimplePIR's layout is the one with the fewest bytes in all among powers of two around the square. A wider matrix
+    /// has longer queries and a smaller hint.
     ///
     /// # Errors
     /// [`Error::Empty`].
@@ -111,8 +111,8 @@ impl Plan {
         })
     }
 
-    /// The same plan with one candidate more, if a layout serves it: [`hintless`], one record a query, its keys
-    /// sent once. For clients that keep nothing, each of which makes these queries and then is gone.
+    /// The same plan with one candidate more, if a layout serves it: [`hintless`], one record a query, its keys sent
+    /// once. It is for clients that keep nothing: each makes these queries and is gone.
     ///
     /// ```
     /// use sordino_pir::plan::{Candidate, Plan};

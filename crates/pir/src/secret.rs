@@ -34,7 +34,7 @@ pub(crate) enum Draw {
 }
 
 impl Draw {
-    /// Those of a set.
+    /// The draws of a set.
     pub(crate) fn of(set: Set) -> Self {
         match set.gaussian() {
             Some((numerator, denominator)) => Self::Gaussian(Sampler::new(numerator, denominator)),
@@ -50,7 +50,7 @@ impl Draw {
         }
     }
 
-    /// A secret of as many rows as it takes, and an error.
+    /// Fills every row of a secret, and an error.
     fn fill(&self, seed: &[u8; 32], secret: &mut [&mut [i16]], error: &mut [i16]) {
         let mut stream = Stream::new(seed, 0);
         match self {
@@ -90,7 +90,7 @@ pub(crate) struct Secrets {
 }
 
 impl Secrets {
-    /// None at all.
+    /// No secrets.
     pub(crate) fn none() -> Self {
         Self {
             each: 1,
@@ -147,16 +147,16 @@ impl Secrets {
 pub(crate) enum Asked<'a> {
     /// These records.
     Records(&'a [usize]),
-    /// So many records, which are not known yet.
+    /// The number of records, which are not known yet.
     Later(usize),
 }
 
-/// A seed for the secret and the error of every query, so that threads can share the drawing; AES expands
-/// it several times faster than the caller's generator gives bytes.
+/// A seed for the secret and the error of every query, so that threads can share the drawing. AES expands it several
+/// times faster than the caller's generator gives bytes.
 ///
-/// Each is a keyed hash of 32 bytes of the generator and of all that the queries say, so that a generator
-/// that repeats itself does not repeat a secret for other records ([`Hedge`]): not even for a record at the same place of both, or
-/// two batches would show at which places they agree.
+/// Each is a keyed hash of 32 bytes of the generator and of all that the queries say. So a generator that repeats
+/// itself does not repeat a secret for other records ([`Hedge`]). This holds even for a record at the same place of two
+/// batches. Otherwise they would show at which places they agree.
 pub(crate) fn seeds<P: Protocol, R: CryptoRng + ?Sized>(
     rng: &mut R,
     domain: Domain,

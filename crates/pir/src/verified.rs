@@ -10,16 +10,16 @@
 //! | `Z` | `C D` | 128 `x m` |
 //! | `u`, `v` | a query and the raw answer to it | `m`, `l` |
 //!
-//! An honest `v = D u` has `C v = Z u`. For any other `v` a random row of `C` satisfies its equation
-//! with probability at most 1/2 (fix all bits but that of one word in which `v` is wrong: at most one
-//! of the two values fits), so all 128 do with probability at most `2^-128`, whatever the server
-//! knows except `C`. After the idea of VeriSimplePIR (de Castro and Lee, USENIX Security 2024), in
-//! the form for a checker that is made by someone who knows the database.
+//! An honest `v = D u` has `C v = Z u`. For any other `v` a random row of `C` satisfies its equation with probability
+//! at most 1/2. To see this, fix all bits but the bit of one word in which `v` is wrong: at most one of the two values
+//! fits. So all 128 rows do with probability at most `2^-128`, whatever the server knows except `C`. This follows the
+//! idea of VeriSimplePIR (de Castro and Lee, USENIX Security 2024). Here someone who knows the database makes the
+//! checker.
 //!
 //! # Limits
-//! `C` must stay secret from the server, so a [`Checker`] belongs to the data owner or to clients
-//! that the owner gives it to; it cannot come from the server. The hint must be authentic as well:
-//! from the owner, or compared with a digest that the owner signed.
+//! `C` must stay secret from the server. So a [`Checker`] belongs to the data owner, or to clients that the owner gives
+//! it to; it cannot come from the server. The hint must be authentic as well: from the owner, or compared with a digest
+//! that the owner signed.
 
 use rand_core::CryptoRng;
 use sordino_lattice::matrix::{Backend, LANES, Panels, Vector, Words, stride};

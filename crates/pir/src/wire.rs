@@ -284,8 +284,8 @@ impl<P: Protocol> Params<P> {
     ///
     /// # Errors
     /// If the bytes are no header of this release, or describe what no set serves. [`Error::SchemeMismatch`] for
-    /// parameters of the other scheme. [`Error::Security`] for
-    /// parameters below 128 bits, so that whoever sends them cannot lower the security of those who use them.
+    /// parameters of the other scheme. [`Error::Security`] for parameters below 128 bits, so that a sender cannot lower
+    /// its receiver's security.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
         let params = Self::from_header(Kind::Params, bytes)?;
         let (bits, _) = params.set().bits();

@@ -15,9 +15,8 @@ const TEMPORARY: &str = ".tmp";
 
 /// A folder that keeps what clients download once, shared by any number of processes.
 ///
-/// Every file is named by its digest and checked against it when it is read, so a damaged or foreign file is
-/// as good as none. When the files have more bytes than the limit, those that were not used for longest are
-/// removed.
+/// Every file is named by its digest and checked against it when it is read, so a damaged or foreign file counts as
+/// missing. When the files have more bytes than the limit, the ones that were not used for longest are removed.
 ///
 /// # Security
 /// Files hold what a server has given: nothing that its operator does not know. The parts that a client does
@@ -131,7 +130,7 @@ struct Entry {
 }
 
 impl Entry {
-    /// True of a file whose writing has ended long ago, in whatever way.
+    /// True for a file whose writing has ended long ago, whatever its end was.
     fn is_stale(&self) -> bool {
         let age = self.used.elapsed().unwrap_or_default();
         let unfinished = self.path.to_string_lossy().ends_with(TEMPORARY);
@@ -139,14 +138,14 @@ impl Entry {
     }
 }
 
-/// The files of a folder whose names a cache gives; others are somebody else's.
+/// The files of a folder whose names a cache gives; it ignores all others.
 fn entries(folder: &Path) -> io::Result<Vec<Entry>> {
     let mut files = Vec::new();
     for entry in fs::read_dir(folder)? {
         let entry = entry?;
         let name = entry.file_name();
         let ours = name.to_str().is_some_and(is_ours);
-        // A file that another process has removed meanwhile is none.
+        // A file that another process has removed meanwhile does not count.
         if let (true, Ok(metadata)) = (ours, entry.metadata()) {
             files.push(Entry {
                 path: entry.path(),

@@ -2,13 +2,14 @@
 
 use zeroize::Zeroizing;
 
-/// The numbers of the `count` best scores, in ascending order; of equal ones those that come first. All there are, if they are
-/// fewer.
+/// The numbers of the `count` best scores, in ascending order; of equal scores, the ones that come first. If there are
+/// fewer scores, all of them.
 ///
 /// # Security
-/// The instructions that run and the memory that is read depend on the lengths alone, not on the scores: a server that chose what
-/// it scores would else see by the time of the next message how scores are ordered. The places in the result that are written to
-/// depend on them, which is for who shares this processor's cache to see, and not for a server.
+/// The instructions that run and the memory that is read depend on the lengths alone, not on the scores. Otherwise a
+/// server that chose what it scores would see, by the time of the next message, how scores are ordered. The places in
+/// the result that are written to depend on the scores. Only a program that shares this processor's cache can see that,
+/// not a server.
 pub(crate) fn best(scores: &[f32], count: usize) -> Zeroizing<Vec<usize>> {
     let count = count.min(scores.len());
     let keys = scores.iter().map(|score| key(*score));

@@ -88,7 +88,8 @@ impl Chunks {
     }
 
     /// The vectors nearest to the query, best first, as places from the first of these on with their keys. Of equal
-    /// keys there may be more than `k`: a segment's own have the order of its ids, those of several have not.
+    /// keys there may be more than `k`. Within a segment they have the order of its ids, across segments they have
+    /// none.
     pub(crate) fn nearest(
         &self,
         query: &FrameQuery,
@@ -99,7 +100,8 @@ impl Chunks {
         for (at, segment) in self.segments.iter().enumerate() {
             let vectors = &segment.vectors;
             let nearest = match (chosen, &segment.sketched) {
-                // All that are chosen are scored: a first stage would look among all. Nothing follows where there is one.
+                // All that are chosen are scored: a first stage would look among all. Where there is a first stage, no
+                // message follows.
                 (Some(chosen), Some(_)) => {
                     let rows = (0..).zip(&vectors.rows);
                     let rows = rows.filter(|(_, row)| chosen[at][**row as usize]);
@@ -125,7 +127,7 @@ impl Chunks {
 }
 
 impl Decoded {
-    /// A segment that there is no key of: nothing in it is found.
+    /// A segment without a key: nothing in it is found.
     fn hidden(segment: &Segment) -> Self {
         Self {
             n: segment.n,
@@ -153,7 +155,7 @@ impl Decoded {
             .collect();
         let mut vectors = DecodedRows::default();
         chunks?.into_iter().for_each(|chunk| vectors.append(chunk));
-        // A row that is none would be a record that is none.
+        // A row beyond the segment would be a record that does not exist.
         if vectors.rows.iter().any(|&row| row >= segment.n) {
             return Err(Error::BadReply);
         }

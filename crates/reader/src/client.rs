@@ -53,16 +53,16 @@ impl Client {
     /// Downloads and verifies what searching needs: the manifest and, by mode, the hint, the hint
     /// and the centroids, or the whole index.
     ///
-    /// `pin` is what this client has seen last, `None` at the first time: [`pin`](Self::pin) gives it. A
-    /// server that offers another index, an older version, or one that does not follow from the pinned one
-    /// by signed manifests, is refused. Where there are versions between the two, the server is asked for
-    /// their manifests, and learns by that which version this client knew.
+    /// `pin` is what this client has seen last, `None` at the first time: [`pin`](Self::pin) gives it. A server that
+    /// offers another index, an older version, or one that does not follow from the pinned one by signed manifests, is
+    /// refused. Where there are versions between the two, the client asks the server for their manifests. The server so
+    /// learns which version this client knew.
     ///
     /// # Errors
-    /// If a message is malformed, or a signature or digest is wrong; [`Error::OtherIndex`],
-    /// [`Error::Rollback`], [`Error::Fork`]; [`Error::Gap`] if the server does not keep manifests that far
-    /// back: a caller who accepts that sets [`over_gap`](ConnectOptions::over_gap).
-    /// [`Error::Stale`] if the server changed to another version in between: connect again.
+    /// If a message is malformed, or a signature or digest is wrong. [`Error::OtherIndex`], [`Error::Rollback`],
+    /// [`Error::Fork`]. [`Error::Gap`] if the server does not keep manifests that far back: a caller who accepts that
+    /// sets [`over_gap`](ConnectOptions::over_gap). [`Error::Stale`] if the server changed to another version in
+    /// between: connect again.
     pub fn connect(
         transport: &mut impl Transport,
         keys: &ReaderKeys,
@@ -71,7 +71,7 @@ impl Client {
         Self::connect_with(transport, keys, ConnectOptions::default().pin(pin))
     }
 
-    /// [`connect`](Self::connect), with all that there is to choose.
+    /// [`connect`](Self::connect), with all options.
     ///
     /// # Errors
     /// The errors of [`connect`](Self::connect); over a gap not [`Error::Gap`].
@@ -138,18 +138,18 @@ impl Client {
     /// True if the server has another version now. That it follows from this one, [`refresh`](Self::refresh) checks.
     ///
     /// # Errors
-    /// [`Error::Signature`] and others of a manifest that is not the owner's; those of the transport.
+    /// [`Error::Signature`] and others of a manifest that is not the owner's; the errors of the transport.
     pub fn is_outdated(&self, transport: &mut impl Transport) -> Result<bool, Error> {
         let (manifest, _) = history::offered(transport, &self.keys)?;
         Ok(manifest.digest() != self.manifest.digest())
     }
 
-    /// Follows the index to the version that the server has now, and downloads only what this client
-    /// lacks: parts of new segments, payloads or their hint if they changed, and the list of
-    /// deletions. True if there was a newer version.
+    /// Follows the index to the version that the server has now, and downloads only what this client lacks. That is
+    /// parts of new segments, payloads or their hint if they changed, and the list of deletions. True if there was a
+    /// newer version.
     ///
-    /// The requests follow from the two versions and what a cache has, so they are the same for all clients that
-    /// come from the same version without one. After an error the client is as it was.
+    /// The requests follow from the two versions and what a cache has. So they are the same for all clients without a
+    /// cache that come from the same version. After an error the client is as it was.
     ///
     /// # Errors
     /// The errors of [`connect`](Self::connect) with this client's own [`pin`](Self::pin).
@@ -191,7 +191,7 @@ impl Client {
             metric: manifest.metric,
             download: &mut download,
         };
-        // From here on all is as it was after an error, or nothing fails.
+        // After an error all is as it was up to here, and from here on nothing fails.
         match replaced {
             Some(mut kind) => {
                 kind.update(&manifest, update)?;
@@ -250,16 +250,15 @@ impl Client {
     /// Finds the records nearest to a question's vector that it lets pass.
     ///
     /// # Security
-    /// The messages are those of any other search, whatever the question asks for: how many results, from
-    /// which score on and of which records is decided here.
+    /// The messages are the same as in any other search, whatever the question asks for. How many results, from which
+    /// score on and of which records is decided here.
     ///
     /// # Errors
-    /// If the vector has another dimension than the index, is zero or not finite, more results are wanted than
-    /// the manifest's `k`, or the filter does not fit the attributes: before any
-    /// message. [`Error::Stale`] if the server has another version by now;
-    /// [`refresh`](Self::refresh) and search again. [`Error::BadReply`] if what the server sent does not belong to this index: after
-    /// all messages, which are the same in number, order and size as those of any other search; [`Error::AfterBadReply`] if one of them
-    /// failed after that.
+    /// Before any message: if the vector's dimension is not the index's, or it is zero or not finite. Also if more
+    /// results are wanted than the manifest's `k`, or the filter does not fit the attributes. [`Error::Stale`] if the
+    /// server has another version by now: [`refresh`](Self::refresh) and search again. [`Error::BadReply`] if what the
+    /// server sent does not belong to this index. It comes after all messages, which have the same number, order and
+    /// size as in any other search. [`Error::AfterBadReply`] if one of them failed after that.
     pub fn ask<R: CryptoRng + ?Sized>(
         &self,
         rng: &mut R,

@@ -35,7 +35,7 @@ pub(crate) struct ScoredSegments {
 pub(crate) struct Positions {
     pub(crate) segment: Segment,
     pub(crate) first: usize,
-    /// Rows, of which the segment's records are the first.
+    /// Rows; the segment's records are the first of them.
     pub(crate) stored: usize,
     /// The place of its first record among all.
     place: u32,
@@ -59,8 +59,8 @@ impl ScoredSegments {
         })
     }
 
-    /// Keeps the first `kept` of these segments, takes the others from the download, and learns who is deleted. `row`
-    /// gives the row that a segment stores at a position. After an error all is as it was.
+    /// Keeps the first `kept` of these segments, takes the others from the download, and learns which records are
+    /// deleted. `row` gives the row that a segment stores at a position. After an error all is as it was.
     pub(crate) fn update(
         &mut self,
         mode: &Columns,
@@ -125,7 +125,7 @@ impl ScoredSegments {
         Ok(())
     }
 
-    /// Gives segments their positions, after those of the segments before them.
+    /// Gives segments their positions, after the positions of the segments before them.
     fn add<'a>(&mut self, segments: impl Iterator<Item = &'a ColumnSegment>) {
         let block = self.column.params().block_vectors();
         for ColumnSegment { segment, .. } in segments {
@@ -158,8 +158,8 @@ impl ScoredSegments {
         segments.collect()
     }
 
-    /// The best `k` of all positions whose record is not deleted and, where some are `chosen`, among these,
-    /// as places with their keys, with those that are as good as the last.
+    /// The best `k` of all positions whose record is not deleted and, where some are `chosen`, is among these. They are
+    /// places with their keys, with all that are as good as the last.
     ///
     /// Where nothing else checks scores, one that no two unit vectors have refutes the whole reply.
     pub(crate) fn best(
@@ -182,7 +182,8 @@ impl ScoredSegments {
                 let place = at as usize;
                 let score = score(positions.first + place);
                 possible &= score.abs() <= residue::LARGEST;
-                // Rows that do not count take the steps of those that are far away, or a filter's share would show by time.
+                // Rows that do not count take the same steps as rows that are far away. Otherwise time would show a
+                // filter's share.
                 let counts = (positions.dead.get(place) != Some(&true)) & passes[place & each];
                 let key = asked.key(&positions.scales[place], score);
                 best.offer_if(counts, key, || positions.place + row(segment, at));
@@ -273,7 +274,7 @@ mod tests {
     const N: u32 = 5;
     const DIM: usize = 16;
 
-    /// A server that gives one reply to whatever it is asked.
+    /// A server that gives the same reply to every request.
     struct Replies(Option<Vec<u8>>);
 
     impl Transport for Replies {
@@ -438,7 +439,7 @@ mod tests {
             best(&scored(deleted.clone()), some, scores),
             Some(vec![10, 12])
         );
-        // Also that of a record that is deleted, or that was not asked for.
+        // Also the score of a record that is deleted, or that was not asked for.
         for at in 0..5 {
             for impossible in [1.02, -1.02, f32::NAN, f32::INFINITY] {
                 let mut scores = scores;

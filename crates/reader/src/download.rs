@@ -1,4 +1,4 @@
-//! The parts that a client downloads once: those that it lacks, in the manifest's order.
+//! The parts that a client downloads once: the ones that it lacks, in the manifest's order.
 
 use std::collections::HashMap;
 
@@ -114,10 +114,10 @@ impl Download {
         download
     }
 
-    /// The content keys of a version that somebody's keys lead to.
+    /// The content keys of a version that these keys lead to.
     ///
     /// # Errors
-    /// [`Error::NoReader`] if they lead to none.
+    /// [`Error::NoReader`] if they lead to no key.
     pub(crate) fn contents(
         &mut self,
         manifest: &Manifest,
@@ -162,8 +162,8 @@ impl Download {
 pub(crate) struct Kept {
     /// The number of segments, from the first on.
     pub(crate) segments: usize,
-    /// True if the sealed ids and attributes of these are not to be fetched again: a reader who had no key of some may have one now,
-    /// and all clients ask for the same parts.
+    /// True if the sealed ids and attributes of these segments are not to be fetched again. A reader who lacked a key
+    /// may have it now, and all clients ask for the same parts.
     pub(crate) records: bool,
     /// True if it has the payloads, or the hint to fetch them with.
     pub(crate) payloads: bool,
@@ -171,7 +171,7 @@ pub(crate) struct Kept {
     pub(crate) recent: usize,
     /// True if it has the frame of the vectors.
     pub(crate) frame: bool,
-    /// True if it has the combinations by which scores are checked exactly.
+    /// True if it has the combinations that check scores exactly.
     pub(crate) combined: bool,
 }
 
@@ -260,7 +260,7 @@ mod tests {
     use sordino_vault::OwnerKeys;
     use sordino_vectors::synthetic;
 
-    /// A server that gives one reply to whatever it is asked.
+    /// A server that gives the same reply to every request.
     struct Replies(Vec<u8>);
 
     impl Transport for Replies {
@@ -298,7 +298,7 @@ mod tests {
             }
             start += bytes.len();
         }
-        // A body that is not as long as the parts that were asked for.
+        // A body whose length is not the length of the requested parts.
         for body in [&body[..body.len() - 1], &[&body[..], &[0]].concat()] {
             let refused = download(Message::Parts.with(body));
             assert!(

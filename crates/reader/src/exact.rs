@@ -20,7 +20,7 @@ pub(crate) struct ExactCheck {
 
 /// The check of the next version, ready.
 pub(crate) struct FreshCheck {
-    /// None if it stays as it is.
+    /// `None` if it stays as it is.
     exact: Option<Exact>,
     combined: Option<Combined>,
     weights: Vec<Weights>,
@@ -42,7 +42,7 @@ impl ExactCheck {
         }))
     }
 
-    /// The check of this version, of which the first `kept` segments are here.
+    /// The check of this version. Its first `kept` segments are here.
     pub(crate) fn fresh(
         &self,
         mode: &Columns,

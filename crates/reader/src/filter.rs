@@ -114,8 +114,8 @@ impl Filter {
     /// For each record of each segment whether it passes. `segments` are their attributes.
     ///
     /// # Errors
-    /// [`FilterFault::Column`] for a name that no segment has, [`FilterFault::Value`] for a value of another
-    /// type than its column.
+    /// [`FilterFault::Column`] for a name that no segment has, [`FilterFault::Value`] for a value whose type is not its
+    /// column's.
     pub(crate) fn passing<'a>(
         &self,
         segments: impl Iterator<Item = &'a Attributes> + Clone,
@@ -124,8 +124,8 @@ impl Filter {
         Ok(self.passing_of_visible(segments))
     }
 
-    /// [`passing`](Self::passing) where a name that no segment has is one that no record has, and a value of another type than its
-    /// column's is no record's.
+    /// [`passing`](Self::passing) for segments that may be hidden. No record has a column whose name no segment has,
+    /// and no record has a value whose type is not its column's.
     pub(crate) fn passing_of_visible<'a>(
         &self,
         segments: impl Iterator<Item = &'a Attributes>,
@@ -261,7 +261,7 @@ fn missing<T>(values: &[Option<T>]) -> Vec<Option<bool>> {
     values.iter().map(|value| Some(value.is_none())).collect()
 }
 
-/// For each row whether its text passes; unknown where it has none.
+/// For each row whether its text passes; unknown where it has no text.
 fn of_texts(
     rows: &Attributes,
     name: &str,
@@ -288,7 +288,7 @@ fn fits(column: &Column, value: &Value) -> bool {
     )
 }
 
-/// For each row whether its value of this column has this relation to `value`; unknown where it has none, or one that is no number or does not fit.
+/// For each row whether its value has this relation to `value`. Unknown without a value, or with one that does not fit.
 fn compared(rows: &Attributes, name: &str, value: &Value, relation: Relation) -> Vec<Option<bool>> {
     let Some(column) = rows.column(name) else {
         return vec![None; rows.rows()];
@@ -316,7 +316,7 @@ fn compared(rows: &Attributes, name: &str, value: &Value, relation: Relation) ->
     }
 }
 
-/// The order of two numbers as they are, also where a double has not all bits of the whole one; none of one that is no number.
+/// The order of the exact values, also where a double lacks bits of the whole number. `None` if the double is NaN.
 fn whole_and_float(x: i64, y: f64) -> Option<Ordering> {
     const ABOVE: f64 = 9_223_372_036_854_775_808.0;
     Some(match y {
@@ -427,7 +427,7 @@ mod tests {
             ("year = 2020 or not price = 2", "1100"),
             ("not (year = 2019 or lang = 'en')", "0100"),
             ("not (price = 2 or year is null)", "1000"),
-            // A value that is no number is unequal to nothing, and is there.
+            // A value that is no number is unequal to nothing, and is not null.
             ("price != 2", "1000"),
             ("not price = 2", "1000"),
             ("price is not null", "1011"),

@@ -7,8 +7,8 @@ use sordino_index::Error;
 use crate::filter::Filter;
 use crate::question::Passing;
 
-/// Filters that are kept, a byte for each record of each: a program that takes turns with these does not show by when
-/// it asks which of them is next.
+/// Filters that are kept, a byte for each record of each. A program that takes turns with these does not show, by when
+/// it asks, which of them is next.
 const KEPT: usize = 8;
 
 /// The last filters, the last one at the end.
@@ -19,7 +19,7 @@ impl FilterMatches {
     /// The records that this filter chooses: kept, or found now, while other filters can be looked up.
     ///
     /// # Errors
-    /// Those of `find`, of which nothing is kept.
+    /// The errors of `find`, of which nothing is kept.
     pub(crate) fn by(
         &self,
         filter: &Filter,

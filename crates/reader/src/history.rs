@@ -8,8 +8,8 @@ use sordino_vault::ReaderKeys;
 
 use crate::transport::Transport;
 
-/// Refuses all that does not follow from this version, step by step. Where steps are between the two,
-/// the server is asked for their manifests. Bytes that came.
+/// Refuses all that does not follow from this version, step by step. Where steps are between the two, the server is
+/// asked for their manifests. Returns the bytes that came.
 pub(crate) fn follow(
     pin: &Pin,
     manifest: &SignedManifest,
@@ -31,8 +31,8 @@ pub(crate) fn follow(
 /// Walks from `newest` back over the manifests of a reply to the one that is pinned.
 ///
 /// # Errors
-/// [`Error::Fork`] if the way leads past it, [`Error::Gap`] if it ends before, [`Error::Digest`] if a
-/// manifest is not the one that its successor names.
+/// [`Error::Fork`] if the way leads past it, [`Error::Gap`] if it ends before, [`Error::Digest`] if a manifest's digest
+/// is not what its successor says.
 fn walk(
     body: &[u8],
     newest: &SignedManifest,

@@ -111,7 +111,8 @@ impl Kind {
 }
 
 /// The first stage of a search in vectors that are all here. There is none where the server is asked for payloads after
-/// it: it knows nothing of filters, so that the time of that request would tell if one was given, and how much passes.
+/// it. The server knows nothing of filters, so the time of that request would tell if one was given, and how much
+/// passes.
 fn first_stage(payloads: Option<&Fetch>, sketch: Option<Sketch>) -> Option<Sketch> {
     let nothing_follows = payloads.is_none_or(|fetch| *fetch == Fetch::Download);
     sketch.filter(|_| nothing_follows)

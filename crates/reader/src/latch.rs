@@ -1,7 +1,7 @@
 //! The rule of bad replies: that one was bad changes no message, only the outcome.
 //!
-//! A server that learns when a reply of its is refused can forge replies that are refused for some queries alone, and reads
-//! the query from the reactions. So all that is sent follows from what the server knows: the public parameters, and the
+//! A server that learns when its reply is refused can forge replies that are refused for some queries alone. From the
+//! reactions it reads the query. So all that is sent follows from what the server knows: the public parameters, and the
 //! [part of an error that it sees](Error::seen).
 //!
 //! | level | what goes on after a bad reply | where |
@@ -11,11 +11,12 @@
 //! | batch | its other searches | [`SearchBatch`](crate::SearchBatch) |
 //! | session | the other batches that have begun; no batch begins | [`Session::batch`](crate::Session::batch) |
 //!
-//! *Claim.* Two servers that send the same refusals, and of which one sends bad replies, get the same messages until all
-//! batches have ended. *Proof.* By levels. A search sends its messages whatever [`Verdict`](crate::verdict::Verdict) holds, and ends early for an
-//! error of the transport alone. A call is made again by [`Error::kind`], which is that of the seen part: it is the same
-//! with and without a bad reply, and an attempt that succeeds after a bad reply ends the call as one without would. A batch
-//! ends early by the same kind. The latch of the session is set when a batch is dropped, so after its last message. ∎
+//! *Claim.* Let two servers send the same refusals, and one of them bad replies. They get the same messages until all
+//! batches have ended. *Proof.* By levels. A search sends its messages whatever [`Verdict`](crate::verdict::Verdict)
+//! holds, and ends early for an error of the transport alone. A call is made again by [`Error::kind`], which is the
+//! kind of the seen part. It is the same with and without a bad reply. An attempt that succeeds after a bad reply ends
+//! the call as one without would. A batch ends early by the same kind. The latch of the session is set when a batch is
+//! dropped, so after its last message. ∎
 //!
 //! Then the session is over, and its silence tells one bit: some reply of some batch was bad. A client that went on would tell one with each batch.
 //! `search/tests/searches/refusals.rs` tries all refusals at all moments.
@@ -24,7 +25,7 @@ use sordino_index::{Error, Kind};
 
 use crate::verdict::{Ranked, Verdict};
 
-/// Remembers that a reply was bad, until the outcome is told.
+/// Remembers that a reply was bad, until the outcome is reported.
 #[derive(Debug, Default)]
 pub(crate) struct Latch {
     bad: bool,
@@ -57,8 +58,8 @@ impl Latch {
     }
 }
 
-/// The one of two errors that is told: first what the index's owner did not do, such as a fork, then what the server knows
-/// of. A bad reply is told with either.
+/// The graver of two errors, which is reported. First comes what the index's owner did not do, such as a fork, then
+/// what the server knows of. A bad reply is reported with either.
 #[must_use]
 pub fn graver(one: Error, other: Error) -> Error {
     let bad = one.is_bad_reply() || other.is_bad_reply();

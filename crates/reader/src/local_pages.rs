@@ -1,4 +1,4 @@
-//! Pages of payloads that are here: downloaded whole, so that no server is asked for any.
+//! Pages of payloads that are here: they were downloaded whole, so no server is asked for them.
 
 use sordino_index::Error;
 use sordino_index::manifest::Manifest;
@@ -33,7 +33,7 @@ impl LocalPages {
         })
     }
 
-    /// The parts that changes have brought, but for the oldest `kept`.
+    /// The parts that changes have brought, without the oldest `kept`.
     ///
     /// # Errors
     /// The errors of [`new`](Self::new); [`Error::Addition`].

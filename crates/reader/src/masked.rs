@@ -1,5 +1,5 @@
-//! Masked mode: the server holds the vectors under pads and scores all of them under encryption; the
-//! client takes the pads' part off the scores, and holds them against those of check rows.
+//! Masked mode: the server holds the vectors under pads and scores all of them under encryption. The client takes the
+//! pads' part off the scores, and compares them with the scores of check rows.
 
 use rand_core::CryptoRng;
 use sordino_ckks::column::{Query, Reply, SecretKey};
@@ -41,8 +41,8 @@ struct Mask {
     pad: Pad,
     order: RowOrder,
     checks: Checks,
-    /// False if there is no key of the segment. Then its pad is made of a key that is public: scores stay what they are to everybody
-    /// without the key, and are made in the same time.
+    /// False if there is no key of the segment. Then its pad is made of a key that is public. Scores stay hidden as
+    /// from everybody without the key, and are made in the same time.
     visible: bool,
 }
 
@@ -59,7 +59,7 @@ impl Mask {
         }
     }
 
-    /// Products of rows mod P, from those of rows under pads.
+    /// Products of rows mod P, from the products of rows under pads.
     fn bare(&self, codes: &[i32], products: &[i64], bare: &mut [i32]) {
         let mut pads = Zeroizing::new(vec![0; products.len()]);
         self.pad.products(codes, &mut pads);
@@ -79,7 +79,7 @@ impl Scorer {
 
     pub(crate) fn update(&mut self, mode: &Columns, update: Update<'_>) -> Result<(), Error> {
         let width = self.rows.column.dim();
-        // All of them: there may be keys of segments that there were none of before.
+        // All of them: there may now be keys of segments that had none before.
         let masks = mode.segments.iter();
         let masks = masks.map(|column| Mask::new(update.keys, &column.segment, width));
         let masks: Vec<Mask> = masks.collect();

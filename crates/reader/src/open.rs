@@ -1,5 +1,5 @@
-//! Open mode: the server holds the vectors and scores all of them under encryption; the client holds the scores against sums of
-//! the vectors that the server does not know.
+//! Open mode: the server holds the vectors and scores all of them under encryption. The client compares the scores with
+//! sums of the vectors that the server does not know.
 
 use rand_core::CryptoRng;
 use sordino_ckks::column::{Reply, SecretKey};

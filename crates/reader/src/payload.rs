@@ -133,8 +133,8 @@ impl Client {
         }))
     }
 
-    /// Reads records in these places, no more than a search has: `None` where there is none, shortened where
-    /// a search has too few pages. The server sees what a search sends.
+    /// Reads records in these places, no more than a search has. `None` where there is no record, shortened where a
+    /// search has too few pages. The server sees what a search sends.
     ///
     /// # Errors
     /// The errors of [`fetch`](Self::fetch).
@@ -199,7 +199,7 @@ impl Client {
         main.into_iter().chain(&self.recent)
     }
 
-    /// Reads the records that were found here, and those in pages that were fetched for them.
+    /// Reads the records that were found here, and the records in pages that were fetched for them.
     fn decoded(&self, fetched: Fetched) -> Verdict<Vec<Option<Carried>>> {
         let pages = fetched.pages?;
         let mut rest = &pages[..];
@@ -288,7 +288,7 @@ struct Fetched {
 }
 
 impl Fetched {
-    /// The first `count` records, of which all that there is lies here.
+    /// The first `count` records, all of which lie here.
     fn only(here: Vec<Option<(usize, Extent)>>, count: usize) -> Self {
         let records = here.into_iter().take(count).map(|here| Found {
             here,
@@ -315,7 +315,8 @@ fn padded(places: &[Option<u32>], count: usize) -> Vec<Option<u32>> {
     places.iter().copied().chain(rest).take(count).collect()
 }
 
-/// The pages that are fetched for each record, `fetched` in all: the first of every one, and more of those that come first.
+/// The pages that are fetched for each record, `fetched` in all: the first page of every record, and more for the
+/// records that come first.
 ///
 /// # Security
 /// The same instructions run wherever records lie, and however long they are.

@@ -1,8 +1,8 @@
 //! Sessions of retrieval without a hint: a secret and its keys for a number of requests.
 //!
-//! Keys go up with the first request; later ones name them. A server forgets keys when it has no room for them, and says
-//! so: then they go up once more, with a fresh query. So the messages follow from what the server says of its memory, and
-//! from nothing that is asked for.
+//! Keys go up with the first request; later ones name them. A server forgets keys when it has no room for them, and
+//! says so. Then they go up once more, with a fresh query. So the messages follow from what the server says of its
+//! memory, and not from the requested records.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -12,12 +12,13 @@ use sordino_pir::hintless::{Digest, Keys, Session};
 /// Requests of a session: they can be linked to each other by the name of its keys, and share their 589 KB.
 ///
 /// A server that answers wrongly, and notices how the client reacts, learns about half a coefficient of the session's
-/// secret from each reaction, of 2,048: 64 of them leave the other queries of the session as safe as they were but for
-/// 3 bits. To end a session after a wrong reply would show the server, by the next keys, that it was refused.
+/// secret from each reaction. The secret has 2,048. After 64 reactions the other queries of the session are as safe as
+/// before, but for 3 bits. To end a session after a wrong reply would show the server, by the next keys, that it was
+/// refused.
 pub(crate) const REQUESTS: usize = 64;
 
-/// Bytes that a request without a hint is longer where it brings the keys of a session: the first of 64, and the next one
-/// after a server has forgotten them.
+/// Bytes that the keys of a session add to a request without a hint. They come with the first of 64 requests, and the
+/// next one after a server has forgotten them.
 pub const KEYS_LEN: usize = Keys::LEN;
 
 /// A client's session, the next one when it is used up.
@@ -46,8 +47,9 @@ impl Sessions {
         turn(&mut self.lock(), rng)
     }
 
-    /// The session of a request that is asked once more, since the server has forgotten keys. It brings its own, whatever the
-    /// answers to other requests say meanwhile: those may be older, and a server that forgot one session may have forgotten all.
+    /// The session of a request that is asked once more, since the server has forgotten keys. It brings its own,
+    /// whatever the answers to other requests say meanwhile. Those answers may be older, and a server that forgot one
+    /// session may have forgotten all.
     pub(crate) fn again<R: CryptoRng + ?Sized>(&self, rng: &mut R) -> Turn {
         let mut held = self.lock();
         if let Some(current) = &mut *held {
@@ -114,7 +116,7 @@ mod tests {
         }
         let second = sessions.next(rng);
         assert!(*second.session.digest() != name && second.keys.is_some());
-        // An answer to a request of the one before says nothing about this one.
+        // An answer to a request of the earlier session says nothing about this one.
         sessions.learn(&name);
         assert!(sessions.next(rng).keys.is_some());
         // Whichever session a server has forgotten, the next request brings the keys of its own.

@@ -12,12 +12,12 @@ use crate::stages::Stages;
 pub struct Question<'a> {
     /// The vector.
     pub vector: &'a [f32],
-    /// Results wanted, from 1 to the manifest's `k`, which is taken if there is none.
+    /// Results wanted, from 1 to the manifest's `k`, which is the default.
     pub k: Option<usize>,
     /// Records further than this are left out: with a lower score or, for the Euclidean distance, a higher one.
     pub threshold: Option<f32>,
-    /// Records that do not pass are left out before ranking. In sealed and routed mode that is among the
-    /// records of the buckets or clusters that a search reads, so fewer may be found than there are.
+    /// Records that do not pass are left out before ranking. In sealed and routed mode only the records of the buckets
+    /// or clusters that a search reads are ranked. So fewer may be found than there are.
     pub filter: Option<&'a Filter>,
 }
 
@@ -45,16 +45,17 @@ impl<'a> Question<'a> {
 /// For each row of each segment true if its record passes a filter.
 pub(crate) type Passing = Vec<Vec<bool>>;
 
-/// The number of records that a search wants, and those that may be found.
+/// The number of records that a search wants, and the records that may be found.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Wanted<'a> {
     pub(crate) k: usize,
-    /// For each row of each segment, in the order in which the mode looks at rows; all records if there is none.
+    /// For each row of each segment, in the order in which the mode looks at rows, whether it may be found; `None`
+    /// allows all records.
     pub(crate) chosen: Option<&'a [Vec<bool>]>,
 }
 
 impl<'a> Wanted<'a> {
-    /// Those of the base that may be found, and what is wanted of the segments that were added to it.
+    /// The rows of the base that may be found, and what is wanted of the segments that were added to it.
     pub(crate) fn split_base(self) -> (Option<&'a [bool]>, Self) {
         let Some((base, chosen)) = self.chosen.and_then(<[_]>::split_first) else {
             return (None, self);
@@ -83,9 +84,8 @@ pub struct Found {
     /// Euclidean distance, smaller is better. Equal scores are in the order of the ids. There is the number that was asked for, or fewer if no more are left.
     ///
     /// # Security
-    /// The scores must not go back to the server, not even rounded: together with the messages
-    /// that it saw they would be chosen-plaintext decryptions (IND-CPA-D), and they describe
-    /// the query.
+    /// Never send the scores back to the server, not even rounded. Together with the messages that it saw they would be
+    /// chosen-plaintext decryptions (IND-CPA-D), and they describe the query.
     pub hits: Vec<Hit>,
     /// The payload of each hit, in their order; nothing at all where the index has no payloads.
     pub payloads: Vec<Vec<u8>>,

@@ -1,4 +1,4 @@
-//! The end of a search: the best of what was found, and what they carry.
+//! The end of a search: the best records that were found, and what they carry.
 
 use std::collections::HashMap;
 

@@ -1,7 +1,7 @@
 //! The records of an index next to their vectors: ids, attributes, and which of them count no more.
 //!
-//! A record's place is its row, after those of all segments before its own: inside the client records are
-//! named by it, at its edge by their ids.
+//! A record's place is its row, after the rows of all segments before its own. Inside the client this place names a
+//! record, and at its edge an id does.
 
 use sordino_index::manifest::{Manifest, Segment};
 use sordino_index::{Error, Id, IdKind};
@@ -26,7 +26,7 @@ pub(crate) struct Records {
 struct Known {
     /// The place of the first.
     first: u32,
-    /// None if there is no key of this segment.
+    /// `None` if there is no key of this segment.
     ids: Option<Ids>,
     attributes: Attributes,
 }
@@ -38,7 +38,8 @@ pub(crate) struct Fresh {
 }
 
 impl Fresh {
-    /// Those of the segments after the first `kept`, which are `known`, and the list of deletions, from the download.
+    /// The records of the segments after the first `kept`, which are `known`, and the list of deletions, from the
+    /// download.
     pub(crate) fn new(
         manifest: &Manifest,
         keys: &ContentKeys,
@@ -103,7 +104,7 @@ impl Records {
         self.dead = fresh.dead;
     }
 
-    /// The id of the record in a place that there is.
+    /// The id of the record in an existing place.
     pub(crate) fn id(&self, place: u32) -> Id {
         let at = self
             .segments
@@ -143,8 +144,9 @@ impl Records {
         found.next()
     }
 
-    /// For each row of each segment whether its record passes. Where segments may be hidden an attribute that is nowhere to
-    /// be seen is one that no record has, and a value of another type is no record's: to refuse the filter would show, by the search that is not made, what cannot be read.
+    /// For each row of each segment whether its record passes. Where segments may be hidden, no record has an attribute
+    /// that is nowhere to be seen, or a value of another type. To refuse the filter would show, by the search that is
+    /// not made, what cannot be read.
     pub(crate) fn passing(&self, filter: &Filter, hidden: bool) -> Result<Vec<Vec<bool>>, Error> {
         let segments = self.segments.iter().map(|segment| &segment.attributes);
         match hidden {

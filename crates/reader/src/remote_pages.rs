@@ -36,7 +36,7 @@ impl RemotePages {
         let opened = sealed.and_then(|sealed: Vec<Vec<u8>>| {
             let opened = pages.iter().zip(&sealed).map(|(&page, sealed)| {
                 let content = self.opener.open(page, sealed);
-                // A reader without a key of any page opens none.
+                // A reader without a key of any page opens no page.
                 match self.opener.has_key() {
                     false => Ok(Vec::new()),
                     true => content.ok_or(Wrong),

@@ -42,7 +42,7 @@ impl PageReader {
     /// A client with this hint.
     ///
     /// # Errors
-    /// If the hint is another's.
+    /// If the hint belongs to another database.
     pub(crate) fn new(
         scan: PageScan,
         (seed, hint_seed): ([u8; 32], [u8; 32]),
@@ -69,7 +69,7 @@ impl PageReader {
         let places = assigned.places().iter().map(|place| place.column);
         let columns = Zeroizing::new(places.collect::<Vec<usize>>());
         let slots = self.ask(round, request, &columns)?;
-        // A page that found no slot, in a request of 2^40, is as good as a wrong one.
+        // A page that found no slot, in one request of 2^40, counts as a wrong one.
         Ok(slots.and_then(|slots| assigned.pick(&slots).ok_or(Wrong)))
     }
 
@@ -193,7 +193,7 @@ fn without_hint<R: CryptoRng + ?Sized>(
         let answer = hintless::Answer::from_bytes(params, body)?;
         Ok(pir.recover(&turn.session, asked, &answer)?)
     })?;
-    // One that found no slot, in a request of 2^40, is as good as a wrong one.
+    // An item that found no slot, in one request of 2^40, counts as a wrong one.
     let items = items.map(|items| items.into_iter().collect::<Option<_>>());
     Ok(items.and_then(|items| items.ok_or(Wrong)))
 }

@@ -1,5 +1,5 @@
 //! Routed mode: the server holds clusters of vectors under pads, and scores one cluster of each group without knowing
-//! which; next to them, all that was added since, as in masked mode.
+//! which. It also scores all that was added since, as in masked mode.
 
 use rand_core::CryptoRng;
 use sordino_ckks::column::{self, Hint, SecretKey};
@@ -257,11 +257,11 @@ impl Scorer {
         (whole, off <= self.tolerance)
     }
 
-    /// The best different records of the chosen clusters, of which copies may be in several.
+    /// The best different records of the chosen clusters. Several clusters may have copies of one.
     ///
     /// # Security
-    /// Nothing is refused for a score that no two unit vectors have: whether one is depends on the query, and check rows refuse what
-    /// moves scores so far.
+    /// Nothing is refused for a score that no two unit vectors have. Whether there is one depends on the query, and
+    /// check rows refuse what moves scores that far.
     fn scored(
         &self,
         asked: &FrameQuery,
@@ -292,7 +292,7 @@ impl Scorer {
     }
 }
 
-/// The best `k` different records of those that count.
+/// The best `k` different records among these.
 fn distinct(found: &[Scored], k: usize) -> Vec<Scored> {
     let mut room = 4 * k;
     loop {

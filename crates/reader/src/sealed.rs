@@ -149,14 +149,14 @@ impl Fetcher {
         Zeroizing::new(time(&mut stages.scores, scores))
     }
 
-    /// The vectors of these buckets; false if one of them is not the owner's. Another stands in for that, is opened in its
-    /// place and ranked, or the next message would leave the sooner the more of them were wrong.
+    /// The vectors of these buckets; false if one of them is not the owner's. Then a made-up bucket is opened and
+    /// ranked in its place. Otherwise the next message would leave the sooner the more buckets were wrong.
     fn open(&self, buckets: &[usize], fetched: &[Vec<u8>]) -> (DecodedRows, bool) {
         let mut opened = DecodedRows::default();
         let digests = BatchHasher::new().hash(fetched);
         let (layout, mut good) = (&self.mode.layout, true);
         for (at, &bucket) in buckets.iter().enumerate() {
-            // By its digest, before it is opened: the one that stands in is opened in its place.
+            // By its digest, before it is opened. A wrong one is replaced by the made-up one.
             let digest = digests.get(at);
             let right = digest.is_some_and(|digest| *digest == self.digests[bucket]);
             let open = right && {
@@ -175,7 +175,7 @@ impl Fetcher {
     /// The best of the fetched buckets and of what was added since.
     fn rank(&self, opened: &DecodedRows, query: &FrameQuery, wanted: Wanted<'_>) -> Vec<Scored> {
         let (chosen, added) = wanted.split_base();
-        // A row that is none is of no record, even if the owner sealed it.
+        // A row beyond the index belongs to no record, even if the owner sealed it.
         let counts = |row: u32| {
             let passes = |rows: &[bool]| rows.get(row as usize) == Some(&true);
             (row < self.mode.base.n) & !self.dead.contains(row) & chosen.is_none_or(passes)

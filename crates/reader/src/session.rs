@@ -26,8 +26,8 @@ use retry::{Attempts, Pauses};
 pub use search_batch::SearchBatch;
 pub use session_options::SessionOptions;
 
-/// A client of one index with its server, for several threads: it follows the index, makes calls again that may succeed, and
-/// remembers the versions that it has seen.
+/// A client of one index with its server, for several threads. It follows the index, makes calls again that may
+/// succeed, and remembers the versions that it has seen.
 ///
 /// # Security
 /// No message tells that a reply was bad: `latch.rs` has the rule and its proof. After a batch in which one was bad the
@@ -164,7 +164,7 @@ impl<D: Dial> Session<D> {
     /// Begins searches that belong together.
     ///
     /// # Errors
-    /// [`Error::BadReply`] if a reply to an earlier batch was bad: the server is not to be asked again.
+    /// [`Error::BadReply`] if a reply to an earlier batch was bad: do not ask the server again.
     pub fn batch(&self) -> Result<SearchBatch, Error> {
         match self.distrusted.load(Ordering::Relaxed) {
             true => Err(Error::BadReply),
@@ -183,15 +183,15 @@ impl<D: Dial> Session<D> {
         })
     }
 
-    /// A call of a batch: `work` with the client and, with fresh secrets, again if the index has changed meanwhile, and for as long as
-    /// the server is busy or away. Then the client's version is remembered, whatever became of the call: by the version that
-    /// a client knows when it comes again it tells which one it remembers.
+    /// A call of a batch: `work` with the client. It is made again, with fresh secrets, if the index has changed
+    /// meanwhile, and for as long as the server is busy or away. Then the client's version is remembered, whatever
+    /// became of the call. A client that comes again tells, by the version that it knows, which one it remembers.
     ///
     /// # Security
     /// `work` asks the server by one of the client's own calls, and nothing else.
     ///
     /// # Errors
-    /// Those of `work`, of following the index and of remembering its version.
+    /// The errors of `work`, of following the index and of remembering its version.
     pub fn call<T>(
         &self,
         batch: &SearchBatch,
@@ -241,7 +241,7 @@ impl<D: Dial> Session<D> {
         self.remembered(batch, done)
     }
 
-    /// Follows the index to its version now. True if that is another than `version`.
+    /// Follows the index to its version now. True if that differs from `version`.
     fn follow(&self, transport: &mut impl Transport, version: u64) -> Result<bool, Error> {
         let mut client = self.client.write().unwrap_or_else(PoisonError::into_inner);
         // Another thread may have followed the index already.

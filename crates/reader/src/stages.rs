@@ -22,7 +22,7 @@ pub struct Stages {
     pub payloads: Duration,
 }
 
-/// Does `work`, and adds its time to that of a stage.
+/// Does `work`, and adds its time to the time of a stage.
 pub(crate) fn time<T>(stage: &mut Duration, work: impl FnOnce() -> T) -> T {
     #[cfg(not(target_family = "wasm"))]
     {

@@ -9,9 +9,9 @@ use sordino_vault::quantiser::Entry;
 use sordino_vault::seal::Seal;
 use sordino_vectors::u32_of;
 
-/// A sealed bucket of no index: full, of made-up vectors, under a key that serves nothing else. Opening, decoding and ranking it
-/// takes as long as that of a full bucket. Its vectors get rows from all over the index, others in each place, as those of other
-/// buckets would have.
+/// A sealed bucket of no index: full, of made-up vectors, under a key that serves nothing else. Opening, decoding and
+/// ranking it takes the time of a full bucket. Like vectors of real buckets, its vectors get rows from all over the
+/// index, others in each place.
 pub(crate) struct StandIn {
     layout: Layout,
     seal: Seal,

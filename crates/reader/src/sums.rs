@@ -1,4 +1,4 @@
-//! Sums of open rows, by which a reader checks the scores of a reply.
+//! Sums of open rows. A reader checks the scores of a reply with them.
 
 use sordino_ckks::column::Params;
 use sordino_index::Error;
@@ -12,7 +12,7 @@ use crate::download::Download;
 
 /// The sums of all segments, if an index's scores are checked by sums.
 pub(crate) struct SumCheck {
-    /// None of a segment whose key is not here: nothing in it is found.
+    /// `None` for a segment whose key is not here: nothing in it is found.
     segments: Vec<Option<ReaderSums>>,
     /// The most that sums of the groups of each segment are off, in squares of a step.
     most: Vec<Vec<u64>>,
@@ -49,7 +49,7 @@ impl SumCheck {
         fresh.collect()
     }
 
-    /// Follows to these segments, of which the first `kept` stay but for what is fresh.
+    /// Follows to these segments. The first `kept` stay, except for what is fresh.
     ///
     /// # Errors
     /// If scores are no real numbers, or sums are missing.
@@ -85,8 +85,8 @@ impl SumCheck {
         Ok(())
     }
 
-    /// True if no sum of scores is too far from what it should be: `steps` are the scores of all positions, `query` the integers that
-    /// they were asked for with.
+    /// True if no sum of scores is too far from what it should be. `steps` are the scores of all positions, and `query`
+    /// the integers that they were asked for with.
     pub(crate) fn hold(
         &self,
         params: &Params,

@@ -7,9 +7,9 @@ pub trait Transport {
     /// Sends `request`, returns the reply, which is at most `limit` bytes long: the caller knows
     /// from the manifest how much an honest server sends.
     ///
-    /// A request is sent once. Sending the same encrypted query again would tell the server that two
-    /// requests are of one search, and that the first reply was lost or refused; a search that is tried
-    /// again draws fresh secrets.
+    /// A request is sent once. Sending the same encrypted query again would tell the server that two requests are of
+    /// one search. It would also tell that the first reply was lost or refused. A search that is tried again draws
+    /// fresh secrets.
     ///
     /// # Errors
     /// If no reply came, or a longer one: [`Error::Transport`].

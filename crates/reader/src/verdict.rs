@@ -6,14 +6,14 @@ use sordino_vectors::recall::Scored;
 ///
 /// A step of a search gives `Result<Checked<T>, Error>`, two results in one another, because they end a search
 /// differently. After an [`Error`](sordino_index::Error), the transport's or this program's, `?` ends it at once. A
-/// reply that is wrong must not: the messages that are left are sent all the same, or the server would see that
+/// wrong reply must not end it. The messages that are left are sent all the same. Otherwise the server would see that
 /// its reply was refused, and learn about the query from when. One flat `Result` would let `?` do that.
 pub(crate) type Verdict<T> = Result<T, Wrong>;
 
 /// The outcome of scoring.
 ///
-/// Hits of wrong replies are ranked as others are and carried to the end of the search, where no caller gets them: the time until
-/// the message that asks for their payloads must not tell that they are wrong.
+/// Hits of wrong replies are ranked as others are and carried to the end of the search, where no caller gets them. The
+/// time until the message that asks for their payloads must not tell that they are wrong.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Ranked {
     pub(crate) hits: Vec<Scored>,

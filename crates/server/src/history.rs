@@ -1,4 +1,4 @@
-//! The manifests before the one that is served. One that a newer one has in it is left out.
+//! The manifests before the one that is served. A manifest that a newer one includes is left out.
 
 use sordino_index::digest::Digest;
 use sordino_index::history::{KEPT, LEN_LEN, MAX_LEN};
@@ -12,14 +12,14 @@ pub(crate) struct History(Vec<Entry>);
 #[derive(Clone, Debug)]
 struct Entry {
     edition: Edition,
-    /// The digest of the newest version before it that it has not in it.
+    /// The digest of the newest earlier version that it does not include.
     previous: Digest,
     /// With its length before it.
     bytes: Bytes,
 }
 
 impl History {
-    /// Those of these manifests, newest first, that `newest` and the ones after them have not in them.
+    /// The manifests among these, newest first, that neither `newest` nor the ones after them include.
     pub(crate) fn new(newest: &SignedManifest, manifests: &[SignedManifest]) -> Self {
         let (mut entries, mut previous) = (Vec::new(), newest.before_shown());
         for manifest in manifests {

@@ -41,9 +41,9 @@ pub use static_reply::StaticReply;
 
 /// One version of an index that is ready to answer.
 ///
-/// A server does not change. One that runs on while the index is changed makes a new one of the new
-/// version and puts it instead of the old; requests about another version than the one that is
-/// served are refused, so that no query meets two versions.
+/// A server does not change. A program that runs on while the index is changed makes a new server of the new version
+/// and replaces the old one. Requests about a version that is not served are refused, so that no query meets two
+/// versions.
 ///
 /// # Security
 /// The work that a request makes, and the length of its reply, are fixed by the manifest.
@@ -54,7 +54,7 @@ pub struct Server {
     edition: Edition,
     /// The manifests before this one.
     history: History,
-    /// The parts that clients download once, in the manifest's order; of those that a shard does not give, nothing.
+    /// The parts that clients download once, in the manifest's order; empty where a shard does not give the part.
     given: Vec<(Digest, Bytes)>,
     kind: Kind,
     /// The share of the data that is here, if it is not all.
@@ -94,7 +94,7 @@ impl Server {
         self.shard
     }
 
-    /// True if a request names another version than this one. Those that name none are about any.
+    /// True if a request names a version that is not this one. Requests that name none are about any.
     #[must_use]
     pub fn is_other(&self, request: Request<&[u8]>) -> bool {
         match request.kind() {
@@ -129,8 +129,8 @@ impl Server {
         Ok(message_len(EDITION_LEN + longest))
     }
 
-    /// The reply to `request`, if it is one that every client gets and that is ready: it can be
-    /// sent from where it lies, however long it is.
+    /// The reply to `request`, if every client gets the same and it is ready. It can be sent from where it lies,
+    /// however long it is.
     #[must_use]
     pub fn prepared(&self, request: Request<&[u8]>) -> Option<StaticReply> {
         self.ready(request).ok()
@@ -141,7 +141,8 @@ impl Server {
         let body = request.body();
         match (request.kind(), self.shard) {
             (Message::GetManifest, shard) => match (shard, Head::read(body)) {
-                // A server that gathers names the shard that it asks; a client does not, and is told that it asks one.
+                // A server that gathers names the shard that it asks. A client does not, and learns that it asks a
+                // shard.
                 (Some(_), Ok((_, []))) => Ok(self.manifest_reply()),
                 (Some(shard), _) => Err(Error::Share([shard.number(), shard.of()])),
                 (None, _) if body.is_empty() => Ok(self.manifest_reply()),
@@ -224,8 +225,8 @@ impl Server {
         replies.pop().expect("a reply for each request")
     }
 
-    /// Answers messages of any clients: those that take a pass over the index share one. Each reply
-    /// is that of [`handle`](Self::handle), so it does not depend on the other requests.
+    /// Answers messages of any clients; messages that take a pass over the index share one. Each reply is the same as
+    /// from [`handle`](Self::handle), so it does not depend on the other requests.
     #[must_use]
     #[expect(
         clippy::missing_panics_doc,
@@ -241,8 +242,8 @@ impl Server {
             .collect()
     }
 
-    /// [`handle_batch`](Self::handle_batch) of clients that are told from one another, each request with the number of its
-    /// sender: the keys of sessions that are held are shared out among them.
+    /// [`handle_batch`](Self::handle_batch) of clients that are told from one another, each request with the number of
+    /// its sender. The keys of sessions that are held are shared out among the senders.
     #[must_use]
     #[expect(
         clippy::missing_panics_doc,

@@ -60,8 +60,8 @@ pub fn by(way: FetchKind, spec: Spec) -> Spec {
     spec.conditions(Conditions::default().prefer(way))
 }
 
-/// The same, with pages that are scanned and dealt into slots, if a search fetches twelve of them or more: the line is so slow that bytes alone
-/// count, for very many searches.
+/// The same, with pages that are scanned and dealt into slots, if a search fetches twelve of them or more. The link is
+/// so slow, and searches so frequent, that bytes alone count.
 #[must_use]
 pub fn dealt(spec: Spec) -> Spec {
     let conditions = Conditions::default().prefer(FetchKind::Scan);

@@ -103,7 +103,7 @@ impl Actions {
         self.0
     }
 
-    /// `None` if a bit stands for no action.
+    /// `None` if a bit is not an action's.
     pub(crate) fn from_bits(bits: u64) -> Option<Self> {
         let bits = u8::try_from(bits).ok()?;
         (bits < 1 << Action::ALL.len()).then_some(Self(bits))

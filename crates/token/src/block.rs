@@ -16,10 +16,10 @@ const RESERVED: i64 = 0;
 
 /// The beginning of the structure that is signed (RFC 9052, 4.4): an array of four, the text `Signature1`.
 const SIGNED: &[u8] = b"\x84\x6aSignature1";
-/// The bytes of the application in it: none.
+/// The application's bytes in it: an empty string.
 const EXTERNAL: &[u8] = b"\x40";
 
-/// A block as it lies in a token. Its signature has not been looked at.
+/// A block as it lies in a token. Its signature is not checked yet.
 #[derive(Clone, Debug)]
 pub(crate) struct Block<'a> {
     /// All of it.

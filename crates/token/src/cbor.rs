@@ -1,7 +1,7 @@
 //! The part of CBOR (RFC 8949) that a token is written in: definite lengths, every number in its shortest form (4.2.1).
 //!
-//! Nothing here calls itself: a reader asks for the item that is due, so bytes that nest are refused at the first item that
-//! is not.
+//! Nothing here calls itself. A reader asks for the item that is due, so bytes that nest are refused at the first item
+//! that is not.
 
 use crate::error::Error;
 
@@ -125,7 +125,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// A string of bytes, of which there are no more than follow.
+    /// A string of bytes. Its length must not exceed what follows.
     pub(crate) fn bytes(&mut self, what: &'static str) -> Result<&'a [u8], Error> {
         let len = self.of(BYTES, what)?;
         self.take(usize::try_from(len).unwrap_or(usize::MAX), what)
@@ -140,7 +140,7 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// A string of so many bytes.
+    /// A string of `N` bytes.
     pub(crate) fn array_of<const N: usize>(
         &mut self,
         what: &'static str,

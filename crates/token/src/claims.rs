@@ -1,4 +1,4 @@
-//! The claims of a block: who may do what, where, how often and until when.
+//! The claims of a block: which key may do what, where, how often and until when.
 
 use crate::action::Actions;
 use crate::cbor::{Head, Reader};
@@ -11,7 +11,7 @@ pub const MAX_AUDIENCE: usize = 255;
 /// Most indexes that a token names.
 pub const MAX_INDEXES: usize = 16;
 
-/// Labels of claims: those of RFC 8392 and RFC 8747, and private ones (below -65536).
+/// Labels of claims: labels of RFC 8392 and RFC 8747, and private ones (below -65536).
 mod label {
     pub(super) const AUDIENCE: i64 = 3;
     pub(super) const EXPIRY: i64 = 4;
@@ -32,12 +32,12 @@ mod label {
 /// The key type of algorithms that need no more than their name, `AKP` (RFC 9964).
 const AKP: i64 = 7;
 
-/// The claims of one block. Each block has all of them, and none exceeds that of the block before.
+/// The claims of one block. Each block has all of them, and none exceeds the claim of the block before.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Claims {
     /// The service that it is for: 1 to [`MAX_AUDIENCE`] bytes, compared as they are.
     pub audience: String,
-    /// The key of the one who may use it. A request must be shown to come from this key's holder.
+    /// The key of the holder, who may use it. A request must be shown to come from this key's holder.
     pub holder: PublicKey,
     /// The indexes that it is for, by the 16 bytes that name an index in its manifest: 1 to [`MAX_INDEXES`].
     pub indexes: Vec<[u8; 16]>,
@@ -47,7 +47,7 @@ pub struct Claims {
     pub rate: u32,
     /// The first second in which it is valid, since 1970.
     pub not_before: u64,
-    /// The first second in which it is not valid any more, since 1970.
+    /// The first second in which it is no longer valid, since 1970.
     pub expiry: u64,
 }
 
@@ -80,7 +80,7 @@ impl Claims {
         }
     }
 
-    /// Refuses claims of block `block` that grant more than those of the block before.
+    /// Refuses claims of block `block` that grant more than the claims of the block before.
     pub(crate) fn check_within(&self, before: &Self, block: usize) -> Result<(), Error> {
         let named = |index| before.indexes.binary_search(index).is_ok();
         let bounds = [

@@ -17,7 +17,7 @@ pub enum Error {
     /// It, or a part of it, ends too early.
     #[error("the bytes end at {at}, within {what}")]
     Truncated {
-        /// Bytes that are there.
+        /// The number of bytes found.
         at: usize,
         /// The thing that is not whole.
         what: &'static str,
@@ -67,7 +67,7 @@ pub enum Error {
         /// The claim.
         claim: &'static str,
     },
-    /// A block does not belong behind the one before it.
+    /// A block does not follow from the one before it.
     #[error("block {block} is not signed for the one before it")]
     Parent {
         /// The block, from 0.

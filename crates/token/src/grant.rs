@@ -7,8 +7,8 @@ use crate::key::PublicKey;
 
 /// The grant of a token whose signatures, times, audience and issuer are right.
 ///
-/// It says nothing of who presented the token: whoever asks must be shown to hold the key of
-/// [`holder`](Self::holder), for instance by a signed login.
+/// It does not say who presented the token. The presenter must be shown to hold the key of [`holder`](Self::holder),
+/// for instance by a signed login.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Grant {
     pub(crate) issuer: [u8; 32],

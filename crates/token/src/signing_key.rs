@@ -58,7 +58,7 @@ impl SigningKey {
         &self.public
     }
 
-    /// Signs with the empty context, as RFC 9964 has it.
+    /// Signs with the empty context, as RFC 9964 says.
     pub(crate) fn sign(&self, message: &[u8]) -> Vec<u8> {
         let short = "an empty context";
         match &self.secret {

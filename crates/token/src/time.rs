@@ -5,7 +5,7 @@ use std::time::{Duration, UNIX_EPOCH};
 /// The last second of the year 9999, behind which RFC 3339 has no times.
 const LAST: u64 = 253_402_300_799;
 
-/// The text of a time in RFC 3339, of seconds since 1970; that of the year 9999 stands for all that is later.
+/// The text of a time in RFC 3339, of seconds since 1970. Times after the year 9999 get the text of its last second.
 ///
 /// ```
 /// assert_eq!(sordino_token::rfc3339(1_700_000_000), "2023-11-14T22:13:20Z");

@@ -6,7 +6,8 @@ use crate::error::Error;
 
 /// A token whose form is right: its blocks are complete, name each other, and none grants more than the one before.
 ///
-/// Nothing is said of its signatures and times: that is for a [`Verifier`](crate::Verifier). Two tokens are equal if their bytes are.
+/// It says nothing of its signatures and times: a [`Verifier`](crate::Verifier) checks these. Two tokens are equal if
+/// their bytes are.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Token {
     bytes: Vec<u8>,
@@ -70,11 +71,12 @@ impl Token {
         })
     }
 
-    /// A token that grants no more, to a holder who may be another: one block longer, signed by this token's holder, without the issuer.
+    /// A token that grants no more, to a holder who may be a different one. It is one block longer, signed by this
+    /// token's holder, without the issuer.
     ///
     /// # Errors
-    /// [`Error::Key`] if `holder` is not the key of this token's holder, [`Error::Raised`] if the claims grant more than this token does,
-    /// [`Error::Depth`] if it was narrowed three times before, [`Error::Claim`].
+    /// [`Error::Key`] if `holder` is not the key of this token's holder. [`Error::Raised`] if the claims grant more
+    /// than this token does. [`Error::Depth`] if it was narrowed three times before. [`Error::Claim`].
     pub fn attenuate(&self, claims: &Claims, holder: &crate::SigningKey) -> Result<Self, Error> {
         use crate::chain::MAX_BLOCKS;
 

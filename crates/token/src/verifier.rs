@@ -15,9 +15,9 @@ type Issuers = HashMap<[u8; 32], PublicKey>;
 
 /// Verifies tokens for one service.
 ///
-/// All that can be refused without arithmetic comes first, and a block's signature is looked at only once that of the block before
-/// was good: who has no token costs one verification under an issuer's key, which is kept expanded. Whoever has one can show it, and costs
-/// as many as it has blocks: hold back how often.
+/// All that can be refused without arithmetic comes first. A block's signature is checked only once the signature of
+/// the block before was good. A client without a token so costs one verification under an issuer's key, which is kept
+/// expanded. A client that has a token can show it, and costs one verification for each of its blocks: limit how often.
 #[derive(Debug)]
 pub struct Verifier {
     audience: String,
@@ -27,7 +27,7 @@ pub struct Verifier {
     of_65: BatchVerifier<MlDsa65>,
 }
 
-/// A token of which all but the signatures is right.
+/// A token that is right except for its signatures, which are not checked yet.
 struct Candidate<'a> {
     issuer: &'a PublicKey,
     blocks: Vec<Block<'a>>,
@@ -90,7 +90,7 @@ impl Verifier {
         }
     }
 
-    /// Lets the clocks of issuers and this service differ by this time, by which tokens are valid earlier and longer.
+    /// Lets the clocks of issuers and this service differ by this time. Tokens are valid earlier and longer by it.
     #[must_use]
     pub fn leeway(mut self, seconds: u64) -> Self {
         self.leeway = seconds;

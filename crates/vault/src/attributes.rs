@@ -5,8 +5,8 @@
 //!             | values: i64 and f64 in 8 bytes, bool in 1, text: u32 length, bytes
 //! ```
 //!
-//! The code is filled up with zeros to a class, as [record ids](crate::ids) are: its length tells the
-//! bytes of all columns together, up to a factor of two. Names and types are inside the seal.
+//! The code is filled up with zeros to a class, as [record ids](crate::ids) are. So its length tells the bytes of all
+//! columns together, up to a factor of two. Names and types are inside the seal.
 
 use std::collections::BTreeMap;
 
@@ -23,7 +23,7 @@ const MAX_NAME: usize = 64;
 /// Bytes of the longest text.
 const MAX_VALUE: usize = 4096;
 
-/// The attributes of some records, row by row: a value or none in each column.
+/// The attributes of some records, row by row: each column has a value or nothing.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Attributes {
     rows: usize,
@@ -31,7 +31,7 @@ pub struct Attributes {
 }
 
 impl Attributes {
-    /// Records of which nothing is said.
+    /// Records without attributes.
     #[must_use]
     pub fn none(rows: usize) -> Self {
         Self {
@@ -43,8 +43,8 @@ impl Attributes {
     /// The attributes of this number of records, in columns by name.
     ///
     /// # Errors
-    /// [`Error::Attribute`] for a column of another length, of bytes, with a text of more than 4,096 bytes
-    /// or a name of other than 1 to 64 bytes, and for more than 64 columns or two of one name.
+    /// [`Error::Attribute`] for a column of bytes, or whose length is not `rows`. Also for a text of more than 4,096
+    /// bytes, or a name that is empty or longer than 64 bytes. Also for more than 64 columns or two of one name.
     pub fn new(
         rows: usize,
         columns: impl IntoIterator<Item = (String, Column)>,
@@ -128,7 +128,7 @@ impl Attributes {
         }
     }
 
-    /// The columns of these names that there are, without any value for `rows` records.
+    /// The existing columns of these names, without any value, for `rows` records.
     #[must_use]
     pub fn emptied(&self, names: &[String], rows: usize) -> Self {
         let known = names.iter().filter_map(|name| {
@@ -141,7 +141,7 @@ impl Attributes {
         }
     }
 
-    /// Refuses columns of another type than those of the same name here, and more of them than there may be.
+    /// Refuses columns whose type differs from the column of the same name here, and more columns than there may be.
     ///
     /// # Errors
     /// [`Error::Attribute`].
@@ -167,7 +167,7 @@ impl Attributes {
         }
     }
 
-    /// The same records with the columns of `other`, which has a row for each, instead of those of the same name.
+    /// The same records with the columns of `other`, which has a row for each. They replace columns of the same name.
     ///
     /// # Errors
     /// The errors of [`check_beside`](Self::check_beside).

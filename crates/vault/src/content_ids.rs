@@ -18,9 +18,9 @@ impl ContentIds {
 
     /// The id of content in this form: a keyed digest of fresh randomness and of everything in it.
     ///
-    /// Nonces and pads must not meet two contents, so the id does not rest on randomness alone. A
-    /// generator that repeats itself, as that of a restored machine may, repeats an id only for the
-    /// same content. Only the holder of the key can tell whether an id is of some content.
+    /// Nonces and pads must not meet two contents, so the id does not rest on randomness alone. A generator that
+    /// repeats itself, for instance on a restored machine, repeats an id only for the same content. Only the holder of
+    /// the key can tell whether an id is of some content.
     pub fn id(
         &self,
         fresh: &[u8; 32],

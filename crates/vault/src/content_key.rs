@@ -92,7 +92,8 @@ impl ContentKey {
         Weights::new(Zeroizing::new(self.subkey(Purpose::Weights, segment)))
     }
 
-    /// The tag of the label of this name, whose newest key this is: who has the key and is told the name knows it by the tag.
+    /// The tag of the label of this name, whose newest key this is. A reader who has the key and is told the name knows
+    /// it by the tag.
     #[must_use]
     pub fn label_tag(&self, label: &str) -> [u8; TAG_OF_LABEL_LEN] {
         let mut hasher = blake3::Hasher::new_keyed(&self.0);

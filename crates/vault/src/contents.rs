@@ -26,7 +26,7 @@ impl OwnerKeys {
     }
 }
 
-/// The content keys of one version that somebody has, by number: all of them, or a reader's.
+/// The content keys of one version, by number: all of them, or the ones that a reader has.
 #[derive(Clone, Debug)]
 pub struct ContentKeys {
     keys: BTreeMap<u32, ContentKey>,
@@ -61,8 +61,8 @@ impl ContentKeys {
         Self { keys, unlabelled }
     }
 
-    /// True of a segment of records that have a label, false of others; none where only the owner's list tells, and for
-    /// keys that are not among these.
+    /// `Some(true)` for a segment of records that have a label, `Some(false)` for others. `None` where only the owner's
+    /// list tells, and for keys that are not among these.
     #[must_use]
     pub fn is_labelled(&self, manifest: &Manifest, segment: &Segment) -> Option<bool> {
         let unlabelled = manifest.newest(self.unlabelled?);
@@ -90,7 +90,7 @@ impl ContentKeys {
         self.of(segment).ok_or(Error::NoReader)
     }
 
-    /// The rows of each segment whose records count no more; none of segments whose keys are not among these.
+    /// The rows of each segment whose records no longer count; empty for segments whose keys are not among these.
     ///
     /// # Errors
     /// If the part is not what the owner sealed, or names rows that are not there.
@@ -131,8 +131,8 @@ impl ContentKeys {
     }
 }
 
-/// Counts rows that writers added as deleted whose ids a segment before has in a row that counts: the record that came first stays
-/// what it was. `ids` gives those of a segment, if there is a key of it.
+/// Some rows that writers added have ids that an earlier segment has in a row that counts. They are counted as deleted:
+/// the record that came first stays what it was. `ids` gives the ids of a segment, if there is a key of it.
 pub fn bury_repeated<'a>(
     manifest: &Manifest,
     ids: impl Fn(usize) -> Option<&'a Ids>,

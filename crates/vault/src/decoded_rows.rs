@@ -76,8 +76,8 @@ impl DecodedRows {
         best.into_ranked()
     }
 
-    /// The rows of the `k` vectors nearest to the query, best first, where each record is
-    /// here once: all vectors are scored, in parallel on rayon's current pool, and those kept whose rows count.
+    /// The rows of the `k` vectors nearest to the query, best first, where each record is here once. All vectors are
+    /// scored, in parallel on rayon's current pool. The ones whose rows count are kept.
     #[must_use]
     pub fn nearest_of_all(
         &self,
@@ -126,7 +126,7 @@ impl DecodedRows {
         best.into_ranked()
     }
 
-    /// Forgets all records but those whose rows `keep` says to keep.
+    /// Forgets all records except the rows that `keep` says to keep.
     pub fn retain(&mut self, keep: impl Fn(u32) -> bool) {
         let dim = self.vectors.len().checked_div(self.rows.len()).unwrap_or(0);
         let mut kept = 0;
@@ -144,8 +144,7 @@ impl DecodedRows {
         self.vectors.truncate(kept * dim);
     }
 
-    /// The rows of the `k` vectors nearest to the query, best first, each once, of those whose rows count. All are
-    /// scored.
+    /// The rows of the `k` nearest vectors whose rows count, best first, each once. All are scored.
     #[must_use]
     pub fn nearest(
         &self,

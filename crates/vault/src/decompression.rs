@@ -50,8 +50,8 @@ impl Decompressor {
         })
     }
 
-    /// The payload in these bytes; of bytes that end early, as far as their whole blocks go. `None` if they are none that an
-    /// owner compressed, or of one longer than the longest.
+    /// The payload in these bytes. Of bytes that end early, it reads the whole blocks. `None` if no owner compressed
+    /// such bytes, or the payload is longer than the longest.
     #[must_use]
     pub fn read(&mut self, bytes: &[u8], truncated: bool) -> Option<Vec<u8>> {
         let mut frame = [&MAGIC[..], bytes].concat();
@@ -65,7 +65,7 @@ impl Decompressor {
         if let Some(number) = self.dictionary {
             self.decoder.force_dict(number).ok()?;
         }
-        // One byte more than there may be tells that there are more.
+        // One byte above the limit shows that there are more.
         let most = BlockDecodingStrategy::UptoBytes(MOST_PAYLOAD + 1);
         let finished = self.decoder.decode_blocks(&mut rest, most).ok()?;
         let whole = finished && rest.is_empty();
@@ -180,7 +180,7 @@ mod tests {
         assert!(before >= 19_000, "{before}");
     }
 
-    /// One that is cut is none. One with a wrong bit is none, or gives other payloads.
+    /// A dictionary that is cut is refused. One with a wrong bit is refused, or gives other payloads.
     #[test]
     fn a_damaged_dictionary_is_refused_or_reads_other_payloads() {
         let samples: Vec<Vec<u8>> = (1..400).map(|at| text(60 + at)).collect();
@@ -220,7 +220,7 @@ mod tests {
                 assert!(read.is_none_or(|read| read.len() <= MOST_PAYLOAD));
             }
         }
-        // The decoder is as good as before.
+        // The decoder still works as before.
         assert_eq!(
             decompressor.read(&flushed(b"text", &[]), false),
             Some(b"text".to_vec())

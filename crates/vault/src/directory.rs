@@ -1,7 +1,8 @@
-//! The owner's list of an index's readers: labels, the content keys of each, groups, and who may read which.
+//! The owner's list of an index's readers: labels, the content keys of each, groups, and which reader may read what.
 //!
-//! It is sealed in the [ring](crate::ring), for the owner alone. A label's last key is what is written under now. Whenever
-//! somebody loses a label it gets a new key: so no change of readers, labels and groups can forget to.
+//! It is sealed in the [ring](crate::ring), for the owner alone. What is written now is under a label's last key. A
+//! label gets a new key whenever a reader loses it. This happens here, so that no change of readers, labels and groups
+//! can forget it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -41,12 +42,13 @@ pub struct Directory {
     /// The labels that a group may read.
     groups: BTreeMap<String, BTreeSet<String>>,
     readers: BTreeMap<String, Reader>,
-    /// Keys in use that readers have and are not meant to have any longer, by name and the digest of the public key that they
-    /// were wrapped for: another pair of the same name is another reader.
+    /// Keys in use that readers have and should not have any longer. They are listed by name and by the digest of the
+    /// public key that they were wrapped for. A new pair under an old name is a different reader.
     former: BTreeMap<(String, Digest), BTreeSet<u32>>,
     /// The number of the next key.
     next: u32,
-    /// Readers who may add records. They follow the rest in the encoding, where lists of before there were writers have zeros, or nothing.
+    /// Readers who may add records. They follow the rest in the encoding. Lists from before there were writers have
+    /// zeros there, or nothing.
     #[serde(skip)]
     writers: BTreeMap<String, WriteRight>,
 }
@@ -77,8 +79,9 @@ impl Reader {
 }
 
 impl Directory {
-    /// A list without readers, of an index that has no readers of its own so far. All that is there is under the shared key, and what is
-    /// written from now on under another key, which [`salt`](Self::salt) or a [change](Self::change) has yet to give its salt.
+    /// A list without readers, of an index that has no readers of its own so far. All existing records are under the
+    /// shared key. What is written from now on is under another key, which [`salt`](Self::salt) or a
+    /// [change](Self::change) has yet to give its salt.
     #[must_use]
     pub fn unsalted() -> Self {
         let keys = [SHARED, SHARED + 1].map(|number| LabelKey {
@@ -175,7 +178,7 @@ impl Directory {
         uses
     }
 
-    /// Forgets keys that nothing is under any more, and labels that no reader may read and no record has.
+    /// Forgets keys that nothing is under, and labels that no reader may read and no record has.
     pub fn prune(&mut self, used: &BTreeSet<u32>) {
         let wanted = self.granted();
         for keys in self.labels.values_mut() {
@@ -192,7 +195,7 @@ impl Directory {
         self.former.retain(|_, keys| !keys.is_empty());
     }
 
-    /// The labels that somebody, or a group, was granted.
+    /// The labels that a reader or a group was granted.
     fn granted(&self) -> BTreeSet<String> {
         let readers = self.readers.values().flat_map(|reader| &reader.labels);
         let groups = self.groups.values().flatten();
@@ -286,7 +289,7 @@ impl Directory {
     /// The list in an encoding.
     ///
     /// # Errors
-    /// [`Error::Malformed`] if it is none.
+    /// [`Error::Malformed`] if it is not such a list.
     pub fn from_bytes(code: &[u8]) -> Result<Self, Error> {
         let malformed = |why: String| Error::Malformed {
             what: "list of readers",
@@ -436,7 +439,7 @@ mod tests {
         assert_eq!(directory.keys().len(), 5);
         directory.prune(&BTreeSet::from([1, 3, 4]));
         assert_eq!(given(&directory), [[1, 3, 4]]);
-        // Another pair of the same name is another reader, and the one before is not forgotten for it.
+        // A new pair under the same name is a different reader, and the one before is not forgotten.
         let public = ReaderSecret::from_bytes([9; 32]).public();
         let again = Change::grant("bob", Some(&public), &[], &[]);
         let records = BTreeMap::from([(1, 7)]);
@@ -514,7 +517,7 @@ mod tests {
         assert_eq!(keys(&directory, 199), [[1, 2, 3]]);
         let read = Directory::from_bytes(&directory.to_bytes().unwrap()).unwrap();
         assert_eq!(read, directory);
-        // Who loses a label writes no more under it, and the others go on under its new key.
+        // A writer that loses a label no longer writes under it, and the others go on under its new key.
         let left = Change::withdraw("agent", &finance, &[]);
         directory.change(left, salt).unwrap();
         assert_eq!(keys(&directory, 0), [[1, 3]]);
@@ -573,7 +576,7 @@ mod tests {
         assert_eq!(Directory::from_bytes(&filled).unwrap(), directory);
     }
 
-    /// Records without a label are not under a label of an empty name, by which one could be taken away by accident.
+    /// Records without a label are not under a label with an empty name: that could be taken away by accident.
     #[test]
     fn what_is_no_name_is_no_label() {
         let mut directory = directory();

@@ -22,17 +22,20 @@
 //! inner product       <x, q>       = rho s + <c_b, p> + <mu, q>
 //! ```
 //!
-//! and the cosine is 1 less half the square of the distance. `b`, `rho` and `k` of each row are sealed, and so are the centre and the
-//! bases. The bracket is relative to the row's own base, and the last term is the client's alone, so that large parts never meet in the precision
-//! of a score. An error of `s` by `e` moves a squared distance by `2 rho abs(p) e`, and an inner product by `rho e`.
+//! and the cosine is 1 less half the square of the distance. `b`, `rho` and `k` of each row are sealed, and so are the
+//! centre and the bases. The bracket is relative to the row's own base, and the last term is the client's alone. So
+//! large parts never meet in the precision of a score. An error of `s` by `e` moves a squared distance by `2 rho abs(p)
+//! e`, and an inner product by `rho e`.
 //!
-//! A frame for the cosine has one base, which is the centre itself: then `k` follows from the length of `r`, and `rho` is that length, in 16 bits
-//! instead of the number of a base and 8 bits of a scale. Both `rho` and `abs(p)` are lengths of differences to the centre: however near all
-//! vectors lie to one another, the error of a cosine is small next to their differences.
+//! A frame for the cosine has one base, which is the centre itself. Then `k` follows from the length of `r`, and `rho`
+//! is that length. It has 16 bits, instead of the number of a base and 8 bits of a scale. Both `rho` and `abs(p)` are
+//! lengths of differences to the centre. So the error of a cosine is small compared with their differences, however
+//! near all vectors lie to one another.
 //!
-//! Where vectors are clustered they are lifted to unit vectors instead, about the centre, within a bound `B` on the length of `y`:
-//! `(y, sqrt(B^2 - abs(y)^2)) / B` for the inner product, `(u, abs(u)^2 / sqrt 2, z) / sqrt(3/2)` with `u = y / B` for the Euclidean distance, where `z` makes
-//! it a unit vector; its query is `(p / B, -1 / sqrt 2, 0)` scaled to length 1. Rows beyond the bound are kept where they are scored whole.
+//! Where vectors are clustered they are lifted to unit vectors instead, about the centre, within a bound `B` on the
+//! length of `y`. For the inner product the lifted vector is `(y, sqrt(B^2 - abs(y)^2)) / B`. For the Euclidean
+//! distance it is `(u, abs(u)^2 / sqrt 2, z) / sqrt(3/2)` with `u = y / B`, where `z` makes it a unit vector. Its query
+//! is `(p / B, -1 / sqrt 2, 0)` scaled to length 1. Rows beyond the bound are kept where they are scored whole.
 //!
 //! Sources: Bachrach and others, 2014 (lifting of inner products); the lifting of Euclidean distance is folklore.
 
@@ -88,7 +91,7 @@ impl Frame {
     /// A frame with this centre and these bases, which are rotated and relative to it; with at least one.
     ///
     /// # Panics
-    /// If bases have another dimension, or are none or more than [`MAX_BASES`].
+    /// If bases have another dimension, or there are no bases or more than [`MAX_BASES`].
     #[must_use]
     pub fn new(metric: Metric, rotation: [u8; 32], centre: Vec<f32>, bases: Vec<f32>) -> Self {
         let width = centre.len() + metric.added() as usize;
@@ -171,7 +174,7 @@ impl Frame {
         self.bases.len() / self.width
     }
 
-    /// `c_b`; that of the first where there is no such base.
+    /// `c_b`; the first base where there is no such base.
     #[must_use]
     pub fn base(&self, base: u8) -> &[f32] {
         let at = usize::from(base) * self.width;
@@ -265,7 +268,7 @@ impl Frame {
             .collect()
     }
 
-    /// The row of a residual at this scale, of which nothing was rounded.
+    /// The row of a residual at this scale, without rounding.
     #[must_use]
     pub fn row(&self, base: u8, scale: f32, residual: &[f32]) -> RowScale {
         let constant = match self.metric {
@@ -285,7 +288,8 @@ impl Frame {
         }
     }
 
-    /// The unit vector that a `y` is lifted to, rotated; beyond the bound that of the point at the bound in its direction.
+    /// The unit vector that a `y` is lifted to, rotated. Beyond the bound it is the vector of the point at the bound in
+    /// its direction.
     #[must_use]
     pub fn lifted(&self, y: &[f32]) -> Vec<f32> {
         if self.metric == Metric::Cosine {

@@ -6,9 +6,9 @@
 //! | texts | for each its length, a byte where it is below 128, else its lower 7 bits with the high bit set and a byte of the others; then its bytes |
 //! | UUIDs | for each its 16 bytes |
 //!
-//! The code is filled with zeros to a class, because it is stored sealed where
-//! its length is seen. Of UUIDs that tells nothing but their number; of texts the length of all of them
-//! together, up to a factor of two; of numbers the number of their runs, likewise.
+//! The code is filled with zeros to a class, because it is stored sealed where its length is seen. Of UUIDs the length
+//! tells nothing but their number. Of texts it tells the length of all together, and of numbers the number of their
+//! runs, up to a factor of two.
 
 use std::cmp::Ordering;
 
@@ -121,7 +121,7 @@ impl Ids {
         }
     }
 
-    /// True if there is none.
+    /// True if there are no ids.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
@@ -145,7 +145,7 @@ impl Ids {
     /// The id of this row.
     ///
     /// # Panics
-    /// If there is none.
+    /// If there is no such row.
     #[must_use]
     pub fn id(&self, row: u32) -> Id {
         match self {
@@ -253,7 +253,7 @@ impl Ids {
     }
 }
 
-/// The length of the text whose code this is, in the one form that it has, and what follows it.
+/// The length of the text whose code this is, and what follows it. A length has one form only.
 fn text_len(code: &[u8]) -> Option<(usize, &[u8])> {
     match *code {
         [len @ ..128, ref after @ ..] => Some((len.into(), after)),

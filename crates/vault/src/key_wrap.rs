@@ -1,11 +1,12 @@
-//! A hook for services that keep keys: an owner's master secret or a reader's, wrapped by a key that never leaves the
-//! service, can be stored anywhere.
+//! A hook for services that keep keys. An owner's or a reader's master secret can be stored anywhere once it is wrapped
+//! by a key that never leaves the service.
 //!
 //! ```text
 //! what is wrapped: kind: 8 bytes, SRDOWNER or SRDREADR | the secret: 32 bytes
 //! ```
 //!
-//! The kind is wrapped with the secret, so no one who can exchange stored bytes has a reader's seed taken for an owner's master.
+//! The kind is wrapped with the secret. So an attacker who exchanges stored bytes cannot pass off a reader's seed as an
+//! owner's master.
 
 use std::fmt;
 
@@ -15,12 +16,12 @@ use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 use crate::keys::OwnerKeys;
 use crate::reader_secret::ReaderSecret;
 
-/// Something that wraps secrets of 40 bytes, and unwraps them: a key of its own in a file ([`WrappingKey`]), a token behind PKCS #11
-/// (`examples/key_service`), a service in a cloud.
+/// Something that wraps secrets of 40 bytes, and unwraps them. It can be a key of its own in a file ([`WrappingKey`]),
+/// a token behind PKCS #11 (`examples/key_service`), or a service in a cloud.
 ///
 /// # Security
-/// A program that may have a key unwrapped has the key: what the service protects is when, where and by whom that is asked, and
-/// that it can be refused. Unwrapping must refuse what was not wrapped.
+/// A program that may have a key unwrapped has the key. The service protects when, where and by which program that is
+/// asked, and can refuse it. Unwrapping must refuse what was not wrapped.
 pub trait KeyWrap {
     /// Wraps a secret, of 40 bytes: its kind and its key.
     ///
@@ -52,7 +53,7 @@ impl WrappingKey {
     }
 }
 
-/// Bytes by which AES key wrap makes a secret longer.
+/// Bytes that AES key wrap adds to a secret.
 const MORE: usize = 8;
 /// Bytes of the longest that is unwrapped: no stored file takes more memory.
 const MAX_WRAPPED: usize = 4096;
@@ -116,8 +117,8 @@ impl Kind {
         let found = found.and_then(|(kind, key)| Some((kind, <[u8; 32]>::try_from(key).ok()?)));
         let Some((kind, key)) = found else {
             return refused(match secret.len() {
-                32 => "a secret that an earlier build has wrapped, without its kind: if you know that it is yours and of which \
-                       kind, make it of the bytes that KeyWrap::unwrap gives, and wrap it again"
+                32 => "a secret that an earlier build wrapped without its kind. If you know that it is yours and of which kind, make it \
+                       from the bytes that KeyWrap::unwrap gives and wrap it again"
                     .to_owned(),
                 len => format!("what was wrapped has {len} bytes, expected 40: a kind and a key"),
             });
@@ -227,7 +228,7 @@ mod tests {
         assert_eq!(format!("{by:?}"), "WrappingKey { .. }");
     }
 
-    /// Who can exchange what is stored would have the next index made under a master that is known.
+    /// An attacker who can exchange what is stored would have the next index made under a master that it knows.
     #[test]
     fn a_secret_of_another_kind_is_refused_by_its_name() {
         let by = WrappingKey::from_bytes([7; 32]);

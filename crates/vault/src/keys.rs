@@ -1,4 +1,4 @@
-//! The owner's keys. The server has none.
+//! The owner's keys. The server has no keys.
 
 use std::fmt;
 
@@ -18,14 +18,14 @@ pub struct OwnerKeys {
 }
 
 impl OwnerKeys {
-    /// New keys: of a hash of 32 bytes of `rng`, so that no one has them who sees the same bytes in another place.
+    /// New keys, from a hash of 32 bytes of `rng`. So a program that sees the same bytes elsewhere does not have them.
     pub fn generate<R: CryptoRng + ?Sized>(rng: &mut R) -> Self {
         let mut drawn = Zeroizing::new([0; 32]);
         rng.fill_bytes(&mut *drawn);
         Self::from_master(blake3::derive_key("sordino 2026 new owner", &*drawn))
     }
 
-    /// The keys that a stored master secret stands for.
+    /// The keys of a stored master secret.
     #[must_use]
     pub fn from_master(master: [u8; 32]) -> Self {
         Self { master }
@@ -37,7 +37,7 @@ impl OwnerKeys {
         &self.master
     }
 
-    /// The content key that all readers of an index share, if it has none of their own.
+    /// The content key that all readers of an index share, if they have no keys of their own.
     #[must_use]
     pub fn shared(&self) -> ContentKey {
         ContentKey::from_bytes(self.derive("sordino 2026 content key"))

@@ -4,7 +4,7 @@
 pub mod attributes;
 /// Buckets written, sealed and opened.
 pub mod bucket_codec;
-/// The checks of scores, by those who have a segment's key.
+/// The checks of scores, for holders of a segment's key.
 pub mod checks;
 /// The key of the ids of contents.
 pub mod content_ids;
@@ -30,7 +30,7 @@ pub mod key_wrap;
 pub mod keys;
 /// The mean that vectors are compared relative to.
 pub mod mean;
-/// Who is where in routed mode's clusters.
+/// The records in each of routed mode's clusters.
 pub mod members;
 /// Sets of numbers: rows, and ids that are numbers.
 pub mod numbers;

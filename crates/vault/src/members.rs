@@ -1,8 +1,9 @@
-//! Who is where: the records of each of routed mode's clusters, and how their vectors are split.
+//! The records in each of routed mode's clusters, and how their vectors are split.
 //!
-//! A cluster's list has its records in the order of their rows, which saves bytes. Its places have another order, one that readers
-//! derive from their key, the same for all clusters ([`ContentKey::row_order`](crate::content_key::ContentKey::row_order)): else a server could tell older records from newer
-//! ones by their places.
+//! A cluster's list has its records in the order of their rows, which saves bytes. Its places have a different order,
+//! which readers derive from their key, the same for all clusters
+//! ([`ContentKey::row_order`](crate::content_key::ContentKey::row_order)). Otherwise a server could tell older records
+//! from newer ones by their places.
 
 use crate::residual::{Parts, Spread};
 use sordino_index::Error;
@@ -136,7 +137,7 @@ impl Members {
         Ok(members)
     }
 
-    /// The cluster in these bytes; `None` if [`push`](Self::push) writes none of these.
+    /// The cluster in these bytes; `None` if [`push`](Self::push) does not write such bytes.
     fn read(&self, cluster: &[u8]) -> Option<Cluster> {
         let (spread, rest) = cluster.split_first_chunk()?;
         let (rows, along) = rest.split_at_checked(self.rows.list_len())?;

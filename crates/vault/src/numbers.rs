@@ -1,12 +1,12 @@
-//! Sets of numbers, coded as runs: consecutive ones cost a few bytes however many they are.
+//! Sets of numbers, coded as runs: consecutive numbers cost a few bytes in all.
 //!
 //! ```text
 //! runs: varint | for each run, in order: numbers left out since the run before: varint | numbers - 1: varint
 //! ```
 //!
-//! A varint is LEB128. The code is filled up with zeros to a class, 128 bytes times a power of two,
-//! because it is stored sealed where its length is seen: the length tells the number of runs, up to a
-//! factor of two and the lengths of varints, and nothing else.
+//! A varint is LEB128. The code is filled up with zeros to a class, 128 bytes times a power of two. The reason is that
+//! it is stored sealed where its length is seen. The length tells the number of runs, up to a factor of two and the
+//! lengths of varints, and nothing else.
 
 use std::cmp::Ordering;
 
@@ -97,7 +97,7 @@ impl Numbers {
     /// The number at place `rank` of the order.
     ///
     /// # Panics
-    /// If there is none.
+    /// If there is no such number.
     #[must_use]
     pub fn number(&self, rank: u32) -> u64 {
         assert!(rank < self.len, "a set of {} has no {rank}", self.len);

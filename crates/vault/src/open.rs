@@ -51,7 +51,7 @@ impl ContentKey {
     /// The record ids of a segment, from its sealed part.
     ///
     /// # Errors
-    /// If the part is not what the owner sealed, or has another number of ids than the segment.
+    /// If the part is not what the owner sealed, or its number of ids is not the segment's.
     pub fn open_ids(&self, segment: &Segment, kind: IdKind, sealed: &[u8]) -> Result<Ids, Error> {
         let code = self.open_part(Purpose::Ids, &segment.id, segment.version, sealed)?;
         Ids::read(kind, segment.n, &code)
@@ -69,7 +69,7 @@ impl ContentKey {
     /// The sums of a segment's open rows, from their sealed part.
     ///
     /// # Errors
-    /// If the part is not what the owner sealed, or of another shape than the segment's.
+    /// If the part is not what the owner sealed, or its shape is not the segment's.
     pub fn open_sums(
         &self,
         segment: &Segment,
@@ -100,17 +100,17 @@ impl ContentKey {
     /// The way to routed mode's clusters, from its sealed part.
     ///
     /// # Errors
-    /// If the part is not what the owner sealed, or of another shape than the mode's.
+    /// If the part is not what the owner sealed, or its shape is not the mode's.
     pub fn open_route(&self, mode: &Routed, width: usize, sealed: &[u8]) -> Result<Route, Error> {
         let (id, version) = (&mode.base.id, mode.base.version);
         let code = self.open_part(Purpose::Centroids, id, version, sealed)?;
         Route::from_bytes(&mode.grid, width, &code)
     }
 
-    /// Who is where in routed mode's clusters, from the sealed part.
+    /// The records in each of routed mode's clusters, from the sealed part.
     ///
     /// # Errors
-    /// If the part is not what the owner sealed, or of another shape than the mode's.
+    /// If the part is not what the owner sealed, or its shape is not the mode's.
     pub fn open_members(&self, mode: &Routed, sealed: &[u8]) -> Result<Members, Error> {
         let (id, version) = (&mode.base.id, mode.base.version);
         let code = self.open_part(Purpose::Members, id, version, sealed)?;
@@ -139,7 +139,7 @@ impl ContentKey {
         let pad: Pad = self.pad(&segment.id, segment.version);
         let mut codes = vec![0; segment.n as usize * width];
         let stored = rows.as_chunks().0.chunks_exact(width);
-        // Check rows come after those of the records.
+        // Check rows come after the records' rows.
         for (position, stored) in (0..segment.n).zip(stored) {
             let row = order.row(position) as usize;
             let codes = &mut codes[row * width..][..width];

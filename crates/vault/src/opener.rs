@@ -30,7 +30,7 @@ impl ContentKey {
     }
 }
 
-/// The places, orders and ciphers that payloads are opened with: of all pages that somebody has keys of.
+/// The places, orders and ciphers that open payloads, for all pages whose keys the reader has.
 pub struct Opener {
     groups: Vec<Group>,
     form: PageForm,
@@ -149,8 +149,8 @@ fn whole_characters(mut bytes: Vec<u8>) -> Vec<u8> {
     bytes
 }
 
-/// The page of these that a random number chooses, each as likely as any: groups are given by their first pages and their numbers of
-/// pages. Page 0 if there is none.
+/// The page of these that a random number chooses, each as likely as any. Groups are given by their first pages and
+/// their numbers of pages. Page 0 if there is none.
 fn filler(groups: impl Iterator<Item = (u32, u32)> + Clone, random: u64) -> u32 {
     let all: u64 = groups.clone().map(|(_, pages)| u64::from(pages)).sum();
     // No further from uniform than pages / 2^64.
@@ -178,7 +178,7 @@ impl Opener {
         places: &[u8],
     ) -> Result<Self, Error> {
         let all = payloads.groups();
-        // A part that a writer added says nothing of records that were there.
+        // A part that a writer added says nothing of earlier records.
         let own = manifest.places_of(payloads);
         let mut first = 0;
         let mut groups = Vec::new();
@@ -256,7 +256,7 @@ impl Opener {
         group.carried(&self.form, pages.get(extent.offset as usize..)?)
     }
 
-    /// The places of the records that there are keys of.
+    /// The places of the records whose keys are known.
     pub fn places(&self) -> impl Iterator<Item = u64> {
         self.groups.iter().flat_map(|group| group.places.iter())
     }
@@ -273,7 +273,7 @@ impl Opener {
         self.carried(extent, &plain)
     }
 
-    /// Reads all records that there are keys of, with their places, in order.
+    /// Reads all records whose keys are known, with their places, in order.
     ///
     /// # Errors
     /// If a page is not what the owner sealed.

@@ -1,5 +1,5 @@
-//! The order in which masked mode stores rows: a permutation that readers know and the server does
-//! not, so that the order of insertion, which often says something, stays with the owner.
+//! The order in which masked mode stores rows: a permutation that readers know and the server does not. So the order of
+//! insertion, which often says something, stays with the owner.
 
 use chacha20::ChaCha20Rng;
 use rand_core::{Rng, SeedableRng};
@@ -48,8 +48,8 @@ impl RowOrder {
 }
 
 impl RowOrder {
-    /// The positions of these rows: which rows they are shows in no access to memory, and in no time but for one in
-    /// `2^40` such calls of 64 rows.
+    /// The positions of these rows. No access to memory shows which rows they are. Time does not show it either, except
+    /// in one of `2^40` such calls of 64 rows.
     ///
     /// # Panics
     /// If one is not the row of a record.

@@ -6,17 +6,15 @@
 //! counter `block`               = row: 4 bytes | version: 8 bytes | block: 4 bytes
 //! ```
 //!
-//! All numbers are little-endian, a word has 32 bits, a block four of them. Different (row, version,
-//! block) are different counters, so all pads under one key are outputs of a pseudorandom
-//! permutation at different places, and what is stored, `code + pad mod P`, is uniform to anyone
-//! without the key.
+//! All numbers are little-endian, a word has 32 bits, a block four of them. Different (row, version, block) are
+//! different counters. So all pads under one key are outputs of a pseudorandom permutation at different places. What is
+//! stored, `code + pad mod P`, is uniform to anyone without the key.
 //!
 //! # A pad is used once
-//! Two contents under one pad differ by `code - code'`, in the clear. So a pad belongs to one row of
-//! one version of one segment: row and version are in the counter, and the key is derived from the
-//! segment's id. Versions grow as long as a directory lives, but a crash, a restored backup or a second
-//! writer can repeat one, so it is the id that no two contents share: it is a keyed digest of fresh
-//! randomness and of the content.
+//! Two contents under one pad differ by `code - code'`, in the clear. So a pad belongs to one row of one version of one
+//! segment. Row and version are in the counter, and the key is derived from the segment's id. Versions grow as long as
+//! a directory lives, but a crash, a restored backup or a second writer can repeat one. So it is the id that no two
+//! contents share. It is a keyed digest of fresh randomness and of the content.
 //!
 //! The client never stores pads: it needs only each row's `<pad, query> mod P`, which is summed up
 //! as the keystream comes out of the cipher.
@@ -77,8 +75,8 @@ impl Pad {
         }
     }
 
-    /// The inner product of each row's pad with `query`, mod 2^32 (of which P is a divisor), rows
-    /// from 0 on: for the client, in constant time, in parallel on rayon's current pool.
+    /// The inner product of each row's pad with `query`, mod 2^32 (of which P is a divisor), rows from 0 on. It is for
+    /// the client, runs in constant time, and in parallel on rayon's current pool.
     pub fn products(&self, query: &[i32], products: &mut [u32]) {
         self.products_from(0, query, products);
     }

@@ -1,5 +1,5 @@
-//! The sealed list of the records under one content key: which are there, where each begins among their pages, and the
-//! dictionary that their payloads are compressed with.
+//! The sealed list of the records under one content key: which ones exist, and where each begins among their pages. It
+//! also has the dictionary that their payloads are compressed with.
 //!
 //! ```text
 //! bytes of the next field, bytes of the dictionary: 32 bits each, little-endian
@@ -24,7 +24,7 @@ pub struct PageList {
     pub places: Numbers,
     /// The first byte of each among the pages of the key, in the secret order.
     pub starts: Vec<u64>,
-    /// A dictionary of zstd; empty if there is none.
+    /// A dictionary of zstd; empty if the payloads have no dictionary.
     pub dictionary: Vec<u8>,
 }
 

@@ -17,7 +17,7 @@ pub enum Purpose {
     Deleted,
     /// Sealing centroids.
     Centroids,
-    /// Sealing the list of who is where in routed mode.
+    /// Sealing the list of the records in routed mode's clusters.
     Members,
     /// Sealing payloads.
     Payload,

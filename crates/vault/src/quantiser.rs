@@ -80,7 +80,7 @@ impl Quantiser {
     /// Reads a quantiser from exactly `head_len` bytes that were authenticated.
     ///
     /// # Errors
-    /// [`Error::Malformed`] for scales that are none.
+    /// [`Error::Malformed`] for bytes that are no scales.
     pub(crate) fn read(codec: Codec, bytes: &[u8]) -> Result<Self, Error> {
         if let (Codec::Int8 | Codec::Int12, Ok(scales)) = (codec, bytes.try_into()) {
             return Ok(Self::Scaled(codec, Scales::from_bytes(scales)?));
@@ -123,7 +123,7 @@ impl Quantiser {
             } => {
                 let levels = (1u32 << codec.bits()) as f32;
                 let codes = entry.unit.iter().zip(centroid).map(|(x, c)| {
-                    // Level l stands for (l + 1/2 - levels/2) steps.
+                    // Level l is for (l + 1/2 - levels/2) steps.
                     ((x - c) / step + levels / 2.0)
                         .floor()
                         .clamp(0.0, levels - 1.0) as u8
@@ -185,7 +185,7 @@ impl Entry<'_> {
     }
 }
 
-/// The vector that levels of `BITS` bits stand for.
+/// The vector of levels of `BITS` bits.
 fn add_residual<const BITS: usize>(centroid: &[f32], step: f32, code: &[u8], vector: &mut [f32]) {
     let middle = ((1u32 << BITS) - 1) as f32 / 2.0;
     let groups = vector
@@ -231,7 +231,7 @@ fn int12(numbers: impl Iterator<Item = f64>, out: &mut Vec<u8>) {
     }
 }
 
-/// The steps that 12-bit codes stand for.
+/// The steps of 12-bit codes.
 fn from_int12(code: &[u8], vector: &mut [f32]) {
     for (pair, bytes) in vector.chunks_mut(2).zip(code.chunks(3)) {
         let mut word = [0; 4];

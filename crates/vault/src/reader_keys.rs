@@ -11,7 +11,7 @@ use sordino_index::Error;
 use sordino_index::OwnerPublicKey;
 use sordino_index::manifest::Manifest;
 
-/// The keys of a client: those by which it reads contents, and the owner's public key.
+/// The keys of a client: the keys that open contents, and the owner's public key.
 #[derive(Clone)]
 pub struct ReaderKeys {
     access: Access,
@@ -30,8 +30,8 @@ enum Access {
 }
 
 impl OwnerKeys {
-    /// The keys to search and to check with, not to sign: of all the owner's indexes, also of those that have
-    /// readers of their own. The key that all readers of other indexes share is [`shared`](Self::shared).
+    /// The keys to search and to check with, not to sign. They are for all the owner's indexes, also for indexes that
+    /// have readers of their own. The key that all readers of other indexes share is [`shared`](Self::shared).
     #[must_use]
     pub fn reader(&self) -> ReaderKeys {
         ReaderKeys {
@@ -42,7 +42,7 @@ impl OwnerKeys {
 }
 
 impl ReaderKeys {
-    /// The keys that a stored content key stands for, with the public key of the owner it came from.
+    /// The keys of a stored content key, with the public key of the owner it came from.
     #[must_use]
     pub fn from_content(content: [u8; 32], owner: OwnerPublicKey) -> Self {
         Self {
@@ -60,8 +60,8 @@ impl ReaderKeys {
         }
     }
 
-    /// The content key that readers share, to be stored; none if these are the keys of a reader of its own. A holder of
-    /// it can read what the owner's indexes hold that have no readers of their own.
+    /// The content key that readers share, to be stored; `None` if these are the keys of a reader of its own. A holder
+    /// of it can read all indexes of the owner that have no readers of their own.
     #[must_use]
     pub fn content(&self) -> Option<&[u8; 32]> {
         match &self.access {
@@ -98,7 +98,7 @@ impl ReaderKeys {
     /// [ring], if it has readers of its own.
     ///
     /// # Errors
-    /// [`Error::NoReader`] if they lead to none, [`Error::Malformed`] if the ring is none.
+    /// [`Error::NoReader`] if they lead to no key, [`Error::Malformed`] if the ring is damaged.
     pub fn contents(&self, manifest: &Manifest, ring: Option<&[u8]>) -> Result<ContentKeys, Error> {
         match (&self.access, &manifest.readers, ring) {
             (Access::Shared(content) | Access::Owner(content, _), None, _) => {

@@ -29,14 +29,14 @@ pub struct ReaderSecret([u8; 32]);
 pub struct ReaderPublicKey(Box<[u8; PUBLIC_KEY_LEN]>);
 
 impl ReaderSecret {
-    /// A new pair: of a hash of 32 bytes of `rng`, so that no one has it who sees the same bytes in another place.
+    /// A new pair, from a hash of 32 bytes of `rng`. So a program that sees the same bytes elsewhere does not have it.
     pub fn generate<R: CryptoRng + ?Sized>(rng: &mut R) -> Self {
         let mut drawn = Zeroizing::new([0; 32]);
         rng.fill_bytes(&mut *drawn);
         Self(blake3::derive_key("sordino 2026 new reader", &*drawn))
     }
 
-    /// The pair that a stored seed stands for.
+    /// The pair of a stored seed.
     #[must_use]
     pub fn from_bytes(seed: [u8; 32]) -> Self {
         Self(seed)
@@ -57,8 +57,8 @@ impl ReaderSecret {
         ReaderPublicKey(bytes)
     }
 
-    /// A function from what was encapsulated for somebody to the shared secret; to a different secret, or none, if it was not for
-    /// this reader.
+    /// A function from what was encapsulated for a reader to the shared secret. If it was not for this reader, the
+    /// secret differs, or there is none.
     pub(crate) fn decapsulator(
         &self,
     ) -> impl Fn(&[u8; CIPHERTEXT_LEN]) -> Option<Zeroizing<[u8; 32]>> + use<> {
@@ -80,9 +80,9 @@ impl ReaderPublicKey {
     /// The key of these bytes.
     ///
     /// # Errors
-    /// [`Error::Malformed`] if they are none, or none that protects anything: the half of X25519 is of low order, so that
-    /// the secret agreed on with it is zero whatever the other side does, or it is written in another way than the one in which
-    /// a pair of keys writes it, so that the pair could not open what is wrapped for it.
+    /// [`Error::Malformed`] if they are no public key, or one that protects nothing. The half of X25519 may be of low
+    /// order: the secret agreed on with it is then zero whatever the other side does. Or it may not be written as a
+    /// pair of keys writes it, so that the pair could not open what is wrapped for it.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
         let malformed = |why: &str| Error::Malformed {
             what: "reader's public key",
@@ -113,10 +113,10 @@ impl ReaderPublicKey {
         &self.0
     }
 
-    /// A shared secret, and the ciphertext by which the reader has it too.
+    /// A shared secret, and the ciphertext that gives it to the reader.
     ///
-    /// The reader learns 32 of the 64 bytes that are drawn, since ML-KEM's decapsulation gives them: `rng` is not to be a
-    /// generator that draws anything else.
+    /// The reader learns 32 of the 64 bytes that are drawn, since ML-KEM's decapsulation gives them. So `rng` must not
+    /// be a generator that draws anything else.
     pub(crate) fn encapsulate<R: CryptoRng + ?Sized>(
         &self,
         rng: &mut R,
@@ -204,7 +204,7 @@ mod tests {
             assert_eq!((&sent[..], &kept[..]), (&ciphertext[..], &shared[..]));
             let opened = secret.decapsulator()(&sent).unwrap();
             assert_eq!(opened[..], shared[..]);
-            // Another reader has another secret, not an error: which one it is for shows in what is sealed.
+            // Another reader gets another secret, not an error. What is sealed shows which one it is for.
             let other = ReaderSecret::from_bytes([1; 32]).decapsulator()(&sent).unwrap();
             assert_ne!(other[..], shared[..]);
             count += 1;
@@ -236,7 +236,8 @@ mod tests {
         "5f9c95bca3508c24b1d0b1559c83ef5b04445cc4581c8e86d8224eddd09f1157",
         "ecffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f",
     ];
-    /// The other encodings of the list that Bernstein published (cr.yp.to/ecdh.html), for those who read 256 bits.
+    /// The other encodings of the list that Bernstein published (cr.yp.to/ecdh.html), for implementations that read 256
+    /// bits.
     const ABOVE: [&str; 7] = [
         "edffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f",
         "eeffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f",

@@ -1,14 +1,14 @@
 //! Vectors as integers, relative to the base of their cluster: the arithmetic of routed mode.
 //!
-//! A table's entry has 18 bits, which is few for a vector: its own rounding would move a cosine by 1e-3. But a
-//! client knows the base of each cluster, a direction near its vectors. So both sides are split into what they have along
-//! the base, which a client has in the clear, and a rest across it: `v = along base + length rest`. The scores of two vectors are then
-//! `along along' + length length' <rest, rest'>`, codes are `round(R rest)`, and near a base the rounding counts by
-//! as much less as both rests are shorter.
+//! A table's entry has 18 bits, which is few for a vector: its own rounding would move a cosine by 1e-3. But a client
+//! knows the base of each cluster, a direction near its vectors. So both sides are split into what they have along the
+//! base, which a client has in the clear, and a rest across it: `v = along base + length rest`. The scores of two
+//! vectors are then `along along' + length length' <rest, rest'>`, and codes are `round(R rest)`. Near a base the rests
+//! are shorter, and the rounding counts for less in proportion.
 //!
-//! `R` is the largest for which no product wraps: codes have norm `R + sqrt(d) / 2` at most, so with that the product
-//! and the noise of its encryption stay within half of `P = 2^18`. A larger `P` would round less and have more noise:
-//! of 2,048 columns both together would not be less.
+//! `R` is the largest for which no product wraps. Codes have norm `R + sqrt(d) / 2` at most, so with it the product and
+//! the noise of its encryption stay within half of `P = 2^18`. A larger `P` would round less and have more noise. With
+//! 2,048 columns both together would not be less.
 
 use crate::residue;
 use crate::vectors::{dot, to_f32};
@@ -18,8 +18,8 @@ use zeroize::{Zeroize, Zeroizing};
 /// Half of `P`.
 const HALF: f64 = 131_072.0;
 
-/// Room for the noise of an encrypted score, in steps: it is above 1,933 steps, for the worst vectors and most columns,
-/// but once in 2^40 replies, and the packing of secrets, which errs on its own, adds less than 5 to that.
+/// Room for the noise of an encrypted score, in steps. For the worst vectors and most columns it is above 1,933 steps
+/// only once in 2^40 replies. The packing of secrets, which errs on its own, adds less than 5 to that.
 const NOISE: f64 = 2048.0;
 
 /// Units of 1 mod `P` that encrypted scores come in: `P = 2^18` stands in the upper bits of 2^26.
@@ -45,8 +45,8 @@ pub fn codes(vector: &[f32]) -> impl Iterator<Item = i16> {
         .map(move |&x| residue::nearest(f64::from(x) * norm) as i16)
 }
 
-/// The product of a row from what was decrypted and the product of its pad, all mod `P` and but for the pad's in 256ths of a
-/// step.
+/// The product of a row, from what was decrypted and the product of its pad. All are mod `P`, and all but the pad's
+/// product are in 256ths of a step.
 #[must_use]
 pub fn bare(decrypted: i32, pad: u32) -> i32 {
     decrypted.wrapping_sub(pad.cast_signed().wrapping_mul(STEP))
@@ -91,9 +91,9 @@ pub struct Parts {
 
 /// The range of the parts of a cluster's vectors along their base, which is cut into 1023 steps.
 ///
-/// A part is off by half a step, less than 1e-3 in the widest range there is, and mostly 2e-4. The length of a unit vector's
-/// rest follows from its part, so it is not stored: of a part that is off by half a step it is a little longer, and the
-/// rounding of codes grows by as much.
+/// A part is off by half a step, less than 1e-3 in the widest range there is, and mostly 2e-4. The length of a unit
+/// vector's rest follows from its part, so it is not stored. If the part is off by half a step, the length is a little
+/// longer, and the rounding of codes grows in proportion.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Zeroize)]
 pub struct Spread {
     least: f32,
@@ -136,7 +136,7 @@ impl Spread {
     #[must_use]
     pub fn parts(self, code: u16) -> Parts {
         let along = self.least + f32::from(code) * self.step;
-        // The part was half a step nearer to zero at most, but for the rounding of all that led here.
+        // The part was half a step nearer to zero at most, apart from the rounding of all that led here.
         let nearer = (along.abs() - self.step / 2.0 - 1e-6).clamp(0.0, 1.0);
         let length = (1.0 - nearer * nearer).sqrt();
         Parts { along, length }
@@ -149,7 +149,7 @@ impl Spread {
         (u64::from(words[0]) | u64::from(words[1]) << 32).to_le_bytes()
     }
 
-    /// Reads what [`to_bytes`](Self::to_bytes) wrote; `None` of a range beyond that of unit vectors' parts.
+    /// Reads what [`to_bytes`](Self::to_bytes) wrote; `None` if the range is beyond the parts of unit vectors.
     #[must_use]
     pub fn from_bytes([a, b, c, d, e, f, g, h]: [u8; Self::LEN]) -> Option<Self> {
         let [least, step] = [[a, b, c, d], [e, f, g, h]].map(f32::from_le_bytes);
@@ -165,8 +165,8 @@ impl Parts {
         dot(base, vector)
     }
 
-    /// Takes the part along a base off a unit vector and scales what is left by the bound of these parts: it becomes the rest, of at
-    /// most unit length.
+    /// Takes the part along a base off a unit vector, and scales what is left by the bound of these parts. It becomes
+    /// the rest, of at most unit length.
     pub fn rest(self, base: &[f32], vector: &mut [f32]) {
         let (_, length) = apart(base, vector);
         let scale = 1.0 / self.length.max(length).max(f32::MIN_POSITIVE);
@@ -186,7 +186,7 @@ impl Parts {
     }
 }
 
-/// A query as it is asked of one cluster: its part along the base, and its rest.
+/// A query in the form that one cluster needs: its part along the base, and its rest.
 pub struct SplitQuery {
     along: f32,
     length: f32,

@@ -1,20 +1,20 @@
 //! Vectors and scores as integers mod P: the arithmetic of masked mode.
 //!
-//! Coordinates of stored vectors and of queries are `round(S x)` with `S = sqrt(P / 2.05)`, so an
-//! inner product of unit vectors is `S^2` times their cosine and lies in the middle `1 / 1.025` of
-//! the numbers mod P: it can be read off although everything is known mod P only.
+//! Coordinates of stored vectors and of queries are `round(S x)` with `S = sqrt(P / 2.05)`. So an inner product of unit
+//! vectors is `S^2` times their cosine, and lies in the middle `1 / 1.025` of the numbers mod P. It can be read off
+//! although everything is known mod P only.
 
 use crate::vectors;
 
 /// `log2 P`.
 pub(crate) const LOG_P: u32 = 26;
 
-/// The width of the scores' window: P stands for it.
+/// The width of the scores' window, which is P in codes.
 const WINDOW: f64 = 2.05;
 
-/// No score of two unit vectors is larger. Rounding both to integers moves a score by `sqrt(d) / S`
-/// at most, .01582 at the largest dimension of a stored vector, 8194, and the encryption has a standard deviation of
-/// less than .0003 there. Half a window is 1.025.
+/// No score of two unit vectors is larger. Rounding both to integers moves a score by `sqrt(d) / S` at most: 0.01582 at
+/// the largest dimension of a stored vector, 8194. The encryption has a standard deviation of less than 0.0003 there.
+/// Half a window is 1.025.
 pub const LARGEST: f32 = 1.0175;
 
 /// The scale `S`.
@@ -44,13 +44,13 @@ pub(crate) fn nearest(x: f64) -> i32 {
     bits as i32
 }
 
-/// The coordinate that a code stands for: its own code is the same again.
+/// The coordinate of a code: its own code is the same again.
 #[must_use]
 pub fn coordinate(code: i32) -> f32 {
     vectors::to_f32(f64::from(code) / scale())
 }
 
-/// The score that an inner product mod P stands for.
+/// The score of an inner product mod P.
 #[must_use]
 pub fn score(product: i32) -> f32 {
     const STEP: f64 = WINDOW / (1u32 << LOG_P) as f64;

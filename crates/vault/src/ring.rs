@@ -9,10 +9,11 @@
 //!
 //! The keys of records without a label come first among an entry's.
 //!
-//! All entries have one length, with room for the keys of the reader who has most, and there are a power of two of them:
-//! those beyond the readers' are for no one. They are in an order of no meaning, and nothing in one says whose it is: a
-//! reader tries all of them. So the ring shows how many readers there are up to a factor of two, and about how many keys
-//! the one with most has. A ring is a part that the signed manifest names, and entries are bound to its id and their place.
+//! All entries have one length, with room for the keys of the reader who has most. Their number is a power of two:
+//! entries beyond the readers' are for no one. They are in an order of no meaning, and nothing in one says whose it is:
+//! a reader tries all of them. So the ring shows the number of readers up to a factor of two, and about how many keys
+//! the reader with most has. A ring is a part that the signed manifest names, and entries are bound to its id and their
+//! place.
 
 use std::collections::BTreeMap;
 
@@ -41,7 +42,7 @@ const KEY_LEN: usize = NUMBER_LEN + 32;
 pub struct Entry<'a> {
     /// The public key that they are wrapped for.
     pub reader: &'a ReaderPublicKey,
-    /// The keys, those of records without a label first.
+    /// The keys; keys of records without a label come first.
     pub keys: Vec<(u32, ContentKey)>,
 }
 
@@ -93,8 +94,9 @@ pub fn write<R: CryptoRng + ?Sized>(
     ring
 }
 
-/// A generator of an entry alone. Who opens the entry learns bytes that it was wrapped with: these are hashes of what `rng` gives, over all
-/// that the entry is for, so that they say nothing of what a copy of `rng` gives, and no two entries share them.
+/// A generator of an entry alone. A reader who opens the entry learns bytes that it was wrapped with. These are hashes
+/// of what `rng` gives, over all that the entry is for. So they say nothing of what a copy of `rng` gives, and no two
+/// entries share them.
 fn drawn<R: CryptoRng + ?Sized>(
     rng: &mut R,
     id: &[u8; 16],
@@ -175,7 +177,7 @@ pub fn list(ring: &[u8]) -> Result<&[u8], Error> {
 
 /// The content keys that a ring has for this reader.
 ///
-/// All entries are tried, also after the one that opens: the time says nothing of its place.
+/// All entries are tried, also after the one that opens, so the time says nothing of its place.
 ///
 /// # Errors
 /// [`Error::NoReader`] if none opens, [`Error::Malformed`] if it is no ring, or has keys that the manifest does not list.

@@ -39,7 +39,7 @@ impl Route {
     /// Reads what [`encode`](Self::encode) wrote.
     ///
     /// # Errors
-    /// [`Error::Malformed`] if it has another length than the grid fixes, or holds what is not finite.
+    /// [`Error::Malformed`] if its length does not fit the grid, or it holds what is not finite.
     pub fn from_bytes(grid: &Grid, width: usize, bytes: &[u8]) -> Result<Self, Error> {
         let malformed = |why: String| Error::Malformed {
             what: "centroids",
@@ -71,7 +71,7 @@ impl Route {
             if !base.iter().all(|x| x.is_finite()) {
                 return Err(not_finite());
             }
-            // A base that is no direction is none: all of a vector is rest.
+            // If a base is no direction, there is no part along it: all of a vector is rest.
             if !normalise(&mut base) {
                 base.fill(0.0);
             }

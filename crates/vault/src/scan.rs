@@ -1,8 +1,8 @@
 //! Scores of unit vectors in 16-bit fixed point: exact integer sums, the same on every machine.
 //!
-//! A coordinate x of a unit vector is stored as round(32767 x). By Cauchy-Schwarz the inner
-//! product of two such rows stays below 2^30, so 32 bits hold it; rounding two unit vectors
-//! moves a score by about 1.2e-5 (standard deviation), a tenth of what 8-bit codes do.
+//! A coordinate x of a unit vector is stored as round(32767 x). By Cauchy-Schwarz the inner product of two such rows
+//! stays below 2^30, so 32 bits hold it. Rounding two unit vectors moves a score by about 1.2e-5 (standard deviation),
+//! a tenth of what 8-bit codes do.
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
@@ -25,13 +25,13 @@ pub fn fixed(unit: &[f32]) -> impl Iterator<Item = i16> {
     })
 }
 
-/// The coordinate that a fixed-point one stands for.
+/// The coordinate of a fixed-point one.
 #[must_use]
 pub fn coordinate(fixed: i16) -> f32 {
     f32::from(fixed) / ONE
 }
 
-/// The score that a fixed-point inner product stands for.
+/// The score of a fixed-point inner product.
 #[must_use]
 pub fn score(product: i32) -> f32 {
     product as f32 / (ONE * ONE)

@@ -11,9 +11,8 @@ use sordino_index::TAG_LEN;
 
 /// The cipher of one kind of content of one version of one index.
 ///
-/// The nonce is (version, part): a part is sealed once in a version, versions only grow, and the
-/// key belongs to this index and kind alone. So a nonce never repeats under a key, and a part can
-/// be opened only as what it was sealed as.
+/// The nonce is (version, part). A part is sealed once in a version, versions only grow, and the key belongs to this
+/// index and kind alone. So a nonce never repeats under a key, and a part can be opened only as what it was sealed as.
 pub struct Seal {
     cipher: Aes256Gcm,
     purpose: Purpose,
@@ -22,7 +21,7 @@ pub struct Seal {
 }
 
 impl Seal {
-    /// The cipher of contents of this use, index or segment, and version, under a key of theirs.
+    /// The cipher of contents for this use, index or segment, and version, under their key.
     #[must_use]
     pub fn new(key: &[u8; 32], purpose: Purpose, index: [u8; 16], version: u64) -> Self {
         Self {
@@ -51,7 +50,7 @@ impl Seal {
         sealed.expect("less than 2^36 bytes")
     }
 
-    /// Opens part number `part`; `None` if one bit of it, its place or its shape is another.
+    /// Opens part number `part`; `None` if one bit of it, its place or its shape differs.
     ///
     /// # Security
     /// Does as much for what it refuses: a message that follows does not tell by its time if a part was changed.

@@ -4,7 +4,7 @@ use std::hint::black_box;
 
 /// All ones if `chosen`, else zero.
 ///
-/// The black box hides from the compiler that there are only two cases, of which it has made branches.
+/// The black box hides from the compiler that there are only two cases: it has made branches of them.
 #[inline(always)]
 #[must_use]
 pub fn mask(chosen: bool) -> u32 {

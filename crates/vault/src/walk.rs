@@ -1,7 +1,8 @@
 //! A permutation of a million rows and more, by FF1 on numbers of the necessary bits and cycle walking.
 //!
-//! A row is encrypted again and again until the result is the number of a row. The steps that this takes depend on the row, so
-//! that [`Walk::positions`] takes the same number of them for every row and keeps the first result that is one.
+//! A row is encrypted again and again until the result is the number of a row. The number of steps that this takes
+//! depends on the row. So [`Walk::positions`] takes the same number for every row, and keeps the first result that is a
+//! row.
 
 use std::ops::RangeInclusive;
 
@@ -53,7 +54,8 @@ impl Walk {
         u32_of(row.expect("a position"))
     }
 
-    /// The positions of rows, in the same number of steps whatever they are; a row whose walk is longer goes on alone.
+    /// The positions of rows, in the same number of steps whatever they are. A row whose walk is longer takes further
+    /// steps alone.
     ///
     /// # Panics
     /// If one is not the row of a record.
@@ -88,7 +90,7 @@ fn all(n: u32) -> u64 {
     u64::from(n).next_power_of_two()
 }
 
-/// The steps after which a walk has ended but for one in `2^SURE`.
+/// The steps after which a walk has ended, except for one in `2^SURE`.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,

@@ -38,7 +38,8 @@ pub struct WriterPublicKey {
 }
 
 impl WriterSecret {
-    /// A new secret: of a hash of 32 bytes of `rng`, so that no one has it who sees the same bytes in another place.
+    /// A new secret, from a hash of 32 bytes of `rng`. So a program that sees the same bytes elsewhere does not have
+    /// it.
     pub fn generate<R: CryptoRng + ?Sized>(rng: &mut R) -> Self {
         let mut drawn = Zeroizing::new([0; 32]);
         rng.fill_bytes(&mut *drawn);
@@ -132,7 +133,7 @@ impl WriterKeys {
         &self.owner
     }
 
-    /// The keys by which it reads.
+    /// The keys that it reads with.
     #[must_use]
     pub fn reader(&self) -> ReaderKeys {
         ReaderKeys::from_secret(self.secret.reader(), self.owner.clone())

@@ -47,7 +47,7 @@ impl ColumnKind {
     }
 }
 
-/// A value or none for each row.
+/// For each row a value or nothing.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Column {
     /// Whole numbers.
@@ -79,7 +79,7 @@ macro_rules! each {
 }
 
 impl Column {
-    /// A column of so many rows without values.
+    /// A column of `rows` rows without values.
     #[must_use]
     pub fn empty(kind: ColumnKind, rows: usize) -> Self {
         match kind {
@@ -117,7 +117,7 @@ impl Column {
         self.len() == 0
     }
 
-    /// The value in a row as JSON: null for none, bytes in base64.
+    /// The value in a row as JSON: `null` for no value, bytes in base64.
     ///
     /// # Panics
     /// If there is no such row.
@@ -172,7 +172,7 @@ impl Column {
         true
     }
 
-    /// Appends so many rows without a value.
+    /// Appends `rows` rows without a value.
     pub fn pad(&mut self, rows: usize) {
         each!(self, values => values.extend(std::iter::repeat_n(None, rows)));
     }

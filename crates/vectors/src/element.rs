@@ -74,7 +74,7 @@ impl Element {
         }
     }
 
-    /// The whole numbers of `bytes`; other types give none.
+    /// The whole numbers of `bytes`; empty for other types.
     pub(super) fn whole(self, bytes: &[u8]) -> Vec<i128> {
         fn wide<const N: usize, T: Into<i128>>(bytes: &[u8], read: fn([u8; N]) -> T) -> Vec<i128> {
             let values = bytes.as_chunks().0.iter();

@@ -20,7 +20,7 @@ pub enum Error {
     /// A file could not be read on.
     #[error("while reading: {0}")]
     Read(std::io::Error),
-    /// A file's extension is not that of a format that can be read.
+    /// A file's extension does not belong to a format that can be read.
     #[error("{}", format::unknown(extension))]
     UnknownFormat {
         /// The extension, without its dot.
@@ -128,7 +128,7 @@ pub enum Error {
     NoColumn {
         /// The name or kind wanted.
         wanted: String,
-        /// The columns that there are.
+        /// The columns of the file.
         found: String,
     },
     /// A column's values are of another type.
@@ -185,7 +185,7 @@ pub enum Error {
         /// Ids of that kind.
         expected: &'static str,
     },
-    /// A row of a column of ids has none of the kind that an index has.
+    /// A row of a column of ids has no id of the index's kind.
     #[error("row {row}: {found} is not an id: expected {expected}")]
     IdRow {
         /// The row, from 0.
@@ -211,7 +211,7 @@ pub enum Error {
         /// The number of its dimensions.
         dimensions: usize,
     },
-    /// A line of a file of ids is none.
+    /// A line of a file of ids is no id.
     #[error("line {line} is not an id: {found}, expected {expected}")]
     IdLine {
         /// The line, from 1.

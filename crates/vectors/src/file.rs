@@ -12,7 +12,7 @@ pub(crate) fn read(path: &Path) -> Result<Vec<u8>, Error> {
     })
 }
 
-/// A path's extension in small letters, empty if there is none.
+/// A path's extension in small letters; empty if it has no extension.
 pub(crate) fn extension(path: &Path) -> String {
     let extension = path.extension().and_then(|extension| extension.to_str());
     extension.unwrap_or_default().to_ascii_lowercase()

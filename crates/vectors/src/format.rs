@@ -1,11 +1,12 @@
-//! The formats of files, and the columns of those that are tables.
+//! The formats of files, and the columns of tables.
 
 use std::path::Path;
 
 use crate::Error;
 use crate::id::IdKind;
 
-/// A format that vectors are read from. Numbers of 64 bits, and those of texts, are rounded to 32: see [`Reader::loss`](crate::Reader::loss).
+/// A format that vectors are read from. Numbers of 64 bits, and numbers in texts, are rounded to 32 bits: see
+/// [`Reader::loss`](crate::Reader::loss).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Format {
@@ -27,7 +28,7 @@ pub enum Format {
     /// Lines of JSON objects: a member that is a list of numbers. Lines may be the lists themselves.
     #[cfg(feature = "text")]
     Jsonl,
-    /// A JSON array of what the lines of [`Jsonl`](Self::Jsonl) hold, or such lines.
+    /// A JSON array of records as in the lines of [`Jsonl`](Self::Jsonl), or such lines.
     #[cfg(feature = "text")]
     Json,
     /// CSV with a head: a column of numbers, separated by commas or spaces, in brackets or not.
@@ -73,7 +74,7 @@ impl Format {
     /// The format of this name, which is the ending of its files, without a dot.
     ///
     /// # Errors
-    /// If there is none.
+    /// If there is no such format.
     pub fn named(name: &str) -> Result<Self, Error> {
         match name {
             "npy" => Ok(Self::Npy),
@@ -129,7 +130,7 @@ fn unknown(ending: &str) -> Error {
 /// The way a file is read, where its name and columns do not say it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FileOptions {
-    /// The format; if `None`, the one that the path's ending names.
+    /// The format; if `None`, the path's ending names it.
     pub format: Option<Format>,
     /// The sign between fields of CSV; if `None`, a comma, or a tab in `.tsv`.
     pub delimiter: Option<u8>,
@@ -140,7 +141,7 @@ pub struct FileOptions {
     pub skip: bool,
 }
 
-/// The place of the only column of this name; none if there is no such column.
+/// The place of the only column of this name; `None` if there is no such column.
 #[cfg(any(feature = "arrow", feature = "text"))]
 pub(crate) fn only_place<'a>(
     names: impl Iterator<Item = &'a str>,
@@ -154,8 +155,9 @@ pub(crate) fn only_place<'a>(
     }
 }
 
-/// The places of the columns whose names fit a pattern with one `*` or more, in the order of their names with numbers in them as
-/// numbers: columns of a coordinate each stand in files in any order. None without such a sign.
+/// The places of the columns whose names fit a pattern with one `*` or more. They are in the order of their names, with
+/// numbers in them as numbers: in files, columns of one coordinate each stand in any order. `None` for a pattern
+/// without `*`.
 #[cfg(any(feature = "arrow", feature = "text"))]
 pub(crate) fn fitting<'a>(
     names: impl Iterator<Item = &'a str>,
@@ -212,16 +214,17 @@ fn in_order(name: &str) -> Vec<(&str, Option<u128>)> {
 /// Which columns of a table hold vectors and ids. Other formats have no columns.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ColumnNames {
-    /// The column of lists of numbers; if `None`, the only one that there is. A name with a `*` in it that no column has
-    /// stands for the columns that fit it, each of which holds a coordinate: `f*` for `f0`, `f1` and so on. Within a
-    /// structure, a name is `outer.inner`.
+    /// The column of lists of numbers; if `None`, the only one that there is. A name with a `*` in it that no column
+    /// has stands for the columns that fit it, each of which holds a coordinate. So `f*` stands for `f0`, `f1` and so
+    /// on. Within a structure, a name is `outer.inner`.
     pub vectors: Option<String>,
-    /// True if no vectors are read: then each row's is one coordinate, 0, and each record of lines of JSON has all values that are asked for.
+    /// True if no vectors are read. Then each row's vector is one coordinate, 0, and each record of lines of JSON has
+    /// all values that are asked for.
     pub vectorless: bool,
     /// The column of ids; if `None`, vectors have none.
     pub ids: Option<String>,
-    /// The kind of ids that texts are read as; `None`: texts stay texts. Columns of integers hold numbers, those
-    /// of 16 bytes UUIDs.
+    /// The kind of ids that texts are read as; `None`: texts stay texts. Columns of integers hold numbers, and columns
+    /// of 16 bytes hold UUIDs.
     pub id_kind: Option<IdKind>,
     /// Columns of other values that are read too.
     pub values: Vec<String>,

@@ -49,7 +49,7 @@ impl IdKind {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Id`] if the text is none.
+    /// [`Error::Id`] if the text is no id.
     pub fn parse(self, text: &str) -> Result<Id, Error> {
         let digits = || text.bytes().all(|byte| byte.is_ascii_digit());
         let id = match self {
@@ -177,8 +177,9 @@ fn shown(text: &str) -> String {
     format!("{start:?}... of {} bytes", text.len())
 }
 
-/// Reads an id as Sordino's command prints it among columns: in it `\t`, `\n`, `\r`, `\\` and, by its number in
-/// hexadecimal digits, `\u{7f}` stand for the signs that would end a line or column or are not visible.
+/// Reads an id as Sordino's command prints it among columns. In it `\t`, `\n`, `\r` and `\\` stand for the signs that
+/// would end a line or column, and for the backslash. Signs that are not visible stand there by their number in
+/// hexadecimal digits, such as `\u{7f}`.
 ///
 /// ```
 /// use sordino_vectors::id::unescaped;
@@ -189,7 +190,7 @@ fn shown(text: &str) -> String {
 /// ```
 ///
 /// # Errors
-/// [`Error::Id`] if a backslash begins none of these.
+/// [`Error::Id`] if a backslash begins anything else.
 pub fn unescaped(text: &str) -> Result<Cow<'_, str>, Error> {
     if !text.contains('\\') {
         return Ok(text.into());

@@ -58,7 +58,7 @@ fn read(line: &[u8], kind: IdKind) -> Result<Id, Error> {
         expected,
     };
     let text = std::str::from_utf8(line).map_err(|_| wrong("it is not UTF-8", kind.expected()))?;
-    // Two files put together have one in the middle, which nobody sees.
+    // Two files that were joined have a mark in the middle, which is not visible.
     if text.as_bytes().starts_with(MARK) {
         let expected = r"\u{feff} if the mark of an encoding belongs to the id";
         return Err(wrong("the mark of an encoding", expected));

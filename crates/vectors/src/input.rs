@@ -10,7 +10,7 @@ use crate::{Error, MAX_DIM};
 /// Coordinates of one chunk, at most: 4 MiB of f32.
 pub(super) const MAX_VALUES: usize = 1 << 20;
 
-/// Bytes of other values of one chunk, but for its last record: they may be longer than its vectors by far.
+/// Bytes of other values of one chunk, without its last record: they may be much longer than its vectors.
 #[cfg(any(feature = "arrow", feature = "text"))]
 pub(super) const MAX_BYTES: usize = 1 << 24;
 
@@ -33,7 +33,7 @@ impl Input {
         }
     }
 
-    /// Refuses a header that promises another length than the file has.
+    /// Refuses a header that promises a length that is not the file's.
     pub(super) fn check_len(
         &self,
         head: usize,

@@ -25,8 +25,8 @@ const TWO: &str = "two members are named ";
 /// ```
 ///
 /// # Errors
-/// [`Error::Json`] if it is no object, if it is nested more than 127 deep, or if it or an object in it has two members
-/// of one name, with their places among its members.
+/// [`Error::Json`] if it is no object or is nested more than 127 deep. Also if it or an object in it has two members of
+/// one name, with their places among its members.
 pub fn members(text: &[u8]) -> Result<BTreeMap<String, &RawValue>, Error> {
     let mut parser = Deserializer::from_slice(text);
     let members = parser.deserialize_map(Top);
@@ -42,7 +42,7 @@ pub fn members(text: &[u8]) -> Result<BTreeMap<String, &RawValue>, Error> {
     Ok(members)
 }
 
-/// Refuses a value of which an object, at any depth, has two members of one name.
+/// Refuses a value if an object in it, at any depth, has two members of one name.
 ///
 /// # Errors
 /// [`Error::Json`] for that, for a text that is not JSON, and for a value that is nested more than 127 deep.

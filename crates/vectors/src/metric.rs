@@ -46,7 +46,7 @@ impl Metric {
         }
     }
 
-    /// Refuses vectors that cannot be stored, and names the row: that of the first vector is `first`.
+    /// Refuses vectors that cannot be stored, and names the row. The first vector has row `first`.
     ///
     /// # Errors
     /// [`Error::ZeroVector`] for the cosine, [`Error::Norm`] for a vector that is longer than [`LONGEST`].

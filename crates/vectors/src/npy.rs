@@ -109,7 +109,7 @@ impl Read for Swapped {
 /// Reads a matrix of row numbers: for each query, its neighbours in order.
 ///
 /// # Errors
-/// If the header is damaged, the shape is not two-dimensional, the type is not one of whole numbers, the
+/// If the header is damaged, the shape is not two-dimensional, or the type is not one of whole numbers. Also if the
 /// file's length is not what the header says, or a row number is negative or has more than 32 bits.
 pub fn neighbours(bytes: &[u8]) -> Result<Vec<Vec<u32>>, Error> {
     let (head, values) = Head::of(bytes, ROWS)?;
@@ -127,7 +127,7 @@ pub fn neighbours(bytes: &[u8]) -> Result<Vec<Vec<u32>>, Error> {
     let values = head.whole(values).into_iter();
     let rows: Result<Vec<u32>, _> = values.map(u32::try_from).collect();
     let rows = rows.map_err(|_| Error::NegativeNeighbour)?;
-    // The rows are as many as the file holds, so their number fits.
+    // The file holds all rows, so their number fits.
     let columns = usize::try_from(columns).unwrap_or(usize::MAX);
     Ok(rows.chunks(columns).map(<[u32]>::to_vec).collect())
 }
@@ -135,7 +135,7 @@ pub fn neighbours(bytes: &[u8]) -> Result<Vec<Vec<u32>>, Error> {
 /// Reads ids: one dimension of whole numbers, an id for each vector.
 ///
 /// # Errors
-/// If the header is damaged, there is more than one dimension, the type is another one, the
+/// If the header is damaged, there is more than one dimension, or the type is not one of whole numbers. Also if the
 /// file's length is not what the header says, or an id is negative.
 pub fn ids(bytes: &[u8]) -> Result<Vec<Id>, Error> {
     let (head, values) = Head::of(bytes, IDS)?;

@@ -119,7 +119,7 @@ fn numbers<'a>(words: impl Iterator<Item = &'a str>) -> Result<Vec<f64>, Error> 
 /// True if some commas have white space behind them and others have none, and all of the latter could stand within
 /// numbers: `0,5, 0,25` or `1,234.5, 1,000`.
 fn could_be_within(inner: &str) -> bool {
-    // More are no vector, however they are read.
+    // Longer lists are no vector, however they are read.
     if inner.split(',').nth(3 * MAX_DIM as usize).is_some() {
         return false;
     }

@@ -44,9 +44,9 @@ pub struct Chunk {
 /// ```
 ///
 /// # Security
-/// Files may be hostile: whatever they promise, a reader allocates in proportion to what they hold,
-/// and one chunk at a time. Exceptions are the table formats, which compress: a batch of an Arrow
-/// file may take 2 GiB, and so may a page of a Parquet file.
+/// Files may be hostile. Whatever they promise, a reader allocates in proportion to what they hold, and one chunk at a
+/// time. Table formats compress, and are exceptions: a batch of an Arrow file may take 2 GiB, and so may a page of a
+/// Parquet file.
 pub struct Reader {
     source: Source,
     dim: usize,
@@ -57,9 +57,9 @@ pub struct Reader {
     failed: bool,
     /// True if rows that cannot be read are left out.
     skip: bool,
-    /// The faults of those that were.
+    /// The faults of the rows that were left out.
     faults: Vec<Error>,
-    /// Rows that were read, of which some before them were given already.
+    /// Rows that were read; some of the first were given already.
     waiting: Option<Rest>,
 }
 
@@ -84,7 +84,7 @@ impl Reader {
         self.len
     }
 
-    /// The names of all columns of a table, of lines of JSON those of the first record's members; otherwise none.
+    /// The names of all columns of a table, or of the members of the first record in lines of JSON; otherwise none.
     #[must_use]
     pub fn columns(&self) -> &[String] {
         match &self.source {
@@ -109,7 +109,7 @@ impl Reader {
         rounding.loss()
     }
 
-    /// The row after those that were read or left out.
+    /// The row after the rows that were read or left out.
     #[must_use]
     pub fn position(&self) -> u64 {
         self.read

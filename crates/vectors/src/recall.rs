@@ -29,8 +29,8 @@ impl Scored {
 const ROWS: usize = 512;
 const QUERIES: usize = 32;
 
-/// The `k` rows of `base` with the largest inner product with each query, best first, as single precision has it. Where vectors lie close together
-/// that is not the truth, which [`nearest`] finds, in more time.
+/// The `k` rows of `base` with the largest inner product with each query, best first, in single precision. Where
+/// vectors lie close together that may not be the truth, which [`nearest`] finds in more time.
 ///
 /// # Panics
 /// If the dimensions differ.
@@ -81,12 +81,12 @@ pub struct TopK {
     kept: Vec<Scored>,
     /// A score below this is refused: of all numbers the least until `k` are kept, then the worst of these.
     least: f32,
-    /// Those beyond `k` that are as good as the worst, if they are wanted.
+    /// Rows beyond `k` that are as good as the worst, if they are wanted.
     equal: Option<Vec<Scored>>,
 }
 
 impl TopK {
-    /// Nothing yet, of at most `k`.
+    /// An empty list, for at most `k`.
     #[must_use]
     pub fn new(k: usize) -> Self {
         Self {
@@ -97,8 +97,8 @@ impl TopK {
         }
     }
 
-    /// Nothing yet, of at most `k` and all that have the score of the last of these: for whoever orders equal
-    /// scores by something else than their numbers.
+    /// An empty list, for at most `k` and all that have the score of the last of these. It is for callers that order
+    /// equal scores by something other than their numbers.
     #[must_use]
     pub fn with_equal(k: usize) -> Self {
         Self {
@@ -124,7 +124,8 @@ impl TopK {
         self.keep(Scored { id: id(), score });
     }
 
-    /// [`offer_with`](Self::offer_with) of what is refused if it does not count: in the same time as whatever has a low score.
+    /// [`offer_with`](Self::offer_with) for a row that is refused if it does not count, in the same time as any row
+    /// with a low score.
     #[inline]
     pub fn offer_if(&mut self, counts: bool, score: f32, id: impl FnOnce() -> u32) {
         self.offer_with(counting(counts, score), id);
@@ -171,7 +172,7 @@ impl TopK {
         }
     }
 
-    /// The rows that were kept, best first, with those that are as good as the last if they are wanted.
+    /// The rows that were kept, best first. If they are wanted, rows as good as the last are among them.
     pub fn into_ranked(mut self) -> Vec<Scored> {
         self.kept.extend(self.equal.unwrap_or_default());
         self.kept.sort_by(Scored::rank);

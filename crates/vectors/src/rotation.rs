@@ -32,7 +32,7 @@ struct Round {
 }
 
 impl Rotation {
-    /// The rotation that `seed` stands for. The seed is public.
+    /// The rotation of `seed`. The seed is public.
     ///
     /// # Panics
     /// If `dim` does not fit 32 bits.

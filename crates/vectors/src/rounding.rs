@@ -2,8 +2,8 @@
 
 use crate::to_f32;
 
-/// A number of 32 bits. `NaN` stands for one that is not 0 and becomes 0, or keeps less than 8 bits of itself: like a number that is too
-/// large, it is refused where vectors are checked.
+/// A number of 32 bits. `NaN` stands for a number that is not 0 and becomes 0, or that keeps less than 8 bits of
+/// itself. Like a number that is too large, it is refused where vectors are checked.
 pub(crate) fn narrowed(x: f64) -> f32 {
     let near = to_f32(x);
     let off = (f64::from(near) - x).abs();
@@ -33,13 +33,13 @@ pub struct Loss {
 
 /// The rounding of a file's vectors, one after the other.
 ///
-/// Each row is compared with one before it: the last whose number is a power of two, so that rows that are sorted are compared over about half of what
-/// was read.
+/// Each row is compared with one before it: the last whose number is a power of two. So rows that are sorted are
+/// compared over about half of what was read.
 #[derive(Debug)]
 pub(crate) struct Rounding {
     columns: Vec<Column>,
     rows: u64,
-    /// Rows that differ from the one that they were compared with, and those of them whose distance to it is lost.
+    /// Rows that differ from the one that they were compared with, and how many of these lose their distance to it.
     compared: u64,
     lost: u64,
 }
@@ -96,7 +96,8 @@ impl Rounding {
         self.rows += 1;
     }
 
-    /// The loss so far, if it is one of more than a quarter of the rows: a single row that lies elsewhere may be what half of all are compared with.
+    /// The loss so far, if it concerns more than a quarter of the rows. A single row that lies elsewhere may be what
+    /// half of all are compared with.
     pub(crate) fn loss(&self) -> Option<Loss> {
         if self.lost * 4 <= self.compared {
             return None;
@@ -153,7 +154,7 @@ mod tests {
         for near in [
             rows(|x, y| [x, y]),
             rows(|x, y| [1e30 * x, 1e-30 * y]),
-            // Nothing of the distances hangs on the first coordinate.
+            // The distances do not depend on the first coordinate.
             rows(|x, y| [1.0 + 1e-15 * x, y]),
             rows(|x, y| [1.7e9 + 3600.0 * x, 1e9 * y]),
             // These are numbers of 32 bits.

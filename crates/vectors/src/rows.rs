@@ -22,7 +22,7 @@ pub(super) struct Rows {
 }
 
 impl Rows {
-    /// Rows of which a header has told the number.
+    /// Rows whose number a header gave.
     pub(super) fn counted(
         input: Box<dyn Read + Send>,
         element: Element,

@@ -8,8 +8,8 @@ use crate::to_f32;
 
 /// `len` vectors drawn uniformly from the unit sphere.
 ///
-/// It has no cluster structure: a query's true neighbours are spread over all clusters, so a
-/// search that reads a part of them cannot find most of them.
+/// It has no cluster structure: a query's true neighbours are spread over all clusters. So a search that reads a part
+/// of them cannot find most of them.
 ///
 /// # Panics
 /// If `len` or `dim` is 0.
@@ -20,8 +20,8 @@ pub fn uniform(len: usize, dim: usize, seed: u64) -> Vectors {
     unit(dim, data)
 }
 
-/// `len` vectors in clusters of power-law sizes, each cluster of low intrinsic dimension, as
-/// embeddings of real things are: `base` vectors and `queries` drawn from the same clusters.
+/// `len` vectors in clusters of power-law sizes, each cluster of low intrinsic dimension, as embeddings of real things
+/// are. These are the base vectors; `queries` more are drawn from the same clusters.
 ///
 /// A cluster is a centre, an orthonormal-ish frame of 12 directions with falling weights, and a
 /// little isotropic noise. Cluster `i` holds a share of the vectors proportional to 1/(i + 10).
@@ -83,8 +83,8 @@ pub fn clustered(len: usize, queries: usize, dim: usize, seed: u64) -> (Vectors,
     (base, draw(queries))
 }
 
-/// `len` texts with the spread of lengths and the redundancy of passages: half have up to 20 words, one of a hundred has
-/// more than 100. Words follow Zipf's law, and mean nothing.
+/// `len` texts with the spread of lengths and the redundancy of passages. Half have up to 20 words, and one of a
+/// hundred has more than 100. Words follow Zipf's law, and mean nothing.
 #[must_use]
 pub fn texts(len: usize, seed: u64) -> Vec<String> {
     const WORDS: f64 = 8192.0;
@@ -129,7 +129,7 @@ fn write_word(rank: usize, text: &mut String) {
         if rest == 0 {
             return;
         }
-        // Digits count from 0: ranks of more syllables begin after those of fewer.
+        // Digits count from 0: ranks of more syllables begin after the ranks of fewer.
         rest -= 1;
     }
 }

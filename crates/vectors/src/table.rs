@@ -20,7 +20,7 @@ mod vectors;
 use schema::{Columns, shortened};
 use vectors::{list, row};
 
-/// The columns of a batch that were asked for, in their order: those of vectors, the ids, others.
+/// The columns of a batch that were asked for, in their order: columns of vectors, the ids, others.
 type Batch = Vec<ArrayRef>;
 
 /// The batches of a table.
@@ -130,7 +130,7 @@ impl Table {
         &self.columns.all
     }
 
-    /// The next rows, no more than fit a chunk and none at the end. One that is left out ends them.
+    /// The next rows, no more than fit a chunk and none at the end. A row that is left out ends them.
     pub(super) fn next(&mut self) -> Result<Rest, Error> {
         if self.current.is_none() {
             self.current = next_rows(&mut self.batches)?;
@@ -138,7 +138,7 @@ impl Table {
         let Some((batch, start)) = self.current.take() else {
             return Ok(Rest::default());
         };
-        // Values are copied a chunk at a time, however many rows a batch has.
+        // Values are copied a chunk at a time, whatever the number of rows in a batch.
         let all = batch[0].len();
         let bytes: usize = batch
             .iter()
@@ -266,8 +266,8 @@ fn next_rows(batches: &mut Batches) -> Result<Option<(Batch, usize)>, Error> {
 
 /// The result of `decode`, or an error if it panics.
 ///
-/// The decoders of these formats have a history of assertions that a damaged file can reach, and a
-/// file must not stop the program. What panicked is not used again.
+/// The decoders of these formats have a history of assertions that a damaged file can reach, and a file must not stop
+/// the program. A decoder that panicked is not used again.
 fn caught<T>(format: &'static str, decode: impl FnOnce() -> T) -> Result<T, Error> {
     catch_unwind(AssertUnwindSafe(decode)).map_err(|_| Error::Table {
         format,

@@ -131,7 +131,7 @@ impl Text {
         self.found.0.get().map_or(&[], Vec::as_slice)
     }
 
-    /// The next records, no more than fit a chunk and none at the end. Those that are left out end it.
+    /// The next records, no more than fit a chunk and none at the end. A record that is left out ends them.
     pub(super) fn next(&mut self) -> Result<Rest, Error> {
         let most = (MAX_VALUES / self.dim).max(1);
         let mut rest = Rest::default();

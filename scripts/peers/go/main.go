@@ -16,7 +16,7 @@ const (
 	sampleTime = 20 * time.Millisecond
 )
 
-// measurement is one line of output. Group and parameter are those of the Criterion bench.
+// measurement is one line of output. Group and parameter are as in the Criterion bench.
 type measurement struct {
 	Group     string  `json:"group"`
 	Function  string  `json:"function"`

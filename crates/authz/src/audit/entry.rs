@@ -14,7 +14,7 @@ use crate::value::EntityUid;
 pub struct Entry {
     /// Milliseconds since 1970, as the writer gave them.
     pub time: u64,
-    /// Who asked.
+    /// The principal that asked.
     pub principal: EntityUid,
     /// For what.
     pub action: EntityUid,

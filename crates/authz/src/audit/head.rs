@@ -94,7 +94,7 @@ impl Head {
     /// Reads a head. Its signature is checked where it is used.
     ///
     /// # Errors
-    /// [`Error::AuditForm`] if it is not as long as a head, or does not begin as one.
+    /// [`Error::AuditForm`] if its length is not a head's, or it does not begin as one.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
         let length = Error::AuditForm {
             what: "length of a head",
@@ -121,9 +121,9 @@ impl Head {
     /// The entries stored in `stored`, if they are the ones that this head was signed for.
     ///
     /// # Errors
-    /// [`Error::AuditSignature`] for a head that `public_key` did not sign. For entries that are not as they were:
+    /// [`Error::AuditSignature`] for a head that `public_key` did not sign. For entries that were changed:
     /// [`Error::AuditAltered`], [`Error::AuditRemoved`], [`Error::AuditReordered`], [`Error::AuditCut`],
-    /// [`Error::AuditTruncated`], [`Error::AuditUnsigned`], [`Error::AuditForm`]; [`Error::AuditHead`] if they agree
+    /// [`Error::AuditTruncated`], [`Error::AuditUnsigned`], [`Error::AuditForm`]. [`Error::AuditHead`] if they agree
     /// among themselves but not with the head.
     pub fn verify(&self, stored: &[u8], public_key: &[u8]) -> Result<Vec<Entry>, Error> {
         self.verify_signature(public_key)?;

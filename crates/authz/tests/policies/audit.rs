@@ -98,7 +98,7 @@ fn changes_have_names() {
     );
 }
 
-/// Whoever can write all digests again cannot sign them.
+/// An attacker who can write all digests again cannot sign them.
 #[test]
 fn another_log_is_not_the_heads() {
     let (_, _, head, key) = log(6);

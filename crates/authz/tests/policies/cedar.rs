@@ -1,4 +1,4 @@
-//! Decisions equal those of Cedar's own evaluator: verdict, deciding policies, failures.
+//! Decisions equal Cedar's own: verdict, deciding policies, failures.
 //!
 //! Policies, entities and requests are generated, with values that no schema would admit: other kinds than an operator takes,
 //! missing attributes and entities, integers at the border, sets in sets.

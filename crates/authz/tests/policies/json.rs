@@ -287,7 +287,7 @@ const RECORDS: &[(&str, &str)] = &[
         r#"[{"uid":{"type":"U","id":"a"},"attrs":{"admin":true,"at":{"__extn":{"fn":"ip"}}},"parents":[]}]"#,
     ),
     (
-        "an argument beside it",
+        "an argument next to it",
         r#"[{"uid":{"type":"U","id":"a"},"attrs":{"admin":true,"at":{"__extn":{"fn":"ip"},"arg":"1.0.0.1"}},"parents":[]}]"#,
     ),
     (
@@ -303,7 +303,7 @@ const RECORDS: &[(&str, &str)] = &[
         r#"[{"uid":{"type":"U","id":"a"},"attrs":{"admin":true,"of":{"__entity":{"type":"G"}}},"parents":[]}]"#,
     ),
     (
-        "a key beside an entity, in a tag",
+        "a key next to an entity, in a tag",
         r#"[{"uid":{"type":"U","id":"a"},"attrs":{"admin":true},"parents":[],"tags":{"t":{"a":{"__entity":{"type":"G","id":"x"},"b":1}}}}]"#,
     ),
 ];

@@ -573,7 +573,7 @@ fn constructors_with_arguments_that_are_none() {
     );
 }
 
-/// Groups of actions come with entities: those of another schema would leave a policy that forbids them without an action.
+/// Groups of actions come with entities: another schema's would leave a policy that forbids them without an action.
 #[test]
 fn entities_of_another_schema_are_not_followed() {
     let schema = |groups: &str| {

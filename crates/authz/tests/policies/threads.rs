@@ -8,7 +8,7 @@ const REPLACEMENTS: u64 = 60;
 
 #[test]
 fn no_decision_is_stale() {
-    // The policies of an even epoch permit, those of an odd one forbid.
+    // The policies of an even epoch permit, and the policies of an odd one forbid.
     let policies = |epoch: u64| {
         let effect = if epoch.is_multiple_of(2) {
             "permit"

@@ -122,8 +122,7 @@ impl Client {
         Ok(())
     }
 
-    /// Follows the appending of a segment: `hint` is that of its vectors alone, and they begin a new
-    /// block.
+    /// Follows the appending of a segment. `hint` belongs to its vectors alone, and they begin a new block.
     ///
     /// # Errors
     /// [`Error::Mismatch`] if the hint is for another parameter set or dimension, [`Error::Epoch`] if for

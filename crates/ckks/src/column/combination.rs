@@ -1,9 +1,9 @@
-//! Linear combinations of answers, by which whoever knows the weights checks a whole reply.
+//! Linear combinations of answers: with the weights, a client checks a whole reply.
 //!
 //! | symbol | meaning |
 //! |---|---|
 //! | `y_v` | answer `v`, a residue mod `q`: `(sum_l P_jl b_l)[m]` with `m = v t + t - 1` |
-//! | `F_v` | the functional that gives it: `y_v = <F_v, b>`, `L N` residues, known to whoever has the vectors |
+//! | `F_v` | the functional that gives it: `y_v = <F_v, b>`, `L N` residues, known to anyone who has the vectors |
 //! | `c_v` | its weight |
 //! | `z` | the combination, `sum_v c_v F_v` |
 //!
@@ -28,8 +28,8 @@ use crate::{Error, wire};
 /// The functionals of some vectors, each times its weight, summed up.
 ///
 /// # Security
-/// It tells the weights to whoever has the vectors, and, where these are few, the vectors to whoever has the weights; so it is as secret as
-/// both. It is erased when dropped.
+/// With the vectors it reveals the weights. Where the vectors are few, it reveals them to anyone who has the weights.
+/// So it is as secret as both. It is erased when dropped.
 pub struct Combination {
     params: Params,
     shape: Shape,
@@ -146,8 +146,8 @@ impl Combination {
     /// Reads a message.
     ///
     /// # Errors
-    /// If it is not one of this kind and version, names an unknown set or one whose answers are rounded, has another
-    /// length than its dimension fixes, or holds a number that is not below `q`.
+    /// If its kind or version is wrong, or its set is unknown or rounds answers. Also if its length does not fit its
+    /// dimension, or a number is not below `q`.
     pub fn from_bytes(message: &[u8]) -> Result<Self, Error> {
         let (head, body) = Head::split(Kind::Combination, message)?;
         let params = Params::from_id(head.set)?;

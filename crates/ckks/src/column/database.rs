@@ -65,8 +65,8 @@ impl Database {
         self.version
     }
 
-    /// Continues the count of changes of a database that was encoded again from the same vectors and
-    /// seed, so that clients of that state keep their hints.
+    /// Continues the count of changes of a database that was encoded again from the same vectors and seed. Clients of
+    /// that state then keep their hints.
     pub fn set_version(&mut self, version: u64) {
         self.version = version;
     }

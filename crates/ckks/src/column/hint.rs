@@ -112,8 +112,7 @@ impl Hint {
     /// Reads a message.
     ///
     /// # Errors
-    /// If it is not one of this kind and version, names an unknown set, or has another length than
-    /// its dimension and count fix.
+    /// If its kind or version is wrong, its set is unknown, or its length does not fit its dimension and count.
     pub fn from_bytes(message: &[u8]) -> Result<Self, Error> {
         Self::from_vec(message.to_vec())
     }
@@ -138,12 +137,12 @@ impl Hint {
         })
     }
 
-    /// The hint of a collection, from those of its parts, which follow one another in it.
+    /// The hint of a collection, from the hints of its parts, which follow one another in it.
     ///
     /// # Errors
-    /// [`Error::Mismatch`] if there are none, one is of another set or dimension than the first, or one before the last
-    /// does not end with a whole block; [`Error::Epoch`], [`Error::Version`] if one is of another state;
-    /// [`Error::Count`].
+    /// [`Error::Mismatch`] if there are none, if sets or dimensions differ, or if a part before the last does not end
+    /// with a whole block. [`Error::Epoch`] or [`Error::Version`] if states differ. [`Error::Count`] if there are too
+    /// many vectors.
     pub fn join(parts: &[Self]) -> Result<Self, Error> {
         let Some((first, others)) = parts.split_first() else {
             return Err(Error::Mismatch {
@@ -193,9 +192,9 @@ impl Hint {
     /// which the database gave them out.
     ///
     /// # Errors
-    /// [`Error::Mismatch`] if the delta is for another parameter set or dimension, [`Error::Epoch`] if for
-    /// another seed, [`Error::Version`] if it is not the change that follows the hint's version,
-    /// [`Error::Index`] if its block is neither one of the hint's nor the next.
+    /// [`Error::Mismatch`] if the delta is for another parameter set or dimension, and [`Error::Epoch`] if for another
+    /// seed. [`Error::Version`] if it is not the change that follows the hint's version. [`Error::Index`] if its block
+    /// is neither one of the hint's nor the next.
     pub fn apply(&mut self, delta: &HintDelta) -> Result<(), Error> {
         delta.check(&self.params, self.shape, self.state)?;
         let len = block_len(self.params);
@@ -250,8 +249,8 @@ impl HintDelta {
     /// Reads a message.
     ///
     /// # Errors
-    /// If it is not one of this kind and version, names an unknown set or a block that its count does
-    /// not have, or has another length than its set fixes.
+    /// If its kind or version is wrong, its set is unknown, its count lacks the block, or its length does not fit its
+    /// set.
     pub fn from_bytes(message: &[u8]) -> Result<Self, Error> {
         let (head, body) = Head::split(Kind::HintDelta, message)?;
         let params = Params::from_id(head.set)?;

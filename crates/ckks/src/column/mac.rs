@@ -1,15 +1,15 @@
 //! The multiply-accumulate of a pass: `sum_lu P_jl(z_cu) x_kl(z_cu)` for blocks `j`, queries `k` and points
 //! `c < N / t`.
 //!
-//! Value `c t + u` of a polynomial in NTT form is the one at `z_cu`, and the `t` points `z_c0, z_c1, ...`
-//! are the roots of one `X^t = y_c`. A reply has every `t`-th coefficient of a product alone, for which
-//! the sum over these points is all that is needed: row `r = l t + u` of `D = L t` has value `c t + u` of
-//! polynomial `l`, and a sum of all rows ends in one number for each vector of a block.
+//! Value `c t + u` of a polynomial in NTT form is the one at `z_cu`. The `t` points `z_c0, z_c1, ...` are the roots of
+//! one `X^t = y_c`. A reply has only every `t`-th coefficient of a product, and needs only the sum over these points.
+//! So row `r = l t + u` of `D = L t` has value `c t + u` of polynomial `l`. A sum of all rows ends in one number for
+//! each vector of a block.
 //!
-//! Both sides are laid out in tiles of 8 points: tile 0 of all rows, tile 1 of all, and so on, so that a
-//! tile's accumulators stay in registers while both sides stream. Up to four queries form a group and take
-//! turns within a tile: point `c` of tile `i` of query `k` of `Q` is at `((i D + r) Q + k) 8 + c`. A stored
-//! value takes `B = 5` or 7 bytes, since a pass for one query is bound by the bytes it reads.
+//! Both sides are laid out in tiles of 8 points: tile 0 of all rows, tile 1 of all, and so on. So a tile's accumulators
+//! stay in registers while both sides stream. Up to four queries form a group and take turns within a tile. Point `c`
+//! of tile `i` of query `k` of `Q` is at `((i D + r) Q + k) 8 + c`. A stored value takes `B = 5` or 7 bytes, since a
+//! pass for one query is bound by the bytes it reads.
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
@@ -117,10 +117,10 @@ impl<'a> Pass<'a> {
         }
     }
 
-    /// Calls `mac` for each tile of each block and query, [`MOST`] rows at a time, with the rows of the block
-    /// and [`SLACK`] bytes more, the group's rows from this query's first on, the step from one of its
-    /// rows to the next, and where the sums go. Blocks change faster than tiles, so that the queries'
-    /// part stays in cache.
+    /// Calls `mac` for each tile of each block and query, at most [`MOST`] rows at a time. Its arguments are the rows
+    /// of the block with [`SLACK`] bytes more, and the group's rows from this query's first on. The step between the
+    /// query's rows follows, and where the sums go. Blocks change faster than tiles, so that the queries' part stays in
+    /// cache.
     fn each_tile(&self, sums: &mut [u64], mac: impl Fn(&[u8], &[u64], usize, &mut [u64; TILE])) {
         let row = TILE * self.len;
         for i in 0..self.points / TILE {
@@ -157,8 +157,8 @@ fn join(modulus: Modulus, parts: [u64; 3]) -> u64 {
     modulus.reduce_wide(low + (middle << HALF) + (high << (2 * HALF)))
 }
 
-/// Bits of the lower half of a value, of those that have two: 4096 products of halves fit 62 bits, of
-/// pairs of them 63.
+/// Bits of the lower half of a value that has two halves. 4096 products of halves fit 62 bits, and products of pairs of
+/// them 63.
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 const HALF: i32 = 25;
 

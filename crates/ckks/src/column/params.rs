@@ -22,13 +22,12 @@ const Q40: u64 = 1_099_511_590_913;
 /// The largest norm of a real-valued vector or query: 1, and room for single-precision normalisation.
 const NORM: f64 = 1.001;
 
-/// Bits of the numbers of a hint: eight share 159, so every eighth has 19 and the others 20. With 20 each
-/// the hint of 100,000 vectors at `t = 4` would be 3,520 bytes above a megabyte, as its last block is
-/// whole whatever it holds; this costs 3.6 % of the error, one bit less for all would cost 26 %.
+/// Bits of the numbers of a hint. Eight share 159, so every eighth has 19 and the others 20. With 20 each the hint of
+/// 100,000 vectors at `t = 4` would be 3,520 bytes above a megabyte, as its last block is always whole. This width
+/// costs 3.6 % of the error; one bit less for all would cost 26 %.
 const HINT_WIDTH: Width = Width::eighths(159);
 
-/// The largest dimension: 4096 polynomials of four coordinates, as many as the sums of the vector
-/// kernel take.
+/// The largest dimension: 4096 polynomials of four coordinates, the most that the sums of the vector kernel take.
 const MAX_DIM: usize = 1 << 14;
 
 /// The encoding of stored codes.
@@ -164,9 +163,9 @@ impl Params {
         wire::check_rows(vectors.len(), dim)
     }
 
-    /// Refuses codes outside of a modular set's range; those of a real-valued set were rounded from numbers that were
-    /// checked. Reads every code, in order. `before` is the index of the first one. Not inlined, so that the
-    /// constant-time check can name it.
+    /// Refuses codes outside of a modular set's range. Codes of a real-valued set were rounded from checked numbers.
+    /// Reads every code, in order. `before` is the index of the first one. Not inlined, so that the constant-time check
+    /// can name it.
     #[inline(never)]
     pub(super) fn check_codes(&self, codes: &[i32], before: usize) -> Result<(), Error> {
         let log_p = match self.encoding {

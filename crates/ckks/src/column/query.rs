@@ -93,8 +93,8 @@ impl Query {
     /// Reads a message.
     ///
     /// # Errors
-    /// If it is not one of this kind and version, names an unknown set, has another length than its
-    /// dimension fixes, or holds a coefficient that is not below `q`.
+    /// If its kind or version is wrong, its set is unknown, its length does not fit its dimension, or a coefficient is
+    /// not below `q`.
     pub fn from_bytes(message: &[u8]) -> Result<Self, Error> {
         let (head, body) = Head::split(Kind::ColumnQuery, message)?;
         let params = Params::from_id(head.set)?;

@@ -80,8 +80,8 @@ impl Reply {
     /// Reads a message.
     ///
     /// # Errors
-    /// If it is not one of this kind and version, names an unknown set, or has another length than
-    /// its count fixes; where answers are whole, if one of them is not below `q`.
+    /// If its kind or version is wrong, its set is unknown, or its length does not fit its count. Where answers are
+    /// whole, also if one of them is not below `q`.
     pub fn from_bytes(message: &[u8]) -> Result<Self, Error> {
         let (params, shape, state, body) = split(message)?;
         let reply = Self {
@@ -110,8 +110,8 @@ impl Reply {
         Ok(())
     }
 
-    /// The sum of the answers from number `first` on, each times its weight, mod `q`, for each list of weights: what a
-    /// [`Combination`](super::Combination) with these weights is to equal.
+    /// The weighted sum of the answers from number `first` on, mod `q`, for each list of weights. A
+    /// [`Combination`](super::Combination) with these weights is to equal it.
     ///
     /// # Errors
     /// [`Error::Whole`] if answers are rounded; [`Error::Mismatch`] if `first` begins no block, the lists differ in their
@@ -169,9 +169,9 @@ impl Reply {
     /// order of the collection, a part by its number and how many of its next blocks follow.
     ///
     /// # Errors
-    /// The errors of [`from_bytes`](Self::from_bytes); [`Error::Mismatch`] if a part is of another set or dimension than the
-    /// first, has other blocks than the runs name, or does not end with a whole block although it does not end the
-    /// collection; [`Error::Epoch`], [`Error::Version`] if it is of another state; [`Error::Count`].
+    /// The errors of [`from_bytes`](Self::from_bytes). [`Error::Mismatch`] if sets or dimensions differ, or if a part
+    /// has other blocks than the runs name. It also refuses a part before the last that does not end with a whole
+    /// block. [`Error::Epoch`] or [`Error::Version`] if states differ. [`Error::Count`] if there are too many vectors.
     pub fn join(
         parts: &[&[u8]],
         runs: impl IntoIterator<Item = (usize, usize)>,

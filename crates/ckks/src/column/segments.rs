@@ -65,7 +65,7 @@ impl Segments {
         self.encoded(&codes)
     }
 
-    /// Encodes a segment of `vectors` of integers, as [`encode`](Self::encode) those of real numbers.
+    /// Encodes a segment of `vectors` of integers, as [`encode`](Self::encode) does for real numbers.
     ///
     /// # Errors
     /// The errors of [`Database::encode_modular`].
@@ -124,8 +124,8 @@ impl Segments {
         Ok(())
     }
 
-    /// Counts the positions that are left in the last block, so that all blocks are whole: of a part of a
-    /// collection, the blocks of another may follow its own.
+    /// Counts the positions that are left in the last block, so that all blocks are whole. Blocks of another part of
+    /// the collection may then follow.
     ///
     /// # Errors
     /// [`Error::Count`].
@@ -158,7 +158,7 @@ impl Segments {
         self.databases.iter().map(|segment| &**segment)
     }
 
-    /// The number of positions: vectors, and those between segments that are nobody's.
+    /// The number of positions: vectors, and unused positions between segments.
     #[must_use]
     pub fn len(&self) -> usize {
         self.shape.count
@@ -170,8 +170,8 @@ impl Segments {
         self.shape.count == 0
     }
 
-    /// Refuses a query that was not made for these segments: who answers several parties' queries in one pass asks
-    /// before, so that one of them does not spoil it for the others.
+    /// Refuses a query that was not made for these segments. A server that answers several parties' queries in one pass
+    /// asks this first. So one bad query does not spoil the pass for the others.
     ///
     /// # Errors
     /// [`Error::Mismatch`] if it was made for another parameter set or dimension, [`Error::Epoch`] if for another
@@ -189,8 +189,8 @@ impl Segments {
         self.replies(queries, &[])
     }
 
-    /// [`score_batch`](Self::score_batch) with a public number added to every score, as
-    /// [`Database::score_onto`] does; positions that are nobody's have numbers, too.
+    /// [`score_batch`](Self::score_batch) with a public number added to every score, as [`Database::score_onto`] does.
+    /// Unused positions have numbers, too.
     ///
     /// # Errors
     /// The errors of [`Database::score_onto`].

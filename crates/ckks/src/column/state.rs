@@ -19,7 +19,7 @@ pub(super) fn epoch_of(seed: &[u8; 32]) -> u64 {
     u64::from_le_bytes(*first)
 }
 
-/// Refuses an object of another epoch than its receiver's.
+/// Refuses an object whose epoch differs from its receiver's.
 pub(super) fn check_epoch(found: u64, expected: u64) -> Result<(), Error> {
     if found == expected {
         return Ok(());
@@ -51,7 +51,7 @@ impl State {
         }
     }
 
-    /// Refuses an object whose state is not that of the state `expected`.
+    /// Refuses an object whose state is not `expected`.
     pub(super) fn check(self, expected: Self) -> Result<(), Error> {
         check_epoch(self.epoch, expected.epoch)?;
         if self.version == expected.version {

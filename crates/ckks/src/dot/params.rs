@@ -104,8 +104,8 @@ impl Params {
         let step = WINDOW / (1u64 << self.reply_bits) as f64;
         // A vector after rounding, in units of the score.
         let norm = NORM + root / (2.0 * VECTOR_SCALE);
-        // Coordinates of vectors and of the query half a step off each; the reply's half a step and what switching
-        // adds to that; single precision: half a unit in the last place of a score below 2.
+        // Coordinates of vectors and of the query are half a step off each. The reply adds half a step, and switching
+        // adds to that. Single precision adds half a unit in the last place of a score below 2.
         let coded = NORM * root / (2.0 * VECTOR_SCALE) + norm * root * unit / 2.0;
         let rounding = coded + 0.501 * step + 2f64.powi(-24);
         // The error of b meets all vectors of a pack; c1's rounding errors, half a step each, the secret. A
@@ -119,9 +119,9 @@ impl Params {
         }
     }
 
-    /// The standard deviation of a score's error, for a query and vectors of norm one in `dim` dimensions
-    /// without structure, whose rounding errors are independent: rounding of the vectors and of the query,
-    /// encryption, rounding of the reply. For all others there is [`Self::worst_error`].
+    /// The standard deviation of a score's error, for a query and vectors of norm one in `dim` dimensions without
+    /// structure, so with independent rounding errors. It counts rounding of the vectors and of the query, encryption,
+    /// and rounding of the reply. For all other vectors there is [`Self::worst_error`].
     #[must_use]
     pub fn statistical_error(self, dim: usize) -> f64 {
         let shape = Shape::new(dim, 1);

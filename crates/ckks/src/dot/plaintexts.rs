@@ -233,8 +233,8 @@ impl Scratch {
         let switch = params.switch();
         let (c0, c1) = body.split_at_mut(body.len() - planes::len(N, params.reply_bits()));
 
-        // The scores lie at coefficients -1 mod the largest power of two in the width: only those
-        // are computed, and of those every odd-th is a score.
+        // The scores lie at coefficients -1 mod the largest power of two in the width. Only these coefficients are
+        // computed, and every odd-th of them is a score.
         let stride = shape.width.trailing_zeros();
         self.inverse_of_products(&query.b, pack, stride);
         self.picked.clear();

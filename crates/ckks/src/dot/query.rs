@@ -76,11 +76,10 @@ impl std::fmt::Debug for Query {
 /// # Security
 /// The query reveals its dimension and nothing else.
 ///
-/// The secret and the errors are fresh for this query. They are drawn from 32 bytes of `rng` hashed together
-/// with the query, so that different queries share no secret even if `rng` repeats itself, as generators do in
-/// a machine restored from a snapshot or after a `fork` (`rand`'s `ThreadRng` is not reseeded by one). The same
-/// query from the same state is the same message, and shows only that. Sampling and encryption run in constant
-/// time.
+/// The secret and the errors are fresh for this query. They are drawn from 32 bytes of `rng` hashed together with the
+/// query. Different queries share no secret even if `rng` repeats itself. Generators do so in a machine restored from a
+/// snapshot, or after a `fork` (`rand`'s `ThreadRng` is not reseeded by one). The same query from the same state is the
+/// same message, and shows only that. Sampling and encryption run in constant time.
 pub fn encrypt<R: CryptoRng + ?Sized>(
     rng: &mut R,
     params: &Params,
@@ -139,8 +138,8 @@ impl SecretKey {
     /// [`Error::Mismatch`] if the reply is for another parameter set, dimension or number of vectors.
     ///
     /// # Security
-    /// Runs in constant time. The scores carry an error that depends on the secret: they must stay
-    /// with the key holder, not go back to the server nor to a third party.
+    /// Runs in constant time. The scores carry an error that depends on the secret. They must stay with the key holder:
+    /// never send them to the server or a third party.
     pub fn decrypt(self, count: usize, reply: &Reply) -> Result<Vec<f32>, Error> {
         reply.check(&self.params, self.dim, count)?;
         let shape = Shape::new(self.dim, count);
@@ -200,8 +199,8 @@ impl Query {
     /// Reads a message.
     ///
     /// # Errors
-    /// If it is not one of this kind and version, names an unknown set, has another length than its
-    /// dimension fixes, or holds a coefficient that is not below `q`.
+    /// If its kind or version is wrong, its set is unknown, its length does not fit its dimension, or a coefficient is
+    /// not below `q`.
     pub fn from_bytes(message: &[u8]) -> Result<Self, Error> {
         let (head, body) = Head::split(Kind::DotQuery, message)?;
         let params = Params::from_id(head.set)?;

@@ -4,8 +4,8 @@ use super::params::{N, Params, Shape};
 use crate::wire::{Head, Kind};
 use crate::{Error, planes, wire};
 
-/// Encrypted scores: for each pack, `c0` at the coefficients that hold scores, then all of `c1`, both
-/// rounded to `r` bits and laid out in planes.
+/// Encrypted scores: for each pack, `c0` at the coefficients that hold scores, then all of `c1`. Both are rounded to
+/// `r` bits and laid out in planes.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Reply {
     params: Params,
@@ -84,8 +84,7 @@ impl Reply {
     /// Reads a message.
     ///
     /// # Errors
-    /// If it is not one of this kind and version, names an unknown set, or has another length than
-    /// its dimension and count fix.
+    /// If its kind or version is wrong, its set is unknown, or its length does not fit its dimension and count.
     pub fn from_bytes(message: &[u8]) -> Result<Self, Error> {
         let (head, body) = Head::split(Kind::DotReply, message)?;
         let params = Params::from_id(head.set)?;

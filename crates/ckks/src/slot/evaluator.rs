@@ -164,8 +164,8 @@ impl Evaluator {
         Ok(sum)
     }
 
-    /// The terms that `c`, to be multiplied with the rotated secret, adds to the parts of a ciphertext:
-    /// digit by digit, each lifted to all primes and to `P`, times the key; then divided by `P`.
+    /// The terms that `c`, to be multiplied with the rotated secret, adds to the parts of a ciphertext. Digit by digit,
+    /// each is lifted to all primes and to `P` and multiplied with the key; the sum is then divided by `P`.
     fn switch_key(&self, c: &[u64], level: usize, key: &GaloisKey) -> (Aligned<u64>, Aligned<u64>) {
         let n = self.params.degree();
         let special = self.params.all_plans().len() - 1;

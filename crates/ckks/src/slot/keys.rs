@@ -87,9 +87,9 @@ impl SecretKey {
     /// [`Error::Mismatch`] if the plaintext belongs to another parameter set.
     ///
     /// # Security
-    /// `a` and `e` are drawn from 32 bytes of `rng` hashed together with the plaintext and the secret, so that
-    /// different plaintexts, and different secrets, share neither even if `rng` repeats itself, as generators do in
-    /// a machine restored from a snapshot or after a `fork`.
+    /// `a` and `e` are drawn from 32 bytes of `rng` hashed together with the plaintext and the secret. Different
+    /// plaintexts, and different secrets, share neither even if `rng` repeats itself. Generators do so in a machine
+    /// restored from a snapshot or after a `fork`.
     pub fn encrypt<R: CryptoRng + ?Sized>(
         &self,
         rng: &mut R,
@@ -179,9 +179,9 @@ impl SecretKey {
         }
     }
 
-    /// `(e - a s, a)` modulo the first primes. What is encrypted is in `hedge`: under this one secret a repeated
-    /// `a` would show the difference of two plaintexts, or of two rotations of the secret. The secret is added: of
-    /// two secrets it would show the difference.
+    /// `(e - a s, a)` modulo the first primes. What is encrypted is in `hedge`. Under this one secret a repeated `a`
+    /// would show the difference of two plaintexts, or of two rotations of the secret. The secret is added, because a
+    /// repeated `a` under two secrets would show their difference.
     fn sample(&self, hedge: Hedge, plans: &[Plan]) -> Digit {
         let n = self.n();
         let primes: Vec<u8> = plans

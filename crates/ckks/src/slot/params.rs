@@ -88,9 +88,9 @@ impl Params {
     /// A set of one's own: degree `n`, primes `q_0, ..., q_L`, special prime `p`, scale.
     ///
     /// # Errors
-    /// [`Error::Security`] if `log2 QP` is above the cap of `n` or `n` has none, [`Error::Modulus`] if a
-    /// prime does not serve the ring or is there twice, [`Error::Scale`] if the scale is not in
-    /// `1..q_0 / 4` or the special prime is smaller than another.
+    /// [`Error::Security`] if `log2 QP` is above the cap of `n` or `n` has none. [`Error::Modulus`] if a prime does not
+    /// serve the ring or is there twice. [`Error::Scale`] if the scale is not in `1..q_0 / 4` or the special prime is
+    /// smaller than another.
     pub fn new(n: usize, q: &[u64], p: u64, scale: f64) -> Result<Self, Error> {
         Self::build("custom", n, q, p, scale)
     }

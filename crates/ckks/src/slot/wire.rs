@@ -1,9 +1,9 @@
-//! Ciphertexts and rotation keys as bytes: coefficients, not values, so that a message does not depend on
-//! the order of a transform; what is uniform and fresh travels as its seed.
+//! Ciphertexts and rotation keys as bytes. They hold coefficients, not values, so that a message does not depend on the
+//! order of a transform. What is uniform and fresh travels as its seed.
 //!
-//! After the head, whose dimension is `N`: the primes `q_0, ..., q_L, P`, 8 bytes each, so that a message
-//! for another chain is refused by name; then the fields of the kind. Polynomials follow limb by limb, a
-//! coefficient in as many bits as its prime has.
+//! After the head, whose dimension is `N`, come the primes `q_0, ..., q_L, P`, 8 bytes each, so that a message for
+//! another chain is refused by name. Then come the fields of the kind. Polynomials follow limb by limb, with the
+//! prime's number of bits for each coefficient.
 
 use sordino_lattice::aligned::Aligned;
 use sordino_lattice::ntt::Plan;
@@ -43,9 +43,8 @@ impl Ciphertext {
     /// Reads a message of the parameter set `params`.
     ///
     /// # Errors
-    /// If it is not one of this kind and version, belongs to another set, names a level that the set does
-    /// not have, has another length than these fix, has a scale that is not a number from 1 on, or holds a
-    /// coefficient that is not below its prime.
+    /// If its kind or version is wrong, it belongs to another set, or the set lacks its level. Also if its length does
+    /// not fit these, its scale is not a number from 1 on, or a coefficient is not below its prime.
     pub fn from_bytes(params: &Params, message: &[u8]) -> Result<Self, Error> {
         let (head, body) = Head::split(Kind::SlotCiphertext, message)?;
         let (level, encoding) = (head.count(), head.set);
@@ -102,9 +101,8 @@ impl GaloisKey {
     /// Reads a message of the parameter set `params`.
     ///
     /// # Errors
-    /// If it is not one of this kind and version, belongs to another set, names a rotation by more places
-    /// than there are slots, has another length than the set fixes, or holds a coefficient that is not below
-    /// its prime.
+    /// If its kind or version is wrong, or it belongs to another set. Also if it rotates by more places than there are
+    /// slots, or its length does not fit the set. Also if a coefficient is not below its prime.
     pub fn from_bytes(params: &Params, message: &[u8]) -> Result<Self, Error> {
         let (head, body) = Head::split(Kind::GaloisKey, message)?;
         let rotation = head.count();
@@ -162,7 +160,7 @@ fn put_primes(params: &Params, message: &mut Vec<u8>) {
     }
 }
 
-/// The bytes after the primes, if these are those of the set.
+/// The bytes after the primes, if the primes are the set's.
 fn take_primes<'a>(params: &Params, body: &'a [u8]) -> Result<&'a [u8], Error> {
     let (primes, rest) = body.split_at(primes_len(params));
     let (primes, _) = primes.as_chunks();

@@ -134,7 +134,7 @@ fn tables_are_refused_with_the_line_and_what_was_expected() {
         (
             "semicolons.csv",
             "id;v\r\n1;[1, 2]\r\n".to_owned(),
-            "semicolons.csv: line 2: 2 fields: expected 1, as many as the first line names",
+            "semicolons.csv: line 2: 2 fields: expected 1, the number that the first line names",
         ),
         (
             "short.jsonl",

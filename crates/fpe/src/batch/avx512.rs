@@ -1,9 +1,8 @@
 //! FF1 on 32 strings in step: VAES on registers of four blocks, 52-bit products for the
 //! reduction, and decimal digits in vectors.
 //!
-//! A register holds eight strings in 64-bit lanes. Strings 0 to 3 of an eight lie in the even
-//! lanes and 4 to 7 in the odd ones, because unpacking leaves them so: lane `2 k` is string `k`,
-//! lane `2 k + 1` is string `4 + k`.
+//! A register holds eight strings in 64-bit lanes. Strings 0 to 3 of an eight lie in the even lanes and 4 to 7 in the
+//! odd ones, because unpacking leaves them so. Lane `2 k` is string `k`, and lane `2 k + 1` is string `4 + k`.
 #![expect(
     unsafe_code,
     reason = "loads and stores, and calls of vector instructions"
@@ -96,7 +95,7 @@ impl<'a> Decimal<'a> {
     /// Encrypts or decrypts [`STRINGS`] strings of digits.
     ///
     /// # Panics
-    /// If there are not as many.
+    /// If the length of `text` differs.
     pub(super) fn run<const D: Direction>(&self, _: Token, blocks: &Blocks, text: &mut [u8]) {
         assert_eq!(text.len(), STRINGS * self.len);
         // SAFETY: the token proves the instructions.

@@ -1,12 +1,11 @@
 //! FF1 whose halves are integers of many limbs, and their conversion from and to numerals in
 //! less than quadratic time.
 //!
-//! A number `x < R = radix^n` is converted to numerals by way of the fraction `y = (x + e) / R`:
-//! the whole part of `radix^h y` is the first `h` numerals, and its fractional part has the others.
-//! So the only division is the first one, by `R`, which is a product with a reciprocal. Every
-//! numeral comes out exact while the error `e` is from 0 to 1. It starts near `1/8`, and is brought
-//! back between `1/8` and `7/8` where a fraction is cut in two. A fraction that is cut to fewer
-//! limbs keeps one to spare, so that the cut changes `e` by less than one part in `2^63`.
+//! A number `x < R = radix^n` is converted to numerals by way of the fraction `y = (x + e) / R`. The whole part of
+//! `radix^h y` is the first `h` numerals, and its fractional part has the others. So the only division is the first
+//! one, by `R`, which is a product with a reciprocal. Every numeral comes out exact while the error `e` is from 0 to 1.
+//! It starts near `1/8`, and is brought back between `1/8` and `7/8` where a fraction is cut in two. A fraction that is
+//! cut to fewer limbs keeps one to spare, so that the cut changes `e` by less than one part in `2^63`.
 
 use super::mac::Mac;
 use crate::{
@@ -72,7 +71,7 @@ impl Half {
         (&self.powers[j], self.chunk << j)
     }
 
-    /// `NUM_radix(x)`, in as many limbs as `x` has chunks.
+    /// `NUM_radix(x)`, with one limb for each chunk of `x`.
     fn number(&self, x: &[u16]) -> Vec<u64> {
         let chunks = x.len().div_ceil(self.chunk);
         let mut number = vec![0; chunks];

@@ -1,10 +1,9 @@
 //! Steps 6.i and 6.ii of FF1 on a half that is a machine integer: `R = PRF(P || Q)`.
 //!
-//! `Q = T || 0...0 || [i] || [NUM(B)]^b` differs from round to round only in its last `b + 1` bytes,
-//! and for `b <= 15` these lie in its last block. The CBC-MAC of all blocks before the last, XORed
-//! with the bytes of the last one that come from `T` and the zeros, is therefore the same in every
-//! round: [`Mac::tweak`] computes it once for each string. A round XORs `i` and `NUM(B)` into it,
-//! and encrypts that one block.
+//! `Q = T || 0...0 || [i] || [NUM(B)]^b` differs from round to round only in its last `b + 1` bytes. For `b <= 15`
+//! these lie in its last block. Take the CBC-MAC of all blocks before the last, XORed with the bytes of the last one
+//! that come from `T` and the zeros. It is the same in every round, and [`Mac::tweak`] computes it once for each
+//! string. A round XORs `i` and `NUM(B)` into it, and encrypts that one block.
 
 use crate::{
     block::{self, BlockCipher},
@@ -61,7 +60,7 @@ impl Mac {
         aes.xor(state, aes.load(left(tail)))
     }
 
-    /// The input of the last AES call of round `i`, but for `NUM(B)`; for `b <= 16`.
+    /// The input of the last AES call of round `i`, without `NUM(B)`; for `b <= 16`.
     #[inline(always)]
     fn round<A: Aes>(&self, aes: A, tweak: A::Block, i: u8) -> A::Block {
         if self.b == 16 {

@@ -1,5 +1,5 @@
-//! The rounds of one string in vector registers, for halves of at most `2^27`: the block has the
-//! number and `y` least significant byte first, as the registers do.
+//! The rounds of one string in vector registers, for halves of at most `2^27`. The block has the number and `y` least
+//! significant byte first, as the registers do.
 #![expect(unsafe_code, reason = "calls of vector instructions")]
 
 use crate::{

@@ -1,7 +1,7 @@
 //! Days of the Gregorian calendar, counted.
 
-/// Days from 1 January of the year 1 (day 0) to the date written `YYYY-MM-DD`, with slashes or dots for the hyphens or without them;
-/// `Err` with the index of the character that makes it no date.
+/// Days from 1 January of the year 1 (day 0) to the date written `YYYY-MM-DD`, or with slashes, dots or nothing for the
+/// hyphens. `Err` with the index of the character that makes it no date.
 pub(super) fn day_number(text: &str) -> Result<u32, usize> {
     let bytes = text.as_bytes();
     let between = usize::from(bytes.len() != 8 || !bytes[4].is_ascii_digit());

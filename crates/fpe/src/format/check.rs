@@ -1,4 +1,4 @@
-//! Check digits: Luhn's (ISO/IEC 7812-1, Annex B) and those of ISO/IEC 7064.
+//! Check digits: Luhn's (ISO/IEC 7812-1, Annex B) and ISO/IEC 7064's.
 
 use crate::Error;
 use core::{

@@ -27,9 +27,8 @@ impl FormatCipher {
     /// Encrypts a text of the format.
     ///
     /// # Errors
-    /// [`Error::Symbol`] with the index of the first character that the format does not have
-    /// there, [`Error::CheckDigit`], and [`Error::Length`] or [`Error::Domain`] if too little of
-    /// the text is to be encrypted.
+    /// [`Error::Symbol`] with the index of the first character that the format does not have there.
+    /// [`Error::CheckDigit`]. [`Error::Length`] or [`Error::Domain`] if too little of the text is to be encrypted.
     pub fn encrypt(&self, tweak: &[u8], text: &str) -> Result<String, Error> {
         self.run::<true>(tweak, text)
     }
@@ -177,7 +176,7 @@ impl FormatCipher {
         })
     }
 
-    /// The tweak of the cipher, as the documentation of [`Format`] has it.
+    /// The tweak of the cipher, as the documentation of [`Format`] defines it.
     pub(super) fn tweak(&self, tweak: &[u8], text: &[char], slots: &Slots<'_>) -> Vec<u8> {
         let mut counts = vec![Counts::Kept; text.len()];
         for &(i, _) in &slots.encrypted {

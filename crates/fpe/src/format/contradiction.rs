@@ -1,10 +1,9 @@
 //! Formats that cannot work are refused before they get a key.
 //!
-//! A text of one alphabet is read in one pass: every character either passes, or is a symbol of
-//! the alphabet, or is among the last ones and belongs to the check. Decryption finds the places
-//! that encryption filled only if a character's kind does not depend on the plaintext. So the
-//! passing characters may share no symbol with the alphabet or with the symbols that a check
-//! ends in, and each symbol of the alphabet must be one that the check covers.
+//! A text of one alphabet is read in one pass. Every character either passes, or is a symbol of the alphabet, or is
+//! among the last ones and belongs to the check. Decryption finds the places that encryption filled only if a
+//! character's kind does not depend on the plaintext. So the passing characters may share no symbol with the alphabet,
+//! or with the symbols that a check ends in. And the check must cover each symbol of the alphabet.
 
 use super::{Format, Segment, Shape, slots::Text};
 use crate::{Error, SymbolSet};

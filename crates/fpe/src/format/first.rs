@@ -5,8 +5,8 @@ use crate::Alphabet;
 use alloc::string::String;
 
 impl Format {
-    /// The first symbol of a text is not `0`, before and after: a program that takes the text for a number keeps all of its digits.
-    /// A text that begins with `0` is refused.
+    /// The first symbol of a text is not `0`, before and after. So a program that takes the text for a number keeps all
+    /// of its digits. A text that begins with `0` is refused.
     ///
     /// Only a [`Format::text`] of an alphabet with `0` has this option, where no first symbols are kept: [`Format::cipher`] refuses
     /// any other format with it. Numbers have at most 38 digits then.

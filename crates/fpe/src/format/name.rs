@@ -77,7 +77,7 @@ impl FromStr for Format {
     }
 }
 
-/// Cards of which the first and last digits are kept, in these numbers.
+/// Cards whose first and last digits are kept, in these numbers.
 fn kept_of_card(kept: &str) -> Result<Format, Error> {
     let numbers = kept.split_once(',');
     let numbers = numbers.and_then(|(first, last)| Some((first.parse().ok()?, last.parse().ok()?)));

@@ -50,8 +50,8 @@ impl Pattern {
         Ok(slots)
     }
 
-    /// A text with all separators of the pattern. One without any has its separators put in; everything else is left as it is, to be
-    /// refused by its place.
+    /// A text with all separators of the pattern. A text without any gets its separators. Everything else is left as it
+    /// is, to be refused by its place.
     pub(super) fn separated(&self, text: Zeroizing<Vec<char>>) -> Separated {
         self.put_in(&text).unwrap_or(Separated {
             text,
@@ -91,7 +91,7 @@ impl Pattern {
 }
 
 impl Separated {
-    /// The text without the separators that were put in.
+    /// The text without the separators that were added.
     pub(super) fn restore(&mut self) {
         for &at in self.added.iter().rev() {
             self.text.remove(at);

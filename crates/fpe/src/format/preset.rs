@@ -5,12 +5,12 @@ use crate::{Alphabet, Error};
 use alloc::vec;
 
 impl Format {
-    /// A payment card number of 12 to 19 digits, grouped by spaces or hyphens or not at all, which
-    /// makes no difference: the first six digits (the issuer's) and the last four are kept.
+    /// A payment card number of 12 to 19 digits. The first six digits (the issuer's) and the last four are kept. Spaces
+    /// or hyphens between digits make no difference.
     ///
-    /// At least six digits must lie between them; so cards of 15 digits need
-    /// [`Format::allow_small_domain`]. The result does not pass Luhn's check but for one in
-    /// ten, and so is not taken for a card: where it is to pass, see [`Format::pan_luhn`].
+    /// At least six digits must lie between them, so cards of 15 digits need [`Format::allow_small_domain`]. Nine of
+    /// ten results fail Luhn's check, and so are not taken for a card. Where results must pass, see
+    /// [`Format::pan_luhn`].
     #[must_use]
     pub fn pan() -> Self {
         let format = Self::text("pan", Alphabet::DECIMAL, " -").keep(6, 4);
@@ -26,16 +26,16 @@ impl Format {
         format.expecting("digits of a card, with spaces, hyphens or neither")
     }
 
-    /// A social security number of the United States, with hyphens, spaces or neither: valid numbers
-    /// (no area 000, 666 or above 899, no group 00, no serial 0000) become valid numbers.
+    /// A social security number of the United States, with hyphens, spaces or neither. Valid numbers (no area 000, 666
+    /// or above 899, no group 00, no serial 0000) become valid numbers.
     #[must_use]
     pub fn ssn() -> Self {
         Self::new(Shape::Ssn, &[b"ssn"])
     }
 
-    /// A telephone number: its first `keep` digits (the country's and the area's) are kept. What is
-    /// not a digit, ` +-.()/`, stays where it is and does not count, so `+1` and `1` are the same, and
-    /// `001` is another number. A text with other signs, such as an extension's `x`, is refused.
+    /// A telephone number: its first `keep` digits (the country's and the area's) are kept. What is not a digit, `
+    /// +-.()/`, stays where it is and does not count. So `+1` and `1` are the same, and `001` is a different number. A
+    /// text with other signs, such as an extension's `x`, is refused.
     #[must_use]
     pub fn phone(keep: usize) -> Self {
         Self::text("phone", Alphabet::DECIMAL, " +-.()/")
@@ -99,8 +99,8 @@ impl Format {
     /// An e-mail address: the letters and digits of the local part are encrypted, its
     /// punctuation and the domain, which is not empty, are kept. Four letters or digits are the least.
     ///
-    /// Capitals of the domain do not count, and come back. Those of the local part do: they are
-    /// encrypted, and an address whose local part was put into small letters is another one.
+    /// Capitals of the domain do not count, and come back. Capitals of the local part count: they are encrypted, and an
+    /// address whose local part was put into small letters is a different address.
     #[must_use]
     pub fn email() -> Self {
         Self::address("email", Alphabet::ALPHANUMERIC)

@@ -75,7 +75,7 @@ impl FormatCipher {
         last: u32,
     ) -> Result<String, Error> {
         let day = calendar::day_number(text).map_err(|index| Error::Symbol { index })?;
-        // The same twice, or none.
+        // The same separator twice, or none.
         let between = text.get(4..5).filter(|_| text.len() == 10).unwrap_or("");
         let x = day
             .checked_sub(first)

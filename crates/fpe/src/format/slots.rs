@@ -1,4 +1,4 @@
-//! The places of a text that are encrypted, and those of its check.
+//! The places of a text that are encrypted, and the places of its check.
 
 use super::{Check, Format, Shape};
 use crate::{Alphabet, Error};
@@ -19,7 +19,7 @@ pub(super) struct Text {
 }
 
 impl Format {
-    /// The places of the characters that are encrypted, and of those that are a check.
+    /// The places of the characters that are encrypted, and of the characters that are a check.
     pub(super) fn slots<'a>(&'a self, text: &[char]) -> Result<Slots<'a>, Error> {
         match &self.shape {
             Shape::Text(shape) => shape.slots(text),
@@ -70,8 +70,8 @@ impl Text {
                 last
             }
         };
-        // Every character that does not pass is a symbol; the last of them are the check, which
-        // alone may have symbols that are not of the alphabet.
+        // Every character that does not pass is a symbol. The last ones are the check, which alone may have symbols
+        // that are not of the alphabet.
         let (mut body, mut strangers) = (Vec::with_capacity(end), Vec::new());
         let mut spelling = Vec::new();
         for (index, &c) in text[..end].iter().enumerate() {

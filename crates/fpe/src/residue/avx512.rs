@@ -1,5 +1,5 @@
-//! `(a + y) mod m` and `(a - y) mod m` in vector registers: to move a number from a block to a
-//! general register and back would take a tenth of a round.
+//! `(a + y) mod m` and `(a - y) mod m` in vector registers. To move a number from a block to a general register and
+//! back would take a tenth of a round.
 //!
 //! The remainder comes from a fraction as in [`crate::residue`], in units of `2^-52`: 52-bit
 //! products of pieces of `y` with fractions of powers of two. The smaller the modulus, the wider

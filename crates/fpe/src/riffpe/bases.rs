@@ -7,8 +7,8 @@ use alloc::{collections::BTreeMap, vec, vec::Vec};
 /// Most divisors that are gone through.
 const MAX_DIVISORS: usize = 1 << 16;
 
-/// The bases of [`super::RiffpeX`] for the integers below `x`: among all lists of factors of at
-/// least `threshold` whose product is `x`, the one of least `sum b log2 b`, in ascending order.
+/// The bases of [`super::RiffpeX`] for the integers below `x`. Among all lists of factors of at least `threshold` whose
+/// product is `x`, it is the one of least `sum b log2 b`, in ascending order.
 ///
 /// ```
 /// assert_eq!(sordino_fpe::find_best_bases(1_000_000, 25)?, [25, 25, 40, 40]);
@@ -25,8 +25,7 @@ pub fn find_best_bases(x: u128, threshold: u32) -> Result<Vec<u32>, Error> {
     };
     let threshold = threshold.max(2);
     let divisors = divisors(x).ok_or(none)?;
-    // Cost and first base of the best list for each product, in ascending order, so that the
-    // list of the cofactor is there.
+    // Cost and first base of the best list for each product, in ascending order, so that the cofactor's list is known.
     let mut best: BTreeMap<u128, (u128, u32)> = BTreeMap::from([(1, (0, 1))]);
     let small = |&d: &u128| {
         u32::try_from(d)

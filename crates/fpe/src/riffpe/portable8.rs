@@ -1,6 +1,6 @@
-//! Riffpe on eight strings in step, for radices up to 48 and labels of whole blocks. It is portable
-//! code and gains on every processor whose AES is quicker with several blocks under way: loops go
-//! over arrays of eight lanes, which compilers turn into vector instructions.
+//! Riffpe on eight strings in step, for radices up to 48 and labels of whole blocks. It is portable code, and gains on
+//! every processor whose AES is quicker with several blocks under way. Loops go over arrays of eight lanes, which
+//! compilers turn into vector instructions.
 
 use super::{
     RiffpeX,
@@ -21,8 +21,8 @@ impl RiffpeX {
     }
 }
 
-/// Both phases over all digits of eight strings, one after another; false, and nothing changed,
-/// if a label that a step selects shares its first four bytes (one time in some hundred thousand).
+/// Both phases over all digits of eight strings, one after another. False, and nothing changed, if a label that a step
+/// selects shares its first four bytes (one time in some hundred thousand).
 pub(super) struct Eight<'a, const INVERSE: bool> {
     pub(super) cipher: &'a RiffpeX,
     pub(super) tweak: &'a [u8],
@@ -85,8 +85,8 @@ impl<const INVERSE: bool> Operation for Eight<'_, INVERSE> {
     }
 }
 
-/// The card at place `x` of `n` sorted cards, or with `INVERSE` the place of card `x`, by the
-/// first four bytes of the labels; `None` if they do not tell.
+/// The card at place `x` of `n` sorted cards, or with `INVERSE` the place of card `x`. It is found by the first four
+/// bytes of the labels; `None` if they do not tell.
 #[inline(always)]
 fn select<A: Aes, const INVERSE: bool>(
     aes: A,

@@ -1,16 +1,16 @@
 //! A step of Riffpe by the first eight bytes of the labels.
 //!
-//! Labels come from a chain of AES blocks, each of which waits for the one before. Up to 16
-//! cards are compared with each other as they come, in the shadow of the next block; up to
-//! [`SMALL`] when all are there (as they come, narrow stores hold up the wide loads after them):
-//! time and memory access are the same for all digits. More cards are counted by their first
-//! bits, and only those that share them with the answer are compared.
+//! Labels come from a chain of AES blocks, each of which waits for the one before. Up to 16 cards are compared with
+//! each other as they come, in the shadow of the next block. Up to [`SMALL`] cards are compared when all have come: as
+//! they come, narrow stores would hold up the wide loads after them. In both ways time and memory access are the same
+//! for all digits. More cards are counted by their first bits, and only cards that share them with the answer are
+//! compared.
 
 use alloc::vec::Vec;
 use sordino_aes::Aes;
 use zeroize::Zeroize;
 
-/// Most cards of which all pairs are compared: above, counting is quicker.
+/// Most cards for which all pairs are compared: above, counting is quicker.
 pub(super) const SMALL: u32 = 48;
 
 /// The stream of labels.
@@ -72,7 +72,7 @@ impl<A: Aes> Labels<A> {
 #[derive(Default)]
 pub(super) struct Scratch {
     keys: Vec<i64>,
-    /// Those of one bucket, with their cards.
+    /// The labels of one bucket, with their cards.
     same: Vec<(i64, u32)>,
 }
 
@@ -151,7 +151,7 @@ fn small<A: Aes, const N: usize, const INVERSE: bool, const WHOLE: bool>(
     u32::try_from(answer).ok().filter(|_| same == 1)
 }
 
-/// At most `N` cards, all pairs compared when all are there.
+/// At most `N` cards, all pairs compared when all have come.
 #[inline(always)]
 fn middle<A: Aes, const N: usize, const INVERSE: bool, const WHOLE: bool>(
     mut labels: Labels<A>,

@@ -21,7 +21,7 @@ const CHECKS: [Check; 7] = [
     Check::Mod37_36,
 ];
 
-/// Symbols of which all sets are made: those of every check, and others.
+/// Symbols of which all sets are made: the symbols of every check, and others.
 const POOL: &str = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ*- ./xyz水";
 
 /// A format's parts: alphabet, passing characters, check, kept prefix and suffix.
@@ -66,7 +66,7 @@ impl Parts {
         out
     }
 
-    /// True if a text of so many symbols, the check not counted, has a hundred values at least.
+    /// True if a text of this number of symbols, without the check, has a hundred values at least.
     fn is_long_enough(&self, symbols: usize) -> bool {
         let encrypted = symbols.saturating_sub(self.keep.0 + self.keep.1);
         let values = (0..encrypted).fold(1, |n: usize, _| n.saturating_mul(self.alphabet.len()));

@@ -141,9 +141,8 @@ fn rotate_7(x: __m512i) -> __m512i {
     _mm512_ror_epi32::<7>(x)
 }
 
-/// Word `i` of every lane's block in vector `i`; the blocks are `offset` bytes behind the pointers.
-/// Quarters of four blocks are put side by side by the loads, then a 4 x 4 transpose within each
-/// 128-bit part finishes.
+/// Word `i` of every lane's block in vector `i`; the blocks are `offset` bytes behind the pointers. The loads put
+/// quarters of four blocks next to each other. Then a 4 x 4 transpose within each 128-bit part finishes.
 ///
 /// # Safety
 /// 64 bytes must be readable there.
@@ -196,7 +195,7 @@ fn untranspose(cv: &[__m512i; 8], digests: &mut [[u8; 32]; 16]) {
     let left = transpose_parts([cv[0], cv[1], cv[2], cv[3]]);
     let right = transpose_parts([cv[4], cv[5], cv[6], cv[7]]);
     for j in 0..4 {
-        // Parts 0, 1 and parts 2, 3 with the two halves of each lane side by side.
+        // Parts 0, 1 and parts 2, 3 with the two halves of each lane next to each other.
         let pairs = [
             _mm512_permutex2var_epi64(
                 left[j],

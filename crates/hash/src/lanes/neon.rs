@@ -19,7 +19,7 @@ type Mask = uint32x4_t;
 
 kernel!(Neon, 4, "neon");
 
-/// Nothing: fetching ahead has not been measured on such a processor.
+/// Does nothing: nobody has measured the effect of fetching ahead on such a processor.
 #[inline]
 #[target_feature(enable = "neon")]
 fn fetch(_address: *const u8) {}

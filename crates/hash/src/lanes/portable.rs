@@ -1,6 +1,6 @@
-//! The definition: BLAKE3's compression function and the hashing of one node of its tree, in plain
-//! Rust and in the order of the specification (section numbers are the BLAKE3 paper's). The kernels
-//! over vectors equal it in every lane; here it is a kernel of one lane.
+//! The definition: BLAKE3's compression function and the hashing of one node of its tree. It is plain Rust in the order
+//! of the specification (section numbers are the BLAKE3 paper's). The kernels over vectors equal it in every lane; here
+//! it is a kernel of one lane.
 //!
 //! | symbol | meaning |
 //! |---|---|

@@ -1,4 +1,5 @@
-//! Extension proofs: the nodes that an older and a newer tree of one growing list have in common, and those next to them.
+//! Extension proofs: the nodes that an older and a newer tree of one growing list have in common, and the nodes next to
+//! them.
 
 use alloc::vec::Vec;
 
@@ -18,12 +19,12 @@ const HEAD: usize = 7 + 1 + 8 + 8;
 /// A proof that the list of one root begins with the list of another: RFC 9162, 2.1.4.
 /// [`Tree::prove_extension`](super::Tree::prove_extension) makes it.
 ///
-/// The first node is the top of the last whole subtree of the old list. On the way from there to the top of the new one, a sibling on
-/// the left belongs to both trees, one on the right to the new one.
+/// The first node is the top of the last whole subtree of the old list. From there the way leads to the top of the new
+/// list. A sibling on the left belongs to both trees, one on the right to the new one.
 ///
 /// # A proof as bytes
-/// The magic bytes `SRDEXT\0`, the version 1, the lengths of the old and the new list (8 little-endian bytes each), then the
-/// nodes, 32 bytes each. The two lengths fix their number, at most 65; it is 0 if the old list is empty.
+/// The magic bytes `SRDEXT\0`, the version 1, the lengths of the old and the new list (8 little-endian bytes each),
+/// then the nodes. A node has 32 bytes. The two lengths fix their number, at most 65; it is 0 if the old list is empty.
 ///
 /// # Examples
 /// ```
@@ -42,8 +43,8 @@ pub struct Extension {
     nodes: Vec<[u8; 32]>,
 }
 
-/// The level, counted from the leaves, of the last whole subtree of a list of `count`, its place on it, and the nodes
-/// that the level has in a list of `new`.
+/// The place of the last whole subtree of a list of `count` on its level, and the level's nodes in a list of `new`.
+/// Levels are counted from the leaves.
 fn start(count: u64, new: u64) -> (u64, u64) {
     let height = count.trailing_zeros();
     // Without the sum that could overflow.
@@ -77,8 +78,9 @@ impl Extension {
         self.new
     }
 
-    /// Checks that the list of [`new_len`](Self::new_len) digests whose root is `new` begins with that of [`old`](Self::old)
-    /// digests whose root is `old`. Every list begins with the empty one: where [`old`](Self::old) is 0, any `new` is accepted.
+    /// Checks that the list of [`new_len`](Self::new_len) digests whose root is `new` begins with the list of
+    /// [`old`](Self::old) digests whose root is `old`. Every list begins with the empty one: where [`old`](Self::old)
+    /// is 0, any `new` is accepted.
     ///
     /// # Errors
     /// [`Error::ProofMismatch`] if it does not.

@@ -1,33 +1,34 @@
-//! Check rows of routed mode's clusters, by which a client recognises scores that were changed.
+//! Check rows of routed mode's clusters. A client recognises changed scores by them.
 //!
 //! ```text
 //! check_j0 = sum over the places v of part j of  s_v code_v          mod P
 //! check_ji = sum over the places v of part j of  s_v b_iv code_v     mod P,    i = 1 .. COUNT
 //! ```
 //!
-//! with signs `s_v` and bits `b_iv` of the cluster's group, of which a part is a run of 512 places: those of the cluster itself would make a refusal depend on which
-//! was chosen. Check rows lie behind the cluster's places, part
-//! after part, under pads of their own. With
-//! `F_i` for how far a check row's product is from the same sum of the places' products, a client computes
+//! with signs `s_v` and bits `b_iv` of the cluster's group, where a part is a run of 512 places. Signs and bits of the
+//! cluster itself would make a refusal depend on which cluster was chosen. Check rows lie behind the cluster's places,
+//! part after part, under pads of their own. Let `F_i` be how far a check row's product is from the same sum of the
+//! places' products. A client computes
 //!
 //! ```text
 //! G_i = F_i - F_0 / 2,     S = sum over i = 1 .. COUNT of G_i^2
 //! ```
 //!
-//! and refuses a reply in which `S` of some part is above the [`tolerance`](crate::manifest::Grid::tolerance). Of an honest reply `G_i` has half of all errors,
-//! with signs that are independent of each other: taking half of `F_0` off is what balances them. Together their squares are
-//! those of all 63, so an honest `S` varies as much as the few hundred errors' sum of squares does, and more than 63 squares would. An error `E` in one score
-//! makes two values of `G_i` that differ by `E`, for each `i` one or the other by a bit that the server does not know.
+//! and refuses a reply in which `S` of some part is above the [`tolerance`](crate::manifest::Grid::tolerance). In an
+//! honest reply `G_i` has half of all errors, with signs that are independent of each other: taking half of `F_0` off
+//! balances them. Together their squares are the squares of all 63. So an honest `S` varies as much as the sum of
+//! squares of the few hundred errors does, which is more than 63 squares would. An error `E` in one score makes two
+//! values of `G_i` that differ by `E`. For each `i` a bit that the server does not know chooses between them.
 //!
-//! A sum of 63 squares tells errors apart that are half as large as those that the largest of 40 would
-//! ([`checks`](super)): a cluster's noise is large, and no search has scores of more places that could be summed together.
-//! The bound and its proof are in docs/security/routed.md.
+//! A sum of 63 squares recognises errors half as large as the largest of 40 squares would ([`checks`](super)). A
+//! cluster's noise is large, and no search has scores of more places that could be summed together. The bound and its
+//! proof are in docs/security/routed.md.
 
 /// Check rows of a part of a cluster. The squares of all but one are summed: a changed reply is accepted with
 /// probability `2^-40`, where none was refused before.
 pub const COUNT: usize = 64;
 
-/// Places of a part: as few as changes above .023 of a cosine take in groups of the most columns.
+/// Places of a part: the fewest that detect changes above 0.023 of a cosine in groups of the most columns.
 pub const PLACES: usize = 512;
 
 /// Check rows of a cluster of `places` places: an eighth, and less than 64 more.
@@ -48,14 +49,14 @@ pub(crate) struct Noise {
     pub(crate) fixed: f64,
     /// The mean, over queries, of the variance that the errors of a query's words make.
     pub(crate) carried: f64,
-    /// Those errors. Their sum of squares is a query's own, and common to all its scores.
+    /// These errors. Their sum of squares is a query's own, and common to all its scores.
     pub(crate) errors: f64,
     /// Scores that are summed.
     pub(crate) places: f64,
 }
 
 impl Noise {
-    /// The largest sum of squares of an honest reply's part, in squares of a 256th of a step: one of `parts` parts
+    /// The largest sum of squares of an honest reply's part, in squares of a 256th of a step. One of `parts` parts
     /// exceeds it with probability below `2^-40`, over what an index and its queries draw.
     #[expect(
         clippy::cast_possible_truncation,
@@ -81,8 +82,8 @@ impl Noise {
         high
     }
 
-    /// The probability of a sum of squares above this, or more: the mean over how large a query's errors are, and how large
-    /// those of the places.
+    /// A bound on the probability of a sum of squares above this. It is the mean over the sizes of a query's errors and
+    /// of the places' errors.
     fn above(&self, sum: f64) -> f64 {
         mean_over(self.errors, |size| {
             let variance = self.fixed + self.carried * size;
@@ -93,7 +94,7 @@ impl Noise {
     }
 }
 
-/// The mean, or more, of a probability that grows with the mean of squares of independent errors of variance 1.
+/// A bound on the mean of a probability that grows with the mean of squares of independent errors of variance 1.
 ///
 /// Errors are subgaussian with their variance: normal ones, uniform ones and sums of both are. Their squares are then above
 /// `size` times the mean with probability `e^(-count (size - 1 - ln size) / 2)` at most.
@@ -115,11 +116,11 @@ fn mean_over(count: f64, probability: impl Fn(f64) -> f64) -> f64 {
     }
 }
 
-/// The probability, or more, of a sum of squares above this, where the places' errors make a variance of `spread` in each
-/// term and every check row has an error of variance 1: Chernoff's bound.
+/// A bound on the probability of a sum of squares above this: Chernoff's bound. The places' errors make a variance of
+/// `spread` in each term, and every check row has an error of variance 1.
 ///
-/// Given the places' errors each term has their halves with signs of its own, which is subgaussian; it has its own row's error, and
-/// all have half of that of row 0.
+/// Given the places' errors, each term has their halves with signs of its own, which is subgaussian. It has its own
+/// row's error, and all terms have half of the error of row 0.
 fn above_by(sum: f64, spread: f64) -> f64 {
     let own = spread + 1.0;
     let common = own + SQUARES / 4.0;
@@ -143,8 +144,8 @@ mod tests {
     use rand::rngs::StdRng;
     use rand::{RngExt, SeedableRng};
 
-    /// By their definition, of errors that are nearly normal. Were the errors of all places of one size, as a bound could suppose,
-    /// sums would be above it sixteen times as often as it says.
+    /// By their definition, of errors that are nearly normal. If the errors of all places had one size, as a bound
+    /// could suppose, sums would be above it sixteen times too often.
     #[test]
     fn sums_of_honest_replies_are_above_their_bound_as_seldom_as_derived() {
         const PLACES: u16 = 32;
@@ -181,7 +182,7 @@ mod tests {
             let found = above(noise.bound(log2_failure));
             assert!(found <= trials * log2_failure.exp2(), "{found}");
         }
-        // Some are above, so that the bound is not one of anything.
+        // Some sums are above, so the bound is not trivial.
         assert!(above(noise.bound(-2.0)) > 20.0);
         let size = f64::from(PLACES) / 4.0;
         let one_size = (1..).map(|at| 500.0 + f64::from(at));

@@ -4,13 +4,14 @@
 //! z_k = sum over all rows v of  c_kv F_v,        sum over v of  c_kv y_v  =  <z_k, b>   mod q
 //! ```
 //!
-//! where `y_v` is the answer of row `v` as a residue mod `q`, `b` the query as it was sent and `F_v` the functional that makes the one
-//! of the other ([`Combination`]). Weights `c_kv` are drawn under a key of the segment, [`BITS`] of each row in equal parts for all copies `k`. Readers
-//! get the combinations sealed, and ask for both sides before they decrypt: what they find follows from what was sent, what came, and the
-//! weights, and tells nothing of a query.
+//! where `y_v` is the answer of row `v` as a residue mod `q`, and `b` the query as it was sent. `F_v` is the functional
+//! that makes `y_v` of `b` ([`Combination`]). Weights `c_kv` are drawn under a key of the segment, [`BITS`] of each row
+//! in equal parts for all copies `k`. Readers get the combinations sealed, and compute both sides before they decrypt.
+//! What they find follows from what was sent, what came, and the weights, and tells nothing of a query.
 //!
-//! Answers of which any differs from the honest one pass for one of `2^BITS` weights of its row at most: with probability
-//! `2^-96`, and with every refusal that is noticed one value less is possible (docs/security/masked.md).
+//! If any answer differs from the honest one, the reply passes for at most one of `2^BITS` weights of its row: with
+//! probability `2^-96`. Every refusal that the server notices leaves one possible value fewer
+//! (docs/security/masked.md).
 
 use sordino_ckks::column::{Combination, Params};
 

@@ -4,9 +4,10 @@
 //! held_ji = sum over the positions v of group j of  e_iv code_v,    i = 0 .. COUNT
 //! ```
 //!
-//! with signs `e_iv` in `{-1, 1}` that are drawn under a key of the segment. A group is a run of [`GROUP`] positions. Rows of open
-//! mode are known to the server, and no pad hides a sum of them, so sums are not stored next to the rows: they are a sealed
-//! part that readers download once. A client multiplies them with its query and asks how far the sums of the scores are from that:
+//! with signs `e_iv` in `{-1, 1}` that are drawn under a key of the segment. A group is a run of [`GROUP`] positions.
+//! The server knows the rows of open mode, and no pad hides a sum of them. So sums are not stored next to the rows:
+//! they are a sealed part that readers download once. A client multiplies them with its query and asks how far the sums
+//! of the scores are from that:
 //!
 //! ```text
 //! X_i = sum over v of e_iv score_v  -  <held_ji, query>,      S = sum over i of X_i^2
@@ -26,8 +27,8 @@ pub const COUNT: usize = 64;
 /// Positions of a group. With this number the sums have two bytes for each row of 128 coordinates.
 pub const GROUP: usize = 12_288;
 
-/// Bytes of a coordinate of a sum: 24 bits hold it but with probability `2^-63`, of rows that are all alike and all in
-/// one coordinate, and less of others.
+/// Bytes of a coordinate of a sum. For rows that are all alike and all in one coordinate, 24 bits hold it but with
+/// probability `2^-63`. For others this probability is lower.
 pub const COORDINATE_LEN: usize = 3;
 
 /// Bytes of the sums of `n` rows.
@@ -36,11 +37,12 @@ pub fn len(n: usize, width: usize) -> usize {
     n.div_ceil(GROUP) * COUNT * width * COORDINATE_LEN
 }
 
-/// A group of fewer rows has the tolerance of one with this number: the errors of a few may all be large, so that their squares are far from the mean of many.
+/// A group of fewer rows has the tolerance of one with this number. The errors of a few may all be large, so that their
+/// squares are far from the mean of many.
 const LEAST: usize = 48;
 
-/// Room for what one index's hint and one query's secret draw, above the mean. Rows that repeat from block to block of
-/// polynomials have no more different draws than a block has rows, and the sum of squares of 32 varies more.
+/// Room above the mean for what one index's hint and one query's secret draw. Rows that repeat from block to block of
+/// polynomials have no more different draws than a block has rows. The sum of squares of 32 varies more.
 fn room(params: &Params) -> f64 {
     if params.block_vectors() < 64 {
         11.0 / 8.0
@@ -49,8 +51,8 @@ fn room(params: &Params) -> f64 {
     }
 }
 
-/// The largest `S` of a group of `rows` rows in an honest reply, in squares of a step: one of `groups` groups exceeds it
-/// with probability below `2^-40`, over what an index and its queries draw, whatever the vectors are.
+/// The largest `S` of a group of `rows` rows in an honest reply, in squares of a step. One of `groups` groups exceeds
+/// it with probability below `2^-40`, over what an index and its queries draw, whatever the vectors are.
 ///
 /// # Errors
 /// [`Error::Encoding`](sordino_ckks::Error::Encoding) for a set that is not real-valued.
@@ -112,7 +114,8 @@ impl Noise {
     }
 }
 
-/// The same of a sum of [`COUNT`] squares, each of a sum of independent signs of variance 1: Chernoff's bound at its least, where it has a closed form.
+/// The same of a sum of [`COUNT`] squares, each of a sum of independent signs of variance 1. It is Chernoff's bound at
+/// its least, where it has a closed form.
 fn log2_above_by(sum: f64) -> f64 {
     let (count, ratio) = (COUNT as f64, sum / COUNT as f64);
     if ratio <= 1.0 {

@@ -10,7 +10,7 @@ use crate::Bytes;
 /// owners, so are two of this.
 pub struct AnyDisk(Box<dyn Copies + Send + Sync>);
 
-/// A disk of which there can be a copy, whatever its type.
+/// A disk that can be copied, whatever its type.
 trait Copies: Disk {
     fn copied(&self) -> AnyDisk;
 }

@@ -1,4 +1,4 @@
-//! Changes of who may read what that cannot be made.
+//! Changes of rights that cannot be made.
 
 /// A change of readers, groups or labels that cannot be made.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

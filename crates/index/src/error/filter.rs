@@ -1,6 +1,6 @@
-//! Filters that cannot be read, or that ask for attributes that there are not.
+//! Filters that cannot be read, or that ask for attributes that do not exist.
 
-/// A filter that cannot be read, or is not one of an index.
+/// A filter that cannot be read, or does not fit an index.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum FilterFault {
@@ -17,7 +17,7 @@ pub enum FilterFault {
     Column {
         /// The name.
         name: String,
-        /// The attributes that there are, with their types.
+        /// The existing attributes, with their types.
         known: String,
     },
     /// It compares an attribute with a value of another type.

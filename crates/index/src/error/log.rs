@@ -25,7 +25,7 @@ pub enum LogFault {
     },
     /// A version of an index is not the next after the last one in a log.
     #[error(
-        "version {version} of index {} does not follow from version {logged}, its last in the log: it is of another \
+        "version {version} of index {} does not follow from version {logged}, its last in the log. It is of another \
          branch, or versions between the two are missing",
         hex(index)
     )]

@@ -9,11 +9,11 @@ use super::words::hex;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum OwnerFault {
-    /// The version that is there is not the one that the owner knows, nor follows from it: the fault is [`Error::Rollback`],
-    /// [`Error::Fork`], [`Error::OtherIndex`] or [`Error::Gap`]. Nothing was changed.
+    /// The version found is not the one that the owner knows, and does not follow from it. The fault is
+    /// [`Error::Rollback`], [`Error::Fork`], [`Error::OtherIndex`] or [`Error::Gap`]. Nothing was changed.
     #[error("{}", undone(.0))]
     Undone(Box<Error>),
-    /// A copy was to be brought up to date that is one of another index. Nothing was changed.
+    /// A copy that was to be updated belongs to a different index. Nothing was changed.
     #[error(
         "the copy holds index {}, and this is index {}: choose another folder for the copy",
         hex(there),
@@ -22,7 +22,7 @@ pub enum OwnerFault {
     Copy {
         /// The index that is to be copied.
         found: [u8; 16],
-        /// The index that is there.
+        /// The index found.
         there: [u8; 16],
     },
     /// The file in which an owner remembers versions cannot be read or written. Nothing was changed.
@@ -54,7 +54,7 @@ pub enum OwnerFault {
     },
 }
 
-/// Said of a version that is not the one that its owner knows, nor follows from it.
+/// The message about a version that is not its owner's, and does not follow from it.
 fn undone(fault: &Error) -> String {
     let found = match fault {
         Error::Rollback { found, pinned } => format!(

@@ -147,7 +147,7 @@ pub(super) fn form(what: &str, found: u16, expected: u16) -> String {
     )
 }
 
-/// Manifests that a server keeps, as `history::KEPT` has it.
+/// Manifests that a server keeps: `history::KEPT`.
 const KEPT: u64 = 256;
 
 /// Said to a client that is not shown the way from its version to the newest. It may be a fork or an older version that the server

@@ -1,4 +1,4 @@
-//! Removing files that nothing names any more.
+//! Removing files that no version names.
 
 use std::path::Path;
 
@@ -8,8 +8,7 @@ use crate::manifest::Part;
 use crate::{Disk, Error};
 
 impl<D: Disk> Folder<D> {
-    /// Removes what writing has left, and parts that `keep` does not name. Files whose names no index gives
-    /// are somebody else's and stay.
+    /// Removes what writing has left, and parts that `keep` does not name. Files whose names no index gives stay.
     ///
     /// # Errors
     /// [`Error::File`].

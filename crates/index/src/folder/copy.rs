@@ -12,29 +12,28 @@ use crate::{Disk, Error, NotNext, OwnerFault};
 pub struct Copied {
     /// The version.
     pub version: u64,
-    /// Manifests of it and of those before it.
+    /// Manifests of it and of earlier versions.
     pub versions: usize,
     /// Its parts.
     pub parts: usize,
-    /// Parts that were written: the others were there and whole.
+    /// Parts that were written: the others existed and were whole.
     pub written: usize,
     /// Bytes of these.
     pub bytes: u64,
 }
 
 impl<D: Disk> Folder<D> {
-    /// Copies the newest version to another directory, with the manifests before it. Parts that are there and
-    /// whole are not written again; what only older versions there had is removed at the end.
+    /// Copies the newest version to another directory, with the manifests before it. Existing whole parts are not
+    /// written again. What only older versions there had is removed at the end.
     ///
-    /// Everything is checked on its way: the signature, the chain of versions, and each part's digest, also of
-    /// parts that were there. This directory is read and not locked, so it may be one that cannot be written,
-    /// and may be served and changed meanwhile. The other one is locked; at any moment it has no index, or a
-    /// whole one.
+    /// Everything is checked on its way: the signature, the chain of versions, and each part's digest, also of existing
+    /// parts. This directory is read and not locked, so it may be one that cannot be written, and may be served and
+    /// changed meanwhile. The other one is locked; at any moment it has no index, or a whole one.
     ///
     /// # Errors
-    /// The first thing that is wrong with this directory; [`Error::Occupied`] and [`Error::Locked`] about the other;
-    /// [`OwnerFault::Copy`] and [`Error::NotNext`] if it has something that is not an older version of the same
-    /// index; [`Error::Lost`] if it has no `CURRENT`, and manifests that an interrupted copy of this index has not left;
+    /// The first thing that is wrong with this directory. [`Error::Occupied`] and [`Error::Locked`] about the other.
+    /// [`OwnerFault::Copy`] and [`Error::NotNext`] if it has something that is not an older version of the same index.
+    /// [`Error::Lost`] if it has no `CURRENT`, but manifests that no interrupted copy of this index left.
     /// [`Error::File`]. What was copied then stays for the next attempt.
     pub fn copy_to<E: Disk>(
         &self,
@@ -60,10 +59,10 @@ impl<D: Disk> Folder<D> {
         copied
     }
 
-    /// Copies the newest version to a directory that has no index. An interrupted copy goes on.
+    /// Copies the newest version to a directory without an index. An interrupted copy continues.
     ///
     /// # Errors
-    /// [`Error::Exists`], and those of [`copy_to`](Self::copy_to).
+    /// [`Error::Exists`], and the errors of [`copy_to`](Self::copy_to).
     pub fn restore_to<E: Disk>(
         &self,
         to: &Folder<E>,
@@ -86,7 +85,7 @@ impl<D: Disk> Folder<D> {
         }
     }
 
-    /// Refuses manifests, next to no `CURRENT`, that a copy of these versions has not left: what they name would be removed.
+    /// Refuses manifests without a `CURRENT` that no copy of these versions left: what they name would be removed.
     fn check_begun<'a>(
         &self,
         line: impl Iterator<Item = &'a SignedManifest> + Clone,
@@ -96,7 +95,7 @@ impl<D: Disk> Folder<D> {
         for &number in &versions {
             let copied = line.clone().find(|version| version.version == number);
             let held = self.manifest_bytes(number)?;
-            // A damaged one of the same number is of no use, and is written again.
+            // A damaged manifest of the same number is useless, and is written again.
             let same = |version: &SignedManifest| {
                 signed(&held, number, owner).is_ok_and(|held| held.digest() == version.digest())
                     || SignedManifest::from_bytes(&held, owner).is_err()
@@ -164,7 +163,7 @@ impl<D: Disk> Folder<D> {
         }
         let versions: Vec<&SignedManifest> = before.iter().rev().chain([manifest]).collect();
         for (at, older) in versions.iter().enumerate() {
-            // One that the next has in it needs no file of its own.
+            // A version that the next one includes needs no file of its own.
             if versions
                 .get(at + 1)
                 .is_some_and(|next| next.additions().len() > 0)

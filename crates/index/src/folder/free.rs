@@ -1,4 +1,4 @@
-//! A directory in which a new index may be made, and one that is as it was before again.
+//! A directory in which a new index may be made, and undoing an attempt.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -74,9 +74,8 @@ impl<D: Disk> Folder<D> {
         Ok(())
     }
 
-    /// Removes what the making of an index has left that is not going to be there, and the directory itself if
-    /// it was `fresh`. The caller has the lock. What cannot be removed stays, as does what holds
-    /// anything else.
+    /// Removes what an interrupted making of an index has left, and the directory itself if it was `fresh`. The caller
+    /// has the lock. What cannot be removed stays, and so does the directory if it holds anything else.
     pub fn abandon(&self, fresh: bool) {
         self.discard();
         // No one has seen it: it has never been the newest.

@@ -7,12 +7,12 @@ use crate::public_key::OwnerPublicKey;
 use crate::{Disk, Error};
 
 impl<D: Disk> Folder<D> {
-    /// Finds the manifests before `newest`, the last of them first, until there are `most` of them or no
-    /// more, each checked against the digest in the one after it. Between their numbers there may be those
-    /// of versions that were never made the newest.
+    /// Finds the manifests before `newest`, the last of them first, until there are `most` of them or no more. Each is
+    /// checked against the digest in the one after it. Between their numbers may lie numbers of versions that were
+    /// never made the newest.
     ///
     /// # Errors
-    /// If one is missing, damaged or not signed by `owner`; `history` has those that were found before.
+    /// If one is missing, damaged or not signed by `owner`. `history` then has the manifests that were found before.
     pub fn history(
         &self,
         newest: &SignedManifest,
@@ -26,7 +26,7 @@ impl<D: Disk> Folder<D> {
             if newer.is_first() {
                 break;
             }
-            // A version with additions has in it the one before, whose file need not be here any more.
+            // A version with additions includes the one before, whose file may be gone.
             if let Some(older) = newer.before_addition() {
                 history.push(older);
                 continue;

@@ -11,7 +11,7 @@ impl<D: Disk> Folder<D> {
     /// The manifest of a version, with this digest.
     ///
     /// # Errors
-    /// If it cannot be read, or is not the one with this digest, of this version and signed by `owner`.
+    /// If it cannot be read, or its digest or version is different, or `owner` did not sign it.
     pub fn manifest(
         &self,
         wanted: &Current,
@@ -44,8 +44,8 @@ impl<D: Disk> Folder<D> {
         self.sync_dir(&dir)
     }
 
-    /// Removes the manifests that the newest one has in it, but for the last: who is just opening that version reads it. What
-    /// cannot be removed stays.
+    /// Removes the manifests that the newest one includes, except for the last: a reader may just be opening that
+    /// version. What cannot be removed stays.
     pub fn drop_shown(&self, newest: &SignedManifest) {
         for shown in newest.shown().rev().skip(1) {
             let path = self.manifests().join(names::of_version(shown.version));
@@ -61,7 +61,7 @@ impl<D: Disk> Folder<D> {
         Ok(self.versions()?.pop().unwrap_or(0))
     }
 
-    /// The numbers of all manifests, in order; none where there is no directory of them.
+    /// The numbers of all manifests, in order; empty where there is no directory of them.
     pub(super) fn versions(&self) -> Result<Vec<u64>, Error> {
         let dir = self.manifests();
         let names = match self.disk.list(&dir) {

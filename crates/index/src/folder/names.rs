@@ -1,4 +1,4 @@
-//! The names of an index's files. Whatever has another name is somebody else's and is never removed.
+//! The names of an index's files. Files with other names are never removed.
 
 use crate::digest::Digest;
 
@@ -20,7 +20,7 @@ pub(super) fn of_digest(digest: &Digest) -> String {
     blake3::Hash::from_bytes(*digest).to_hex().to_string()
 }
 
-/// The name of a file while somebody whose mark this is writes it.
+/// The name of a file while a writer with this mark writes it.
 pub(super) fn temporary(name: &str, mark: u64) -> String {
     format!("{name}.{mark:016x}{TEMPORARY}")
 }
@@ -47,7 +47,8 @@ pub(super) fn is_part(name: &str) -> bool {
     digest(name).is_some()
 }
 
-/// The name of a file of which some is received: the same for every attempt, since each goes on where the one before stopped.
+/// The name of a file that is partly received. It is the same for every attempt, since each goes on where the one
+/// before stopped.
 pub(super) fn received(name: &str) -> String {
     format!("{name}{TEMPORARY}")
 }

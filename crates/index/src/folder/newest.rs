@@ -5,15 +5,15 @@ use crate::manifest::SignedManifest;
 use crate::public_key::OwnerPublicKey;
 use crate::{Disk, Error};
 
-/// Versions that are tried to be opened while each is followed by another: a disk that lies could go on for ever.
+/// How often opening is tried while each version is followed by another. A disk that lies could go on for ever.
 const ATTEMPTS: usize = 64;
 
 impl<D: Disk> Folder<D> {
-    /// Gives the newest version to `open`, and once more whenever that fails and there is a newer one by then:
-    /// files that are gone are those of a version that is not the newest any more.
+    /// Gives the newest version to `open`. It does so again whenever that fails and there is a newer version by then.
+    /// Files that are gone belong to a version that is no longer the newest.
     ///
     /// # Errors
-    /// Those of finding the version, and those of `open`.
+    /// The errors of finding the version, and the errors of `open`.
     pub fn newest<T>(
         &self,
         owner: &OwnerPublicKey,

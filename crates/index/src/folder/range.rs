@@ -37,7 +37,7 @@ impl Span {
         self.range == (0..part.len) || all && self.each > 0
     }
 
-    /// Its bytes, if a part has them all; none where the part does not consist of such pieces.
+    /// Its bytes, if a part has them all; `None` where the part does not consist of such pieces.
     fn len(&self, part: &Part) -> Option<u64> {
         let one = self.range.end.checked_sub(self.range.start)?;
         if self.each == u64::MAX {
@@ -47,7 +47,7 @@ impl Span {
         (whole && self.range.end <= self.each).then(|| part.len / self.each * one)
     }
 
-    /// Hands on those of its bytes that are in a piece of the part, which begins at byte `at`.
+    /// Hands on the bytes of this span that are in a piece of the part. The piece begins at byte `at`.
     fn take(&self, at: u64, bytes: &[u8], own: &mut dyn FnMut(&[u8])) {
         let end = at + bytes.len() as u64;
         let mut first = at / self.each * self.each;
@@ -67,8 +67,8 @@ impl Span {
 }
 
 impl<D: Disk> Folder<D> {
-    /// Some bytes of a part, in memory that is there as far as it goes. All of the part is read and checked, but no more
-    /// of it is in memory at a time than these bytes and some megabytes.
+    /// Some bytes of a part, in existing memory that is extended if needed. All of the part is read and checked, but
+    /// memory holds no more at a time than these bytes and some megabytes.
     ///
     /// # Errors
     /// The errors of [`part`](Self::part), and if a range ends beyond the last byte.
@@ -81,11 +81,12 @@ impl<D: Disk> Folder<D> {
         Ok(Bytes::from(own))
     }
 
-    /// Hands the bytes of [`part_range`](Self::part_range) to `take`, piece after piece as they are read. The part's digest is
-    /// known when all of it was read: until then nothing may be done with what the pieces make, nor where this fails.
+    /// Hands the bytes of [`part_range`](Self::part_range) to `take`, piece after piece as they are read. The part's
+    /// digest is known only when all of it was read. Until then the caller must not act on what the pieces make, nor on
+    /// where this fails.
     ///
     /// # Errors
-    /// Those of `part_range`.
+    /// The errors of `part_range`.
     pub fn part_pieces(
         &self,
         part: &Part,
@@ -113,7 +114,7 @@ impl<D: Disk> Folder<D> {
     }
 }
 
-/// Refuses a part of another length than the manifest says.
+/// Refuses a part whose length is not what the manifest says.
 pub(super) fn check_len(part: &Part, found: u64) -> Result<(), Error> {
     if found == part.len {
         return Ok(());

@@ -5,7 +5,7 @@ use crate::manifest::{Part, SignedManifest};
 use crate::{Disk, Error, digest};
 
 impl<D: Disk> Folder<D> {
-    /// True if there is a part of this length, which stays until a version names it. Nothing of it is read.
+    /// True if a part of this length exists; it stays until a version names it. Its content is not read.
     pub fn holds(&self, part: &Part) -> bool {
         let path = self.parts().join(names::of_digest(&part.digest));
         self.disk.len(&path) == part.len && self.disk.stays(&path)
@@ -36,8 +36,8 @@ impl<D: Disk> Folder<D> {
         Ok(missing)
     }
 
-    /// Takes the next bytes of a part that is not here yet. With its last ones the part is checked and put in
-    /// place, durably; one that is not what its digest says is removed.
+    /// Takes the next bytes of a part that is not complete. With its last bytes the part is checked and gets its name,
+    /// durably. A part that does not have its digest is removed.
     ///
     /// # Errors
     /// [`Error::Malformed`] for bytes that are not the next ones, none at all, or too many;
@@ -73,7 +73,7 @@ impl<D: Disk> Folder<D> {
         self.put_in_place(&path, &self.parts().join(name))
     }
 
-    /// Removes parts, whole or begun, that none of these is: those of a change that did not come to its end.
+    /// Removes parts, whole or begun, that are not among these. They belong to a change that did not come to its end.
     ///
     /// # Errors
     /// [`Error::File`].

@@ -9,7 +9,7 @@ use crate::manifest::SignedManifest;
 use crate::public_key::OwnerPublicKey;
 use crate::{Disk, Error};
 
-/// The version that is the newest again, and those that are not.
+/// The version that is the newest again, and the versions that are not.
 #[derive(Debug)]
 pub struct Recovered {
     /// The index's id.
@@ -23,13 +23,14 @@ pub struct Recovered {
 }
 
 impl<D: Disk> Folder<D> {
-    /// Makes the newest whole version the newest again, where nothing says any more which one is: its manifest is signed
-    /// by `owner`, and all its parts are whole. The next change removes parts of newer ones that were passed over. `check` is asked of that
-    /// version before it is: who keeps the folder may have taken newer ones away.
+    /// Makes the newest whole version the newest again, where nothing says any more which one is. Its manifest is
+    /// signed by `owner`, and all its parts are whole. The next change removes parts of newer versions that were passed
+    /// over. `check` is asked about that version first: the keeper of the folder may have taken newer ones away.
     ///
     /// # Errors
-    /// Those of `check`. [`Error::Malformed`] for a folder with manifests of several indexes. [`Error::NoIndex`], [`Error::Locked`], [`Error::File`]. If no version is whole: the newest one's fault. If `CURRENT`
-    /// names a version that is not whole: its fault, and nothing is gone back from.
+    /// The errors of `check`. [`Error::Malformed`] for a folder with manifests of several indexes. [`Error::NoIndex`],
+    /// [`Error::Locked`], [`Error::File`]. If no version is whole: the newest one's fault. If `CURRENT` names a version
+    /// that is not whole: its fault, and no version is rolled back.
     pub fn recover(
         &self,
         owner: &OwnerPublicKey,
@@ -80,7 +81,7 @@ impl<D: Disk> Folder<D> {
         Err(newest.map_or(Error::NoIndex { path }, |(_, error)| error))
     }
 
-    /// Refuses manifests of several indexes: the one with the higher number would win, whatever was here.
+    /// Refuses manifests of several indexes: the highest number would win, whichever index it belongs to.
     fn check_one(&self, versions: &[u64], owner: &OwnerPublicKey) -> Result<(), Error> {
         let signed = versions.iter().filter_map(|&version| {
             let bytes = self.manifest_bytes(version).ok()?;

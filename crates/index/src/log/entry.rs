@@ -1,4 +1,4 @@
-//! Entries of logs, and the line that those of one index are.
+//! Entries of logs, and the chain that the entries of one index are.
 
 use std::collections::HashMap;
 
@@ -87,7 +87,7 @@ pub(super) fn leaves(entries: &[Entry]) -> Vec<Hash> {
 pub(super) struct Lines(HashMap<[u8; 16], Entry>);
 
 impl Lines {
-    /// The lines of a log.
+    /// The chains of a log.
     ///
     /// # Errors
     /// [`LogFault::Line`] if an entry does not follow from the one before of its index.

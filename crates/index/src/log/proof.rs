@@ -12,8 +12,8 @@ use crate::{Error, LogFault};
 
 /// A proof that a version is in a log, and that the log begins with one that was seen before. At most 9 KB.
 ///
-/// It says nothing of other entries: only who reads all of the log sees that there is no second manifest of the version, and
-/// no newer version.
+/// It says nothing of other entries. Only a reader of the whole log sees that there is no second manifest of the
+/// version, and no newer version.
 ///
 /// ```text
 /// head of a file | signed head | entry: 88 bytes | bytes of the inclusion proof: 4 | inclusion proof | extension proof
@@ -53,8 +53,9 @@ impl LogProof {
     /// Refuses a proof that is not of this version, or not from a log that begins with the one that was seen before.
     ///
     /// # Errors
-    /// [`LogFault::NotLogged`]; [`Error::Malformed`] if its parts are of logs of different lengths; [`LogFault::Rollback`] if the log has fewer entries than were seen; [`LogFault::Fork`] if it does not begin
-    /// with them; [`LogFault::ProofFrom`] if the proof begins at another length than was seen, and so tells neither.
+    /// [`LogFault::NotLogged`]. [`Error::Malformed`] if its parts are of logs of different lengths.
+    /// [`LogFault::Rollback`] if the log has fewer entries than were seen. [`LogFault::Fork`] if it does not begin with
+    /// them. [`LogFault::ProofFrom`] if the proof does not begin at the length that was seen, and so tells neither.
     pub fn check(&self, version: &Pin, seen: Option<&Head>) -> Result<(), Error> {
         let head = self.head();
         let counts = [self.inclusion.count(), self.extension.new_len()];

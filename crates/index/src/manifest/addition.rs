@@ -22,7 +22,7 @@ pub const MOST_ADDED_RECORDS: u64 = 1 << 20;
 /// The most bytes of the pages that an addition brings: all clients download them.
 pub const MOST_ADDED_BYTES: u64 = 1 << 26;
 
-/// An addition's number may be this much above the one before: changes that were interrupted use numbers up.
+/// An addition's number may be this much above the one before, because interrupted changes use numbers up.
 const MAX_STEP: u64 = 1024;
 
 /// Records that a writer adds.
@@ -154,7 +154,7 @@ impl Manifest {
         addition.check(self, before, writer)?;
         let addition = addition.keyed();
         let Mode::Masked(columns) = &mut self.mode else {
-            return Err("an addition in another mode than masked".to_owned());
+            return Err("an addition in a mode that is not masked".to_owned());
         };
         columns.segments.extend(addition.segments.iter().cloned());
         self.recent.extend(addition.payloads.clone());
@@ -187,8 +187,8 @@ impl Manifest {
         }
     }
 
-    /// The places of the records that a part of payloads may speak of: all, or, of one that a writer added, those of the segments that were
-    /// added with it.
+    /// The places of the records that a part of payloads may speak of. The owner's parts may speak of all. A part that
+    /// a writer added may speak of the segments that were added with it.
     #[must_use]
     pub fn places_of(&self, payloads: &Payloads) -> std::ops::Range<u64> {
         if payloads.version <= self.deleted.version {

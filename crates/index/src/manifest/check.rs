@@ -249,7 +249,7 @@ impl Manifest {
     }
 }
 
-/// Refuses a sealed code of at most `most` bytes whose length is of no class.
+/// Refuses a sealed code of at most `most` bytes whose length is not a class's.
 fn check_coded(coded: &Coded, most: u64, what: &str) -> Result<(), String> {
     let class = coded.len.saturating_sub(TAG_LEN as u64);
     let largest = most.next_power_of_two().max(MIN_CODED as u64);

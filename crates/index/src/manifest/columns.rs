@@ -18,7 +18,7 @@ pub struct Columns {
     pub packing: Packing,
     /// The way in which clients check scores.
     pub checking: Checking,
-    /// The combinations by which they do it exactly, and then alone.
+    /// The combinations that check them exactly; only with [`Checking::Exact`].
     pub combined: Option<Combined>,
     /// The seed of the public polynomials of queries and hint.
     pub seed: [u8; 32],
@@ -43,14 +43,14 @@ impl Columns {
 /// A way in which clients check the scores of rows that are scored whole.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Checking {
-    /// None: in open mode alone.
+    /// No check: in open mode alone.
     None,
     /// By sums of some hundred to some thousand rows: check rows that the server stores, or in open mode sums that readers hold. Changes that are small next to the noise
     /// of such a sum are not seen.
     #[default]
     Sums,
-    /// By combinations of all rows mod `q`, before anything is decrypted: any change is seen, and that a reply is refused says
-    /// nothing of the query. Replies are about three times as long.
+    /// By combinations of all rows mod `q`, before anything is decrypted. Any change is seen, and a refusal of a reply
+    /// says nothing of the query. Replies are about three times as long.
     Exact,
 }
 
@@ -90,7 +90,7 @@ impl Combined {
 }
 
 impl Manifest {
-    /// The combinations by which scores are checked exactly, if they are.
+    /// The combinations that check scores exactly, if there are any.
     #[must_use]
     pub fn combined(&self) -> Option<&Combined> {
         match &self.mode {

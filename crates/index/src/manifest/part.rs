@@ -1,4 +1,4 @@
-//! The parts of an index: what its manifest's digests name, and who holds each.
+//! The parts of an index: what its manifest's digests name, and the holder of each.
 
 use super::{Columns, Manifest, Mode, PartKind, Routed, Routing, Rows, Scheme, Sealed, Segment};
 use crate::checks::{exact, held};
@@ -6,7 +6,7 @@ use crate::digest::{Coded, Digest};
 use crate::payload::{Fetch, Payloads};
 use crate::{Error, TAG_LEN};
 
-/// Who holds a part.
+/// The holder of a part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Holder {
     /// The server keeps it to answer from.
@@ -48,7 +48,7 @@ pub struct Part {
     pub len: u64,
     /// The digest that the manifest names.
     pub digest: Digest,
-    /// Who holds it.
+    /// Its holder.
     pub holder: Holder,
     /// The number of the segment that it belongs to, if it belongs to one.
     pub segment: Option<usize>,
@@ -185,11 +185,12 @@ impl Manifest {
         Ok(stored.fold(0, |sum, part| sum.saturating_add(part.len)))
     }
 
-    /// Refuses a version whose stored parts have more than `most` bytes together, with what a server computes of them and that may
-    /// take many times their room: the hint in routed mode and of pages that are scanned, and pages that are fetched without a hint.
+    /// Refuses a version whose stored parts have more than `most` bytes together. It also counts what a server computes
+    /// of them and that may take many times their room. That is the hint in routed mode and of pages that are scanned,
+    /// and pages that are fetched without a hint.
     ///
     /// # Errors
-    /// [`Error::Room`], and those of [`parts`](Self::parts).
+    /// [`Error::Room`], and the errors of [`parts`](Self::parts).
     pub fn check_room(&self, most: u64) -> Result<(), Error> {
         let found = self.stored_len()?.saturating_add(self.expanded_len()?);
         match found <= most {
@@ -271,7 +272,7 @@ impl Manifest {
         self.column_parts(1, &mode.tail, Rows::Masked, parts)
     }
 
-    /// The parts of segments that are scored whole, the first of which is number `first`.
+    /// The parts of segments that are scored whole; the first of them has number `first`.
     fn column_parts(
         &self,
         first: usize,

@@ -38,7 +38,7 @@ pub enum PartKind {
     RowsHint,
     /// Sums of a segment's rows in open mode.
     Sums,
-    /// The combinations of all rows by which open and masked mode check scores exactly.
+    /// The combinations of all rows with which open and masked mode check scores exactly.
     Combination,
     /// Routed mode's clusters.
     Table,

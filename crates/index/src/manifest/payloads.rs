@@ -45,7 +45,7 @@ impl Manifest {
             let form = (it.form.payloads, it.form.look);
             it.fetch == Fetch::Download && Some(form) == first
         };
-        // Those that writers added have a limit of their own.
+        // Parts that writers added have a limit of their own.
         let owners = self.recent.iter();
         let owners = owners.filter(|it| it.version <= self.deleted.version);
         require(
@@ -103,7 +103,7 @@ impl Manifest {
         )
     }
 
-    /// Refuses lists of another length than the numbers of records and pages allow.
+    /// Refuses lists whose length does not fit the numbers of records and pages.
     fn check_places(&self, payloads: &Payloads) -> Result<(), String> {
         let most = u64::from(payloads.records);
         let places = (RUN_LEN * (most + 1))

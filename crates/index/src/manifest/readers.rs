@@ -1,8 +1,8 @@
 //! The readers of an index that has its own: whose content keys are wrapped for each of them.
 //!
-//! A content key has a number. Number 0 is the key that readers share who have no keys of their own; others are of a
-//! label and a generation, which only the owner knows. Revoking a reader makes a newer key for the same label, and what
-//! was written before keeps its own until it is rewritten.
+//! A content key has a number. Number 0 is the key that readers share who have no keys of their own. Other keys are of
+//! a label and a generation, which only the owner knows. Revoking a reader makes a newer key for the same label. What
+//! was written before keeps its own key until it is rewritten.
 
 use serde::{Deserialize, Serialize};
 
@@ -109,7 +109,7 @@ pub(super) struct Trailer {
     readers: Readers,
     /// The key of each segment.
     segments: Vec<u32>,
-    /// The keys of the pages of payloads, and of those of changes.
+    /// The keys of the pages of payloads, and of the pages of changes.
     pages: Vec<Vec<PageGroup>>,
 }
 

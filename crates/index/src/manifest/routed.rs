@@ -13,8 +13,9 @@ use crate::{Error, TAG_LEN};
 
 /// Routed mode's constants.
 ///
-/// The records lie in clusters of one size, these in groups of one size: group `g` is a matrix with a row for each
-/// place of a cluster, then one for each of its check rows, and the clusters side by side. A search scores one cluster of each group.
+/// The records lie in clusters of one size, these in groups of one size. Group `g` is a matrix with a row for each
+/// place of a cluster, then one for each of its check rows. Its clusters lie next to each other. A search scores one
+/// cluster of each group.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Routed {
@@ -38,7 +39,7 @@ pub struct Routed {
     pub hint: Digest,
     /// The digest of the sealed centroids.
     pub centroids: Digest,
-    /// The digest of the sealed list of who is where.
+    /// The digest of the sealed list of each cluster's records.
     pub members: Digest,
 }
 
@@ -126,7 +127,7 @@ impl Grid {
         self.all_clusters() * self.slots as usize
     }
 
-    /// Scores of a search, those of check rows too.
+    /// Scores of a search, with the scores of check rows.
     #[must_use]
     pub fn scores(&self) -> usize {
         self.groups as usize * self.stored()
@@ -165,7 +166,7 @@ impl Grid {
     /// The shape of the table of vectors of `width` coordinates.
     ///
     /// # Errors
-    /// If no table has it.
+    /// If no table has this shape.
     pub fn shape(&self, width: usize) -> Result<lwe::Shape, Error> {
         let (groups, rows) = (self.groups as usize, self.stored());
         let columns = (self.clusters as usize).saturating_mul(width);
@@ -225,7 +226,7 @@ impl Grid {
         width * coordinate + self.all_clusters() * (share + width) + TAG_LEN
     }
 
-    /// Bytes of the sealed list of who is where, of `n` records.
+    /// Bytes of the sealed list of each cluster's records, of `n` records.
     #[must_use]
     pub fn members_len(&self, n: u32) -> usize {
         let clusters = self.all_clusters().saturating_mul(self.cluster_len(n));
@@ -239,7 +240,7 @@ impl Grid {
         SPREAD_LEN + self.rows(n).list_len() + along
     }
 
-    /// The rows of a cluster's places, of `n` records: those of empty places are `n`.
+    /// The rows of a cluster's places, of `n` records; empty places have row `n`.
     #[must_use]
     pub fn rows(&self, n: u32) -> EliasFano {
         EliasFano::new(self.slots as usize, n)

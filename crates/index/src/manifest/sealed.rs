@@ -104,7 +104,7 @@ impl TryFrom<u32> for Routing {
         match number {
             0 => Ok(Self::Downloaded),
             1 => Ok(Self::Encrypted),
-            // Nothing else gets this number, so that such an index is never read as another.
+            // No other routing gets this number, so that such an index is never read as a different one.
             2 => Err("buckets by a keyed hash, which are served no more: build the index again from its vectors".to_owned()),
             other => Err(format!("routing {other}, which there is not")),
         }

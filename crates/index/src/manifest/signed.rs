@@ -6,8 +6,8 @@
 //!           | for each addition: length of the next two: 32 bits | number of its writer: 16 bits | addition | signature
 //! ```
 //!
-//! The writer signs its number and the addition, which has the digest of all bytes before it: of the base, or of the form that
-//! ends there. So a form shows each version since the base, and the bytes of each.
+//! The writer signs its number and the addition, which has the digest of all bytes before it. These are the bytes of
+//! the base, or of the form that ends there. So a form shows each version since the base, and the bytes of each.
 
 use super::Manifest;
 use super::addition::{Addition, MAX_ADDITIONS};
@@ -100,11 +100,13 @@ impl SignedManifest {
         }
     }
 
-    /// Reads a manifest and checks its signature and that its parts agree. Of one with additions all of them are checked: by whom, under which
-    /// label and until when they may be, and that each was made for the version before it.
+    /// Reads a manifest and checks its signature and that its parts agree. If it has additions, all of them are
+    /// checked. Each must be made for the version before it, under a label that its writer may use, and before the
+    /// writer's end.
     ///
     /// # Errors
-    /// If it is not signed by `owner`, an addition is none of a writer that the owner names, or it is not a manifest that this version can serve.
+    /// If it is not signed by `owner`, or no writer that the owner names made an addition. Also if it is not a manifest
+    /// that this version can serve.
     pub fn from_bytes(bytes: &[u8], owner: &OwnerPublicKey) -> Result<Self, Error> {
         match wire::is_added(bytes) {
             true => added::read(bytes, Some(owner)),
@@ -131,7 +133,7 @@ impl SignedManifest {
                 SIGNATURE_LEN + most
             )));
         };
-        // Nothing in it is looked at before the signature is known to be the owner's.
+        // Its content is not read before the signature is known to be the owner's.
         if let Some(owner) = owner {
             owner.verify(&bytes[..head_len + len], &body[len..])?;
         }
@@ -768,8 +770,8 @@ mod tests {
 
     #[test]
     fn packings_keep_their_numbers_and_there_are_no_others() {
-        // In front of the seed, before the check (four bytes) and no combinations (one); those from before there were
-        // sixteen and thirty-two, too.
+        // In front of the seed, before the check (four bytes) and no combinations (one). Packings from before there
+        // were sixteen and thirty-two keep their numbers.
         let numbered = [0u32, 1, 3, 4, 2].into_iter().zip(Packing::ALL);
         for (number, packing) in numbered {
             let mut columns = Columns::new(packing, [77; 32]);

@@ -1,4 +1,4 @@
-//! The writers of an index: those who may add records as its owner does, under which content keys, and until when.
+//! The writers of an index, who may add records as its owner does: under which content keys, and until when.
 
 use serde::{Deserialize, Serialize};
 
@@ -32,7 +32,8 @@ pub struct Writer {
 pub struct Writable {
     /// Its number.
     pub key: u32,
-    /// A keyed digest of the label's name under the content key: who has the key and is told the name finds the number.
+    /// A keyed digest of the label's name under the content key. A reader who has the key and is told the name finds
+    /// the number with it.
     pub tag: [u8; TAG_OF_LABEL_LEN],
 }
 
@@ -64,7 +65,7 @@ impl Manifest {
         require(writers.len() <= MAX_WRITERS, "more than 32 writers")?;
         require(
             matches!(self.mode, Mode::Masked(_)),
-            "writers in another mode than masked",
+            "writers in a mode that is not masked",
         )?;
         let distinct = writers.is_sorted_by(|a, b| a.public < b.public);
         require(distinct, "writers that are out of order or twice there")?;

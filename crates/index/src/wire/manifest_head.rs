@@ -9,7 +9,7 @@ pub(crate) const OF_MANIFESTS: u16 = 8;
 /// The version of manifests of indexes with readers of their own: programs that do not know of these refuse them by it.
 pub(crate) const WITH_READERS: u16 = 9;
 
-/// The version of manifests of indexes with writers, whose form says who may add records.
+/// The version of manifests of indexes with writers. Their form names the writers.
 pub(crate) const WITH_WRITERS: u16 = 10;
 
 /// A signed manifest.

@@ -69,7 +69,7 @@ impl Query {
     }
 }
 
-/// The encrypted scores of the chosen clusters, and those of the segments that were added since, if there are any.
+/// The encrypted scores of the chosen clusters, and of the segments that were added since, if there are any.
 #[derive(Debug)]
 pub struct Reply {
     /// The scores of the clusters.

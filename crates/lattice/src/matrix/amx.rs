@@ -1,8 +1,8 @@
 //! AMX. Products of tiles by `tdpbsud`: signed digits as they lie in `D`, 16 rows of 64 bytes, times
 //! unsigned byte planes. It does not saturate, so sums are exact mod 2^32.
 //!
-//! The compiler knows no tiles: they are named in assembly, nothing else uses them, and so the shapes that one
-//! block of assembly gives them are what the next one finds.
+//! The compiler knows no tiles: they are named in assembly, and nothing else uses them. So each block of assembly finds
+//! the shapes that the one before gave them.
 
 #![expect(
     unsafe_code,
@@ -22,17 +22,17 @@ use super::{LANES, PANEL, avx512};
 /// Rows of `D` in one step of [`mul_vec`]: four tiles of sums, so that no product waits for the one
 /// before it.
 const GROUP: usize = 4 * ROWS;
-/// Bytes of a matrix up to which a vector is multiplied by tiles. Beyond the L2 cache they gain nothing:
-/// prototypes of both ways on Sapphire Rapids, one thread, read 129 GB/s by tiles and 56 by vectors from
-/// 1 MB, 29 and 30 from 13 MB, 13.4 and 15.0 from 256 MB.
+/// Bytes of a matrix up to which a vector is multiplied by tiles. Beyond the L2 cache they gain nothing. Prototypes of
+/// both ways on Sapphire Rapids, one thread, read 129 GB/s by tiles and 56 by vectors from 1 MB. From 13 MB they read
+/// 29 and 30, and from 256 MB 13.4 and 15.0.
 pub(super) const CACHED: usize = 2 << 20;
-/// Columns of `D` per cache block of [`mul_panels`]: a panel's block takes 32 KiB and 16 rows of `D`
-/// 8 KiB, of an L1 cache that has 48 KiB on Sapphire Rapids.
+/// Columns of `D` per cache block of [`mul_panels`]. A panel's block takes 32 KiB and 16 rows of `D` 8 KiB. The L1
+/// cache has 48 KiB on Sapphire Rapids.
 const DEPTH: usize = 512;
 /// Rows of `D` per cache block of [`mul_panels`]: 128 KiB of the L2 cache at full depth.
 const HEIGHT: usize = 256;
 
-/// `out += D q`, with `q` once in the planes of vectors and once in those of tiles.
+/// `out += D q`, with `q` once in planes for vectors and once in planes for tiles.
 pub(super) fn mul_vec(token: Amx, d: &[u8], q: &[u32], tiles: &[u32], out: &mut [u32]) {
     let tiled = out.len() - out.len() % GROUP;
     let (out, rest) = out.split_at_mut(tiled);
@@ -53,7 +53,7 @@ pub(super) fn mul_panels(token: Amx, d: &[u8], b: Strip<'_>, out: &mut [u32]) {
 #[repr(C, align(64))]
 struct Sums([u32; 4 * ROWS * PANEL]);
 
-/// The products of as many rows as `out` has words, a multiple of [`GROUP`].
+/// The products of `out.len()` rows, a multiple of [`GROUP`].
 #[target_feature(enable = "avx512f")]
 fn mul_vec_tiles(token: Amx, d: &[u8], planes: &[u32], out: &mut [u32]) {
     let _tiles = Tiles::configure(token, &Config::of_vector());
@@ -80,9 +80,9 @@ unsafe fn multiply_vector(d: &[u8], planes: &[u32], sums: &mut Sums) {
     let stride = planes.len();
     assert!(stride != 0 && stride.is_multiple_of(LANES) && d.len() >= GROUP * stride);
     let part = |t: usize| d[t * ROWS * stride..].as_ptr();
-    // SAFETY: a step reads 64 columns of 16 rows from each of four parts of `d`, `stride` bytes a row, and
-    // the 256 bytes that are the planes of 64 words; there are `stride / 64` steps. Then 64 rows of 16
-    // bytes are written to `sums`, which has four times that. The shapes are the caller's promise.
+    // SAFETY: a step reads 64 columns of 16 rows from each of four parts of `d`, `stride` bytes a row. It also reads
+    // the 256 bytes that are the planes of 64 words. There are `stride / 64` steps. Then 64 rows of 16 bytes are
+    // written to `sums`, which has four times that. The shapes are the caller's promise.
     unsafe {
         asm!(
             "tilezero tmm0",
@@ -140,7 +140,7 @@ fn mul_panels_tiles(token: Amx, d: &[u8], b: Strip<'_>, out: &mut [u32]) {
             for (first, width, panel) in b.panels() {
                 let panel = &panel[depth * PANEL..end * PANEL];
                 for i in (top..bottom).step_by(height) {
-                    // The last block may begin among rows that have been added: those are left out.
+                    // The last block may begin among rows that have been added; these are left out.
                     let start = i.min(rows - height);
                     let d = &d[start * stride + depth..(start + height - 1) * stride + end];
                     // SAFETY: configured for this above.
@@ -155,8 +155,8 @@ fn mul_panels_tiles(token: Amx, d: &[u8], b: Strip<'_>, out: &mut [u32]) {
     }
 }
 
-/// The sums of `height` rows of `D`, `stride` bytes apart, with the four planes of a panel: in 64 columns,
-/// five loads of tiles for four products.
+/// The sums of `height` rows of `D`, `stride` bytes apart, with the four planes of a panel. For 64 columns, five loads
+/// of tiles serve four products.
 ///
 /// # Safety
 /// Tiles are configured by [`Config::of_panel`] for this height.
@@ -164,10 +164,9 @@ unsafe fn multiply_panel(d: &[u8], stride: usize, panel: &[u32], height: usize, 
     let depth = panel.len() / PANEL;
     assert!(depth != 0 && depth.is_multiple_of(LANES));
     assert!(height <= ROWS && d.len() >= (height - 1) * stride + depth);
-    // SAFETY: a step reads 64 columns of `height` rows of `d` and the 4 KiB that are the planes of 64 rows
-    // of the panel, where each plane has 64 bytes of every 256; there are `depth / 64` steps. Then
-    // `height` rows of 64 bytes are written to each of the four KiB of `sums`. The shapes are the
-    // caller's promise.
+    // SAFETY: a step reads 64 columns of `height` rows of `d` and the 4 KiB that are the planes of 64 rows of the
+    // panel. There each plane has 64 bytes of every 256. There are `depth / 64` steps. Then `height` rows of 64 bytes
+    // are written to each of the four KiB of `sums`. The shapes are the caller's promise.
     unsafe {
         asm!(
             "tilezero tmm0",

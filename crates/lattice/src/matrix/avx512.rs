@@ -15,15 +15,14 @@ use std::arch::x86_64::*;
 
 /// 64 bytes of a slice, from byte `at` on.
 ///
-/// Arrays of these are filled by loops: a closure under `std::array::from_fn` is a call for every
-/// load in a build without link-time optimisation, for the library's function between has no
-/// vector level to inline it at.
+/// Arrays of these are filled by loops. In a build without link-time optimisation, a closure under
+/// `std::array::from_fn` is a call for every load. The library's function between has no vector level to inline it at.
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn load<T>(slice: &[T], at: usize) -> __m512i {
     debug_assert!(at + 64 <= size_of_val(slice));
-    // SAFETY: `at + 64` stays within the slice: callers step through rows whose lengths are multiples of `LANES`, as `Digits::strips` and
-    // `Words::mul` assert, or load what `add_planes` asserts.
+    // SAFETY: `at + 64` stays within the slice. Callers step through rows whose lengths are multiples of `LANES`, as
+    // `Digits::strips` and `Words::mul` assert, or load what `add_planes` asserts.
     unsafe { _mm512_loadu_si512(slice.as_ptr().cast::<u8>().add(at).cast()) }
 }
 

@@ -12,12 +12,11 @@ use super::{amx, avx2, avx512};
 /// A view of `D`: `rows x columns` centred digits, in strips of [`STRIP`] columns, one after the other;
 /// within a strip row after row. The last strip is as wide as is left of [`stride`] columns.
 ///
-/// A byte is the two's complement of a digit in `[-128, 128)`. What the padding holds is of no
-/// consequence: it only ever meets zeros.
+/// A byte is the two's complement of a digit in `[-128, 128)`. The padding may hold anything: it only ever meets zeros.
 ///
-/// A strip is read from end to end against the same few words of `q`, which stay in the L1 cache. Were
-/// the rows of a wide matrix whole, `q` would be streamed as well, as many bytes of it as of `D`: on
-/// Zen 5 a scan of 8192 x 16384 digits then takes 30 % longer.
+/// A strip is read from end to end against the same few words of `q`, which stay in the L1 cache. If the rows of a wide
+/// matrix were whole, `q` would be streamed as well, at one byte for each byte of `D`. On Zen 5 a scan of 8192 x 16384
+/// digits then takes 30 % longer.
 #[derive(Clone, Copy)]
 pub struct Digits<'a> {
     bytes: &'a [u8],

@@ -1,5 +1,5 @@
-//! Layouts of the word operands. Words in, words out: a kernel reads them as bytes or limbs in
-//! little-endian order, which is the order of every processor that has the kernel.
+//! Layouts of the word operands. Words in, words out: a kernel reads them as bytes or limbs in little-endian order.
+//! Every processor that has the kernel has this order.
 
 use std::ops::{Deref, DerefMut};
 
@@ -164,8 +164,8 @@ pub(super) fn vector_planes(q: &[u32], out: &mut [u32]) {
     }
 }
 
-/// Four rows of one panel in byte planes: word `c` of plane `k` holds byte `k` of column `c` of
-/// the four rows, the operand that `vpdpbusd` sums over.
+/// Four rows of one panel in byte planes, the operand that `vpdpbusd` sums over. Word `c` of plane `k` holds byte `k`
+/// of column `c` of the four rows.
 #[cfg(target_arch = "x86_64")]
 pub(super) fn panel_planes(rows: &[u32], width: usize, first: usize, out: &mut [u32]) {
     let row = |r: usize| rows[r * width + first..].first_chunk::<PANEL>();
@@ -174,7 +174,7 @@ pub(super) fn panel_planes(rows: &[u32], width: usize, first: usize, out: &mut [
     };
     let (planes, _) = out.as_chunks_mut::<PANEL>();
     for i in 0..PANEL {
-        // Bytes 0 and 2, and bytes 1 and 3, of two rows each; then the halves of those.
+        // Bytes 0 and 2, and bytes 1 and 3, of two rows each; then the halves of these.
         let even = |x: u32, y: u32| (x & 0x00ff_00ff) | (y & 0x00ff_00ff) << 8;
         let odd = |x: u32, y: u32| (x >> 8 & 0x00ff_00ff) | (y & 0xff00_ff00);
         let (ab, cd) = (even(a[i], b[i]), even(c[i], d[i]));

@@ -17,7 +17,8 @@ pub struct Panels {
 impl Panels {
     /// Lays out the matrix whose row `j` is what `row(j, out)` writes to `out`.
     ///
-    /// Rows are asked for in order, each once, into a slice of `columns` zeros; none if there are no columns.
+    /// Rows are asked for in order, each once, into a slice of `columns` zeros. No row is asked for if there are no
+    /// columns.
     #[must_use]
     pub fn from_rows(
         backend: Backend,
@@ -33,7 +34,7 @@ impl Panels {
         let mut all = 0;
         for first in (0..rows).step_by(4) {
             four.fill(0);
-            // Rows without columns are none.
+            // Rows without columns do not count.
             for (j, row_out) in (first..rows).zip(four.chunks_exact_mut(width.max(1))) {
                 row(j, &mut row_out[..columns]);
             }

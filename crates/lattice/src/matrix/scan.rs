@@ -5,17 +5,16 @@ use sordino_cpu::Level;
 use super::{Backend, Digits, PANEL, Panels, Vector};
 use crate::threads;
 
-/// Products of digits and words below which a scan stays on its thread. Waking another takes about 20 us
-/// (Zen 5, two virtual cores): 316 KB scanned by both, and the client's products with 2 MB, made a query
-/// of 55 us one of 96 us.
+/// Products of digits and words below which a scan stays on its thread. Waking another takes about 20 us (Zen 5, two
+/// virtual cores). With 316 KB scanned by both, and the client's products with 2 MB, a query took 96 instead of 55 us.
 const SHARED_DIGITS: usize = 1 << 23;
 /// Bytes of digits of a thread's chunk, at least.
 const CHUNK_BYTES: usize = 1 << 18;
-/// Columns beyond full panels that are cheaper one by one than as a panel of 16: on 13 to 20 MB a panel
-/// takes as long as 12 of them, and 8 of them two thirds of it (Zen 5).
+/// The most columns beyond full panels that are computed one by one: more of them are cheaper as a panel of 16. On 13
+/// to 20 MB a panel takes as long as 12 of them, and 8 of them two thirds of that (Zen 5).
 const MAX_ALONE: usize = 11;
-/// The same where tiles multiply panels: on 8 and on 154 MB a panel takes as long as two columns, and ten of them three to
-/// four times as long (Sapphire Rapids).
+/// The same where tiles multiply panels. On 8 and on 154 MB a panel takes as long as two columns, and ten columns three
+/// to four times as long (Sapphire Rapids).
 const MAX_ALONE_BY_TILES: usize = 2;
 /// Chunks are a multiple of this many rows, so that every kernel's row blocks (of 4, 6, 8 or 16) are full.
 pub const CHUNK_ROWS: usize = 48;
@@ -23,7 +22,7 @@ pub const CHUNK_ROWS: usize = 48;
 /// `out = product(D)`, `width` words a row, chunk by chunk on all threads.
 ///
 /// # Panics
-/// If `out` has not `width` words for every row.
+/// If the length of `out` is not `width` words for every row.
 pub fn for_row_chunks(
     digits: Digits<'_>,
     width: usize,
@@ -57,7 +56,7 @@ pub fn for_row_chunks(
 /// one, over rows that are still in the cache.
 ///
 /// # Panics
-/// If a column has another length than a row of `D`.
+/// If the length of a column differs from a row of `D`.
 #[must_use]
 pub fn product(backend: Backend, digits: Digits<'_>, columns: &[&[u32]]) -> Vec<u32> {
     let k = columns.len();

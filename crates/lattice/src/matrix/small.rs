@@ -54,7 +54,7 @@ impl Small {
     /// Some rows as a matrix of their own.
     ///
     /// # Panics
-    /// If there are not as many rows.
+    /// If `rows` ends beyond the last row.
     #[must_use]
     pub fn part(&self, rows: Range<usize>) -> Self {
         let mut part = Self::zeroed(rows.len(), self.columns);
@@ -64,7 +64,7 @@ impl Small {
         part
     }
 
-    /// The rows of all of these, in one matrix; no rows of no entries if there are none.
+    /// The rows of all of these, in one matrix; an empty matrix if there are no rows.
     ///
     /// # Panics
     /// If they have not equally many columns.

@@ -11,7 +11,7 @@ use sordino_cpu::Avx2Fma;
 use super::Plan;
 use super::double::{self, Factor, Factors, Field, Lanes};
 
-/// `2^52`, whose bits are those of the double `2^52 + x` for an integer `x` below, less `x`.
+/// `2^52`: its bits are the bits of the double `2^52 + x`, less `x`, for an integer `x` below `2^52`.
 const TWO52: f64 = 4_503_599_627_370_496.0;
 
 pub(super) fn forward(token: Avx2Fma, plan: &Plan, a: &mut [u64]) {

@@ -1,13 +1,13 @@
 //! Double precision with fused multiply-add, for processors without wide integer products.
 //!
-//! A value is an integer in a double. With `h = fl(y w)` and `k = round(fl(y (w / q)))`, the rest
-//! `y w - k q = (h - k q) - (h - y w)` takes two fused operations, each exact: `h` is a multiple of its own
-//! last place, both differences are integers below `2^53`.
+//! A value is an integer in a double, with `h = fl(y w)` and `k = round(fl(y (w / q)))`. The rest `y w - k q = (h - k
+//! q) - (h - y w)` takes two fused operations, each exact. `h` is a multiple of its own last place, and both
+//! differences are integers below `2^53`.
 //!
-//! Ranges, as multiples of `q < 2^50`, for `|w| <= q / 2`: a product of `|y| <= Y q` is at most
-//! `1/2 + Y/8`, where the eighth is the error of `k`. Up to `Y = 8` a value is exact. Products of two
-//! canonical residues are at most `7/8`. A double holds its value in the word of the residue that it
-//! replaces; all operations take the same time whatever the values, as none is subnormal.
+//! Ranges, as multiples of `q < 2^50`, for `|w| <= q / 2`: a product of `|y| <= Y q` is at most `1/2 + Y/8`, where the
+//! eighth is the error of `k`. Up to `Y = 8` a value is exact. Products of two canonical residues are at most `7/8`. A
+//! double holds its value in the word of the residue that it replaces. All operations take the same time whatever the
+//! values, as none is subnormal.
 
 mod field;
 mod forward;
@@ -37,7 +37,7 @@ impl Factors {
     }
 }
 
-/// Registers of `L` doubles. Whoever has a value of the type may use the instructions.
+/// Registers of `L` doubles. A value of the type proves that its instructions may be used.
 pub(super) trait Lanes<const L: usize>: Copy {
     type Vector: Copy;
     fn splat(self, x: f64) -> Self::Vector;
@@ -56,7 +56,7 @@ pub(super) trait Lanes<const L: usize>: Copy {
     fn round(self, x: Self::Vector) -> Self::Vector;
     /// `q` where `x < 0`, 0 elsewhere.
     fn where_negative(self, x: Self::Vector, q: Self::Vector) -> Self::Vector;
-    /// The words at even and those at odd places of two registers.
+    /// The words at even and at odd places of two registers.
     fn evens_and_odds(self, x: Self::Vector, y: Self::Vector) -> (Self::Vector, Self::Vector);
     /// The stages of a forward transform whose partners share a register, on registers `2 pair` and
     /// `2 pair + 1` of a transform of length `n`.
@@ -79,7 +79,7 @@ pub(super) trait Lanes<const L: usize>: Copy {
     ) -> (Self::Vector, Self::Vector);
 }
 
-/// A factor in every lane, or as many factors as lanes.
+/// One factor for every lane, or one for each.
 #[derive(Clone, Copy)]
 pub(super) struct Factor<V> {
     pub(super) w: V,

@@ -22,8 +22,8 @@ pub(super) fn add(
     second: &mut [u64],
 ) {
     for at in (0..first.len()).step_by(LANES) {
-        // SAFETY: the token proves the target features; `add_by` has checked that all rows and pairs lie within
-        // their slices for the length of `first` and `second`, a multiple of eight.
+        // SAFETY: the token proves the target features. `add_by` has checked that all rows and pairs lie within their
+        // slices for the length of `first` and `second`, a multiple of eight.
         let sums = unsafe { sums(o, at) };
         for (out, sums) in [&mut *first, &mut *second].into_iter().zip(&sums) {
             for (i, out) in out[at..][..LANES].iter_mut().enumerate() {

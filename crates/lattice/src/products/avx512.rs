@@ -21,8 +21,8 @@ pub(super) fn add(
     first: &mut [u64],
     second: &mut [u64],
 ) {
-    // SAFETY: the token proves the target features; `add_by` has checked that all rows and pairs lie within
-    // their slices for the length of `first` and `second`.
+    // SAFETY: the token proves the target features. `add_by` has checked that all rows and pairs lie within their
+    // slices for the length of `first` and `second`.
     unsafe { add_vectors(modulus, o, first, second) }
 }
 
@@ -66,8 +66,8 @@ unsafe fn add_held<const V: usize>(
         (rows, o.x[k % o.width..].as_ptr())
     });
     for j in 0..o.terms {
-        // SAFETY: by the contract of this function; every list has `terms` rows, and a vector does not go past the end of a row, for `width` is
-        // a multiple of eight. Pairs that are shared are one vector, of which the step is zero.
+        // SAFETY: by the contract of this function. Every list has `terms` rows. A vector does not go past the end of a
+        // row, for `width` is a multiple of eight. Pairs that are shared are one vector, of which the step is zero.
         unsafe {
             let y = o.y.as_ptr().add(j * o.y_step + of_pair);
             for (v, (sums, (rows, x))) in sums.iter_mut().zip(lists).enumerate() {

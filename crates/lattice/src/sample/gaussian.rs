@@ -1,17 +1,17 @@
 //! The discrete Gaussian over the integers, centred at 0, by inversion of its cumulative table.
 //!
-//! The probability of `x` is proportional to `rho(x) = exp(-x^2 / (2 sigma^2))`; `sigma` is the
-//! standard deviation, not the width `s = sigma sqrt(2 pi)` of other texts. The table holds
-//! `T[k] = floor(2^128 P(|x| >= k))` for every `k >= 1` for which that is not 0 (beyond 13 `sigma`
-//! nothing is left), so a uniform 128-bit `u` gives `|x| = #{k : u < T[k]}`, and one more bit the
-//! sign. The table is computed with integers only; its entries are within `2^-128` of the truth.
+//! The probability of `x` is proportional to `rho(x) = exp(-x^2 / (2 sigma^2))`; `sigma` is the standard deviation, not
+//! the width `s = sigma sqrt(2 pi)` of other texts. The table holds `T[k] = floor(2^128 P(|x| >= k))` for every `k >=
+//! 1` for which that is not 0 (beyond 13 `sigma` nothing is left). So a uniform 128-bit `u` gives `|x| = #{k : u <
+//! T[k]}`, and one more bit gives the sign. The table is computed with integers only; its entries are within `2^-128`
+//! of the truth.
 //!
 //! # Security
-//! The portable draw finds its block of 32 entries by comparing with the last one of every block,
-//! copies that block out by reading all of them under masks, and compares with its 32 entries. Neither
-//! branches nor addresses nor divisions depend on `u`; comparisons are borrows of subtractions, since
-//! the compiler is free to make branches of `<`. `scripts/constant_time.sh` checks what it made.
-//! Samples and the randomness behind them are secret; the stream zeroises its own.
+//! The portable draw finds its block of 32 entries by comparing with the last one of every block. It copies that block
+//! out by reading all of them under masks, and compares with its 32 entries. Neither branches nor addresses nor
+//! divisions depend on `u`. Comparisons are borrows of subtractions, since the compiler is free to make branches of
+//! `<`. `scripts/constant_time.sh` checks what it made. Samples and the randomness behind them are secret; the stream
+//! zeroises its own.
 
 use super::stream::{CHUNK, Stream};
 
@@ -139,8 +139,8 @@ impl Sampler {
         u128::from(block.high[at]) << 64 | u128::from(block.low[at])
     }
 
-    /// Fills `out` with independent samples, from 129 bits of the stream each: 128 of every sample of
-    /// up to 256 of them, for all parts of `out`, and then a bit for each sign.
+    /// Fills `out` with independent samples, from 129 bits of the stream each. For each part of up to 256 samples it
+    /// takes 128 bits of every sample, and then a bit for each sign.
     pub fn fill(&self, stream: &mut Stream, out: &mut [i16]) {
         for part in out.chunks_mut(BATCH) {
             let words = stream.chunk(16 * part.len().next_multiple_of(STEP));

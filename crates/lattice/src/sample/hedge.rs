@@ -1,22 +1,21 @@
 //! Secret seeds of one-time secrets, hedged against a generator that repeats itself.
 //!
-//! A generator repeats after a virtual machine is restored from a snapshot, and in a child process if its
-//! state was copied by `fork`. If the secret of a query were the generator's bytes alone, two different
-//! queries from one state would share it, and their difference would be in the clear. So the bytes key
-//! BLAKE3, whose input is everything that the query says: from one state, different queries have
-//! independent secrets, and only the same query comes out the same, which shows that it is the same and
-//! nothing else.
+//! A generator repeats after a virtual machine is restored from a snapshot, and in a child process if its state was
+//! copied by `fork`. If a query's secret were the generator's bytes alone, two queries from one state would share it,
+//! and show their difference. So the bytes key BLAKE3, whose input is everything that the query says. From one state,
+//! different queries have independent secrets. Only the same query comes out the same, which shows that it is the same
+//! and nothing else.
 //!
-//! Bytes of a generator are never shown, not even as the seed of something public: a copy of the generator
-//! may take the same bytes for the key of a secret. Public seeds are outputs of the hash, too.
+//! Bytes of a generator are never shown, not even as the seed of something public. A copy of the generator may take the
+//! same bytes for the key of a secret. Public seeds are outputs of the hash, too.
 
 use rand_core::CryptoRng;
 use zeroize::{Zeroize, Zeroizing};
 
 /// `BLAKE3(key = 32 bytes of a generator, purpose || fields)`, every part behind its length.
 ///
-/// The key and the state are zeroised. BLAKE3 has no branch and no address that depends on its input, of
-/// which only the length shows.
+/// The key and the state are zeroised. BLAKE3 has no branch and no address that depends on its input; only the input's
+/// length shows.
 pub struct Hedge {
     hasher: Zeroizing<blake3::Hasher>,
 }

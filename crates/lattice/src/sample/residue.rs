@@ -3,8 +3,8 @@
 use super::stream::Stream;
 use crate::Modulus;
 
-/// Fills `out` with uniform values in `[0, q)`: each 8 bytes of the stream `nonce` of `seed`, as a
-/// little-endian integer cut to the bits of `q`, is taken if it is below `q` and skipped if not.
+/// Fills `out` with uniform values in `[0, q)`. Each 8 bytes of the stream `nonce` of `seed` are a little-endian
+/// integer, cut to the bits of `q`. It is taken if it is below `q` and skipped if not.
 ///
 /// Not constant-time in the stream: for public values only.
 pub fn fill_vartime(seed: &[u8; 32], nonce: u64, modulus: Modulus, out: &mut [u64]) {

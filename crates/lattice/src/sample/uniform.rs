@@ -1,8 +1,8 @@
 //! Uniform words mod 2^32 from a 32-byte seed.
 //!
-//! Row `i` of a matrix is the stream with number `domain << 56 | i` under the seed (see
-//! [`Stream`]), read as little-endian words: matrices of different domains share no keystream, and
-//! every row can be drawn on its own, in any order and by any thread.
+//! Row `i` of a matrix is the stream with number `domain << 56 | i` under the seed (see [`Stream`]), read as
+//! little-endian words. Matrices of different domains share no keystream. Every row can be drawn on its own, in any
+//! order and by any thread.
 
 use super::stream::Stream;
 
@@ -26,7 +26,7 @@ impl Rows {
     /// # Panics
     /// If `row` needs more than 56 bits.
     pub fn fill(&mut self, row: u64, out: &mut [u32]) {
-        assert!(row < 1 << 56, "row {row} does not fit beside the domain");
+        assert!(row < 1 << 56, "row {row} does not fit next to the domain");
         self.stream.restart(u64::from(self.domain) << 56 | row);
         let mut out = out.iter_mut();
         while out.len() > 0 {

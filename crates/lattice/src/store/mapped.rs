@@ -19,7 +19,7 @@ impl Mapped {
     /// Maps a whole file.
     ///
     /// # Errors
-    /// Those of the system; [`io::ErrorKind::UnexpectedEof`] if the file is shorter than its head.
+    /// The errors of the system; [`io::ErrorKind::UnexpectedEof`] if the file is shorter than its head.
     ///
     /// # Safety
     /// Nobody may write to the file or shorten it while it is mapped. Its length can be asked for before a scan,

@@ -1,4 +1,4 @@
-//! The families' collision probabilities are those of their papers.
+//! The families' collision probabilities are as in their papers.
 
 #![expect(
     clippy::cast_possible_truncation,

@@ -144,7 +144,7 @@ fn probing_finds_more_of_the_near() {
         })
         .sum::<usize>()
     };
-    // 200 vectors with 10 near ones each; the counts are those of this seed, rounded down.
+    // 200 vectors with 10 near ones each; the counts are this seed's, rounded down.
     let (few, many) = (found(1), found(12));
     assert!(
         few > 800 && many > few + few / 4 && many > 1700,

@@ -1,7 +1,7 @@
-//! The hint of a table of bytes: that of every group is `D`, or its `D_g`, times the group's own public matrix.
+//! The hint of a table of bytes: for every group it is `D`, or its `D_g`, times the group's own public matrix.
 //!
-//! The transforms of a row of `D` serve all groups. A row's sums are taken eight values at a time, over all polynomials, so that
-//! the public polynomials' part that meets them stays in the cache for a block of rows:
+//! The transforms of a row of `D` serve all groups. A row's sums are taken eight values at a time, over all
+//! polynomials. So the public polynomials' part that meets them stays in the cache for a block of rows:
 //!
 //! | | order |
 //! |---|---|
@@ -108,7 +108,7 @@ impl ByteTable {
         tiles
     }
 
-    /// Transforms rows of group `g`'s matrix. In place of those that a last block lacks are older ones.
+    /// Transforms rows of group `g`'s matrix. Where a last block lacks rows, older ones stand.
     fn transform(&self, g: usize, rows: Range<usize>, room: &mut Room) {
         let (modulus, polys, digits) = (plan().modulus(), self.shape.polys(), self.digits(g));
         let columns = self.shape.columns();

@@ -12,8 +12,8 @@ const TERNARY: f64 = 2.0 / 3.0;
 impl Params {
     /// The standard deviation of the noise of `y - H s` under entries that are uniform mod `P`, as pads make them.
     ///
-    /// Each of the `columns` words is off by its error and by half a unit at most, each number of the hint by half
-    /// a unit of its own.
+    /// Each of the `columns` words is off by its error and by half a unit at most. Each number of the hint is off by
+    /// half a unit of its own.
     #[must_use]
     pub fn statistical_noise(&self, columns: usize) -> f64 {
         let p = f64::from(self.log_p).exp2();
@@ -43,8 +43,8 @@ impl Params {
 
     /// `log2` of a bound on the probability that a byte is wrong: that its error, for any bytes at all, is above half a step.
     ///
-    /// `rounding` and `noise` are the worst error of the product with the hint, in units of 1 mod `2^26`: the most that
-    /// rounding adds, and a subgaussian parameter.
+    /// `rounding` and `noise` are the worst error of the product with the hint, in units of 1 mod `2^26`. `rounding` is
+    /// the most that rounding adds, and `noise` a subgaussian parameter.
     #[must_use]
     pub fn log2_byte_failure(&self, columns: usize, rounding: f64, noise: f64) -> f64 {
         let unit = (f64::from(self.log_p) - f64::from(HINT_BITS)).exp2();

@@ -13,7 +13,7 @@ use crate::packed::BLOCK;
 
 pub(super) fn products(_: Avx2, words: &Words, rows: &[u8], out: &mut [u32]) {
     assert_eq!(rows.len() * words.queries, out.len() * words.stride);
-    // SAFETY: the token proves the target features; there are whole rows, and as many outputs.
+    // SAFETY: the token proves the target features; there are whole rows, and an output for each row and query.
     unsafe {
         match words.queries {
             1 => all::<1, 2>(words, rows, out),
@@ -85,7 +85,7 @@ unsafe fn some<const Q: usize, const R: usize>(words: &Words, rows: &[u8]) -> [[
                     upper[r] = _mm256_srli_epi16::<2>(upper[r]);
                 }
                 for k in 0..Q {
-                    // SAFETY: the words have as many chunks as a row has lines, of both halves of `Q` queries.
+                    // SAFETY: the words have a chunk for each line of a row, with both halves of `Q` queries.
                     let (l, h) = unsafe {
                         let halves = halves.add(k * CHUNK + part * LANES / 2);
                         (
@@ -111,7 +111,7 @@ unsafe fn some<const Q: usize, const R: usize>(words: &Words, rows: &[u8]) -> [[
     let mut sums = [[0; Q]; R];
     for r in 0..R {
         for k in 0..Q {
-            // Pairs of 16 bits are added as integers with a sign, of which the lower 16 bits count.
+            // Pairs of 16 bits are added as integers with a sign; only the lower 16 bits count.
             let high = _mm256_madd_epi16(high[r][k], _mm256_set1_epi16(1));
             let sum = _mm256_add_epi32(low[r][k], _mm256_slli_epi32::<16>(high));
             let sum = _mm_add_epi32(

@@ -13,8 +13,8 @@ use crate::packed::BLOCK;
 
 pub(super) fn products(_: Avx512Vnni, words: &Words, rows: &[u8], out: &mut [u32]) {
     assert_eq!(rows.len() * words.queries, out.len() * words.stride);
-    // Rows are read side by side, as many as registers hold the sums of: two for each row and query.
-    // SAFETY: the token proves the target features; there are whole rows, and as many outputs.
+    // Rows are read next to each other, up to the number whose sums registers hold: two for each row and query.
+    // SAFETY: the token proves the target features; there are whole rows, and an output for each row and query.
     unsafe {
         match words.queries {
             1 => all::<1, 4>(words, rows, out),
@@ -86,7 +86,7 @@ unsafe fn some<const Q: usize, const R: usize>(words: &Words, rows: &[u8]) -> [[
                 upper[r] = _mm512_srli_epi16::<2>(upper[r]);
             }
             for k in 0..Q {
-                // SAFETY: the words have as many chunks as a row has lines, of both halves of `Q` queries.
+                // SAFETY: the words have a chunk for each line of a row, with both halves of `Q` queries.
                 let (l, h) = unsafe {
                     let halves = halves.add(k * CHUNK);
                     (

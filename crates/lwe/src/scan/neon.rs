@@ -55,7 +55,7 @@ unsafe fn one<const Q: usize>(words: &Words, row: &[u8], out: &mut [u32]) {
                 let u = vreinterpretq_s16_u16(vandq_u16(*upper, three));
                 *upper = vshrq_n_u16::<2>(*upper);
                 for k in 0..Q {
-                    // SAFETY: the words have as many chunks as a row has lines, of both halves of `Q` queries.
+                    // SAFETY: the words have a chunk for each line of a row, with both halves of `Q` queries.
                     let (l, h) = unsafe {
                         let halves = halves.add(k * CHUNK + part * WIDTH);
                         (vld1q_s16(halves), vld1q_s16(halves.add(LANES)))

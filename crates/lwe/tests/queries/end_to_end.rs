@@ -1,4 +1,4 @@
-//! Both engines together on clustered vectors: scores are those of plain arithmetic, up to the derived noise.
+//! Both engines together on clustered vectors: scores equal plain arithmetic, up to the derived noise.
 
 #![expect(
     clippy::cast_possible_truncation,

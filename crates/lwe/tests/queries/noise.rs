@@ -110,7 +110,7 @@ fn noise_of_the_worst_entries_is_as_derived_and_has_no_mean() {
     let params = Params::module_1536();
     let columns = Params::MAX_COLUMNS;
     // Rows of one entry add the errors of all words up: a mean of a hundredth of a unit would be 655 steps. Each
-    // query gives one error then, so many queries are asked, of one row for each pattern.
+    // query gives one error then. So there are many queries, of one row for each pattern.
     let patterns: [fn(usize) -> i32; 2] =
         [|_| -HALF, |j| if j % 2 == 0 { -HALF } else { HALF - 1 }];
     for pattern in patterns {

@@ -19,8 +19,8 @@ use crate::field::{Poly, Q};
 use crate::params::Gamma2;
 use sordino_cpu::Avx2;
 
-/// The places of eight packed fields: the bytes of each coefficient in two loads of 16 bytes, the
-/// second of which ends where the fields end, and the bits to shift away.
+/// The places of eight packed fields: the bytes of each coefficient in two loads of 16 bytes, and the bits to shift
+/// away. The second load ends where the fields end.
 #[repr(C, align(32))]
 struct Fields {
     bytes: [u8; 32],
@@ -229,7 +229,7 @@ fn correct(r: __m256i, r1: __m256i, r1_alpha: __m256i, hint: __m256i) -> __m256i
 #[target_feature(enable = "avx2")]
 fn use_hint_16(w: &Poly, hint: &HintBits, i: usize) -> __m256i {
     let r = canonical(w, i);
-    // ceil((r - alpha / 2) / alpha): the quotient by 1023 of up to 16,879 is exact so
+    // ceil((r - alpha / 2) / alpha): this gives the exact quotient by 1023 of up to 16,879
     let y = _mm256_srli_epi32::<9>(_mm256_add_epi32(r, _mm256_set1_epi32(261_887)));
     let r1 = _mm256_srli_epi32::<24>(_mm256_madd_epi16(y, _mm256_set1_epi32(16_401)));
     let r1_alpha = _mm256_slli_epi32::<9>(_mm256_madd_epi16(r1, _mm256_set1_epi32(1023)));
@@ -244,7 +244,7 @@ fn use_hint_16(w: &Poly, hint: &HintBits, i: usize) -> __m256i {
 #[target_feature(enable = "avx2")]
 fn use_hint_44(w: &Poly, hint: &HintBits, i: usize) -> __m256i {
     let r = canonical(w, i);
-    // ceil((r - alpha / 2) / alpha): the quotient by 93 of up to 4,138 is exact so
+    // ceil((r - alpha / 2) / alpha): this gives the exact quotient by 93 of up to 4,138
     let y = _mm256_srli_epi32::<11>(_mm256_add_epi32(r, _mm256_set1_epi32(95_231)));
     let r1 = _mm256_srli_epi32::<18>(_mm256_madd_epi16(y, _mm256_set1_epi32(2819)));
     let r1_alpha = _mm256_slli_epi32::<11>(_mm256_madd_epi16(r1, _mm256_set1_epi32(93)));

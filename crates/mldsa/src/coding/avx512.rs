@@ -19,8 +19,8 @@ use crate::field::{Poly, Q};
 use crate::params::Gamma2;
 use sordino_cpu::Avx512;
 
-/// The places of 16 packed fields: the words that each quarter of a register needs, the bytes that
-/// each coefficient needs of them, and the bits to shift away.
+/// The places of 16 packed fields: the words that each quarter of a register needs, and the bytes of them that each
+/// coefficient needs. With them are the bits to shift away.
 #[repr(C, align(64))]
 struct Fields {
     words: [u16; 32],
@@ -231,7 +231,7 @@ fn correct(r: __m512i, r1: __m512i, r1_alpha: __m512i, hint: u16) -> __m512i {
 fn use_hint_encode_16(out: &mut [u8], w: &Poly, hint: &HintBits) {
     for (i, out) in out.as_chunks_mut::<8>().0.iter_mut().enumerate() {
         let r = canonical(w, i);
-        // ceil((r - alpha / 2) / alpha): the quotient by 1023 of up to 16,879 is exact so
+        // ceil((r - alpha / 2) / alpha): this gives the exact quotient by 1023 of up to 16,879
         let y = _mm512_srli_epi32::<9>(_mm512_add_epi32(r, _mm512_set1_epi32(261_887)));
         let r1 = _mm512_srli_epi32::<24>(_mm512_madd_epi16(y, _mm512_set1_epi32(16_401)));
         let r1_alpha = _mm512_slli_epi32::<9>(_mm512_madd_epi16(r1, _mm512_set1_epi32(1023)));
@@ -248,7 +248,7 @@ fn use_hint_encode_16(out: &mut [u8], w: &Poly, hint: &HintBits) {
 fn use_hint_encode_44(out: &mut [u8], w: &Poly, hint: &HintBits) {
     for (i, out) in out.as_chunks_mut::<12>().0.iter_mut().enumerate() {
         let r = canonical(w, i);
-        // ceil((r - alpha / 2) / alpha): the quotient by 93 of up to 4,138 is exact so
+        // ceil((r - alpha / 2) / alpha): this gives the exact quotient by 93 of up to 4,138
         let y = _mm512_srli_epi32::<11>(_mm512_add_epi32(r, _mm512_set1_epi32(95_231)));
         let r1 = _mm512_srli_epi32::<18>(_mm512_madd_epi16(y, _mm512_set1_epi32(2819)));
         let r1_alpha = _mm512_slli_epi32::<11>(_mm512_madd_epi16(r1, _mm512_set1_epi32(93)));

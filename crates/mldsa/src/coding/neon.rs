@@ -20,8 +20,8 @@ use crate::field::{Poly, Q};
 use crate::params::Gamma2;
 use sordino_cpu::Neon;
 
-/// The places of eight packed fields: the bytes of each coefficient in two loads of 16 bytes, the
-/// second of which ends where the fields end, and the bits to shift away (as shifts to the left).
+/// The places of eight packed fields: the bytes of each coefficient in two loads of 16 bytes. The second load ends
+/// where the fields end. With them are the bits to shift away (as shifts to the left).
 struct Fields {
     bytes: [[u8; 16]; 2],
     shifts: [i32; 4],
@@ -68,8 +68,8 @@ fn unpack<const BYTES: usize>(fields: &Fields, bytes: &[u8; BYTES], mask: u32) -
         .first_chunk()
         .expect("eight fields of 16 bits or more");
     let last: &[u8; 16] = bytes.last_chunk().expect("eight fields of 16 bits or more");
-    // the second four fields start at a multiple of 8 bits only for widths of an even number
-    // of bits, which all are: 4 * 18 = 9 * 8
+    // The second four fields must start at a multiple of 8 bits. They do for widths of an even number of bits, as all are:
+    // 4 * 18 = 9 * 8
     let four = |bytes: &[u8; 16], within: &[u8; 16]| {
         // SAFETY: 16 bytes each, and four words.
         unsafe {
@@ -207,7 +207,7 @@ fn use_hint_16(w: &Poly, hint: &HintBits, at: usize) -> int32x4_t {
     let r = canonical(w, at);
     // SAFETY: NEON is part of every 64-bit Arm target.
     unsafe {
-        // ceil((r - alpha / 2) / alpha): the quotient by 1023 of up to 16,879 is exact so
+        // ceil((r - alpha / 2) / alpha): this gives the exact quotient by 1023 of up to 16,879
         let y = vshrq_n_s32::<9>(vaddq_s32(r, vdupq_n_s32(261_887)));
         let r1 = vshrq_n_s32::<24>(vmulq_s32(y, vdupq_n_s32(16_401)));
         let r1_alpha = vshlq_n_s32::<9>(vmulq_s32(r1, vdupq_n_s32(1023)));
@@ -221,7 +221,7 @@ fn use_hint_44(w: &Poly, hint: &HintBits, at: usize) -> int32x4_t {
     let r = canonical(w, at);
     // SAFETY: NEON is part of every 64-bit Arm target.
     unsafe {
-        // ceil((r - alpha / 2) / alpha): the quotient by 93 of up to 4,138 is exact so
+        // ceil((r - alpha / 2) / alpha): this gives the exact quotient by 93 of up to 4,138
         let y = vshrq_n_s32::<11>(vaddq_s32(r, vdupq_n_s32(95_231)));
         let r1 = vshrq_n_s32::<18>(vmulq_s32(y, vdupq_n_s32(2819)));
         let r1_alpha = vshlq_n_s32::<11>(vmulq_s32(r1, vdupq_n_s32(93)));

@@ -42,9 +42,9 @@ pub(crate) fn unpack_t1(out: &mut Poly, bytes: &[u8; 320]) {
     }
 }
 
-/// FIPS 204, Algorithm 30 (`RejNTTPoly`) with Algorithm 14 (`CoeffFromThreeBytes`), on one block
-/// of SHAKE128 output: writes what is accepted to `out` from `filled` on, in the standard's
-/// order, and returns the new number of coefficients, at most 256.
+/// FIPS 204, Algorithm 30 (`RejNTTPoly`) with Algorithm 14 (`CoeffFromThreeBytes`), on one block of SHAKE128 output. It
+/// writes what is accepted to `out` from `filled` on, in the standard's order, and returns the new number of
+/// coefficients, at most 256.
 pub(crate) fn rej_ntt_poly(out: &mut Poly, filled: usize, block: &[u8; 168]) -> usize {
     let mut filled = filled;
     let (threes, _) = block.as_chunks::<3>();

@@ -83,8 +83,8 @@ fn permute(lanes: &mut Lanes) {
     }
 }
 
-/// The sum of three is one instruction, but one that overwrites an operand: the first and the last
-/// sum, whose operands are needed again, are of two.
+/// The sum of three is one instruction, but one that overwrites an operand. The operands of the first and the last sum
+/// are needed again, so these are sums of two.
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn parity(a: __m512i, b: __m512i, c: __m512i, d: __m512i, e: __m512i) -> __m512i {

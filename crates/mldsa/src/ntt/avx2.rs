@@ -172,8 +172,8 @@ fn inverse_butterfly(v: &mut [__m256i; 4], i: usize, j: usize, zeta: Zeta) {
     v[j] = montgomery_mul(_mm256_sub_epi32(v[j], t), zeta);
 }
 
-/// The four layers that act between rows: first those 8 and 4 rows apart, then 2 and 1.
-/// `zeta(m, half)` is that of block `m - 2^t` of layer t.
+/// The four layers that act between rows: first rows 8 and 4 apart, then 2 and 1. `zeta(m, half)` belongs to block `m -
+/// 2^t` of layer t.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn four_layers(poly: &mut Poly, zeta: impl Fn(usize, usize) -> Zeta) {

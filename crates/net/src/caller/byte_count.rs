@@ -1,4 +1,4 @@
-//! The client's TCP connections, with a count of what goes over them.
+//! The client's TCP connections, with a count of their bytes.
 
 use std::io;
 use std::pin::Pin;

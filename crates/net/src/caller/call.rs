@@ -29,7 +29,7 @@ pub(crate) fn wait<T: Send + 'static>(
 ) -> Result<T, Error> {
     let (done, result) = mpsc::sync_channel(1);
     runtime.spawn(async move {
-        // No one waits any more only if the waiting thread is gone.
+        // This fails only if the waiting thread is gone, and then no one waits.
         let _ = done.send(work.await);
     });
     let gone = || Error::Connect("since the connection's thread ended".to_owned());

@@ -25,8 +25,8 @@ impl ChunkedReply {
         }
     }
 
-    /// Takes the next chunk, if it is the one that an honest server sends. Memory grows with what
-    /// has come, not with what was announced.
+    /// Takes the next chunk, if an honest server would send it. Memory grows with what has come, not with what was
+    /// announced.
     pub(crate) fn push(&mut self, next: &CallReply) -> Result<(), Error> {
         let announced = usize::try_from(next.length).unwrap_or(usize::MAX);
         let length = *self.length.get_or_insert(announced);

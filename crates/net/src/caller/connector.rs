@@ -1,4 +1,4 @@
-//! The way to a server: TCP with a count of its bytes, and TLS on it where that is asked for.
+//! The way to a server: TCP with a count of its bytes, and TLS on it if wanted.
 
 use std::io;
 use std::pin::Pin;

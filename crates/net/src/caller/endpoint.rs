@@ -14,8 +14,8 @@ use super::tunnel::Tunnels;
 use crate::signing::ClientKey;
 use crate::{Error, IndexName};
 
-/// HTTP/2's window of a stream and of a connection: a whole reply of a search fits, so that it comes
-/// in one way, and no server can make the client buffer more.
+/// HTTP/2's window of a stream and of a connection. A whole reply of a search fits, so that it comes in one way. No
+/// server can make the client buffer more.
 const WINDOW: u32 = 4 << 20;
 
 /// The times that a client waits.
@@ -57,7 +57,7 @@ pub struct Endpoint {
     tunnels: Option<Tunnels>,
     #[cfg(feature = "client")]
     pub(crate) key: Option<Arc<ClientKey>>,
-    /// Empty if there is none.
+    /// Empty if there is no token.
     #[cfg(feature = "client")]
     pub(crate) token: Vec<u8>,
     pub(crate) deadlines: Deadlines,
@@ -81,8 +81,8 @@ impl Endpoint {
         }
     }
 
-    /// The certificates, in PEM, of which one must have signed the server's; no others are trusted
-    /// then. Without them an `https` server must have a certificate that this system trusts.
+    /// The certificates, in PEM. One of them must have signed the server's; no others are trusted then. Without them an
+    /// `https` server must have a certificate that this system trusts.
     #[must_use]
     pub fn roots(mut self, pem: impl Into<Vec<u8>>) -> Self {
         self.roots = Some(pem.into());
@@ -104,7 +104,7 @@ impl Endpoint {
         self
     }
 
-    /// The name that the server's certificate must have, if it is another than the address's host.
+    /// The name that the server's certificate must have, if it differs from the address's host.
     #[must_use]
     pub fn name(mut self, name: impl Into<String>) -> Self {
         self.name = Some(name.into());
@@ -244,7 +244,7 @@ mod tests {
             "ftp://localhost",
             "http://",
             "http://:7700",
-            // Text that is no port would be taken for none, which stands for another.
+            // A text that is no port could pass for a missing port, which means another.
             "http://localhost:77000",
             "http://localhost:0",
             "http://localhost:",

@@ -94,7 +94,7 @@ impl From<Status> for Error {
         if let Some(stale) = stale(&status) {
             return stale;
         }
-        // A Sordino server knows all calls, and another server of HTTP/2 none.
+        // A Sordino server knows all calls, and another server of HTTP/2 knows none of them.
         if refusal.is_none() && status.code() == Code::Unimplemented {
             let said = printable(status.message());
             return Self::Connect(format!(

@@ -32,7 +32,7 @@ mod with_tls {
     }
 
     impl Tls {
-        /// Trusts the given certificates, or else those that this system does.
+        /// Trusts the given certificates, or else the certificates that this system trusts.
         pub(crate) fn new(roots: Option<&[u8]>, name: &str) -> Result<Self, Error> {
             let wrong = |why: String| Error::Certificate(why);
             let roots = match roots {
@@ -94,7 +94,7 @@ mod with_tls {
 mod without {
     use super::{CountedStream, Line, io};
 
-    /// There is none in this build.
+    /// This build has no TLS.
     #[derive(Clone)]
     pub(crate) enum Tls {}
 

@@ -21,7 +21,8 @@ use crate::Error;
 pub(crate) enum Tunnels {
     /// This one.
     Through(String),
-    /// Those that the environment names, `HTTPS_PROXY`, `ALL_PROXY` and `NO_PROXY`, to servers with TLS on other machines.
+    /// The proxies that the environment names, `HTTPS_PROXY`, `ALL_PROXY` and `NO_PROXY`, to servers with TLS on other
+    /// machines.
     OfEnvironment(Arc<Matcher>),
 }
 

@@ -42,7 +42,7 @@ pub struct Connection {
     connector: Connector,
     /// The run of the server that signatures are made for.
     instance: Option<Instance>,
-    /// The login by which requests are tagged.
+    /// The login that tags requests.
     login: Option<Login>,
     traffic: Traffic,
 }
@@ -168,7 +168,7 @@ impl Connection {
         };
         let reply = self.wait(change);
         self.forget_instance(reply.as_ref().err());
-        // One of several indexes says no more to what was signed for another run of the server.
+        // A server of several indexes gives no more detail about what was signed for another run of the server.
         if let Err(Error::Refused(Refusal::Key)) = reply {
             self.instance = None;
             if self.instance()?.name != instance.name {

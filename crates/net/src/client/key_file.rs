@@ -52,7 +52,7 @@ pub struct KeyFile {
 
 impl KeyFile {
     /// # Panics
-    /// If the key has another length than its kind has.
+    /// If the key's length is not its kind's.
     fn new(kind: KeyKind, key: &[u8]) -> Self {
         assert_eq!(key.len(), kind.len(), "bytes of {}", kind.described());
         Self {
@@ -213,7 +213,7 @@ impl KeyFile {
     /// The owner's keys.
     ///
     /// # Errors
-    /// [`Error::KeyKind`] if it is another kind of key.
+    /// [`Error::KeyKind`] if it is a different kind of key.
     pub fn owner(&self) -> Result<OwnerKeys, Error> {
         match self.kind {
             KeyKind::Owner => Ok(OwnerKeys::from_master(*self.secret())),
@@ -224,7 +224,7 @@ impl KeyFile {
     /// The owner's public key: of its own, a reader's or the owner's file.
     ///
     /// # Errors
-    /// [`Error::KeyKind`] if it is another kind of key.
+    /// [`Error::KeyKind`] if it is a different kind of key.
     pub fn public(&self) -> Result<OwnerPublicKey, Error> {
         let bytes = match self.kind {
             KeyKind::Owner => return Ok(self.owner()?.public()),
@@ -244,7 +244,7 @@ impl KeyFile {
     /// The client's key.
     ///
     /// # Errors
-    /// [`Error::KeyKind`] if it is another kind of key.
+    /// [`Error::KeyKind`] if it is a different kind of key.
     pub fn client(&self) -> Result<ClientKey, Error> {
         match self.kind {
             KeyKind::Client => Ok(ClientKey::from_seed(&self.secret())),
@@ -255,7 +255,7 @@ impl KeyFile {
     /// The client's public key: of its own or the client's file.
     ///
     /// # Errors
-    /// [`Error::KeyKind`] if it is another kind of key.
+    /// [`Error::KeyKind`] if it is a different kind of key.
     pub fn client_public(&self) -> Result<ClientPublicKey, Error> {
         match self.kind {
             KeyKind::Client => Ok(self.client()?.public().clone()),
@@ -269,7 +269,7 @@ impl KeyFile {
     /// The key that issues tokens.
     ///
     /// # Errors
-    /// [`Error::KeyKind`] if it is another kind of key.
+    /// [`Error::KeyKind`] if it is a different kind of key.
     pub fn issuer(&self) -> Result<SigningKey, Error> {
         match self.kind {
             KeyKind::Issuer => Ok(SigningKey::from_seed(Algorithm::MlDsa65, &self.secret())),
@@ -280,7 +280,7 @@ impl KeyFile {
     /// The issuer's public key: of its own or the issuer's file.
     ///
     /// # Errors
-    /// [`Error::KeyKind`] if it is another kind of key.
+    /// [`Error::KeyKind`] if it is a different kind of key.
     pub fn issuer_public(&self) -> Result<PublicKey, Error> {
         match self.kind {
             KeyKind::Issuer => Ok(self.issuer()?.public().clone()),
@@ -298,7 +298,7 @@ impl fmt::Debug for KeyFile {
     }
 }
 
-/// The reason why a text that begins as no key file does is none.
+/// The reason why a text is no key file, if it does not begin like one.
 fn unlike(text: &[u8]) -> &'static str {
     match text {
         [0xef, 0xbb, 0xbf, ..] => {

@@ -15,7 +15,7 @@ use crate::schema::{LoginRequest, RequestTag};
 use crate::signature::shown;
 use crate::{ClientKey, Error};
 
-/// A run of the server, and at one that has several indexes the one that is asked.
+/// A run of the server, and where it has several indexes, the one that is asked.
 #[derive(Clone)]
 pub(crate) struct Instance {
     pub(crate) name: [u8; 32],
@@ -32,7 +32,7 @@ pub(crate) struct Login {
     until: Instant,
 }
 
-/// A login that the server has not answered yet.
+/// A login that waits for the server's answer.
 pub(crate) struct Half {
     key: RequestKey,
 }
@@ -41,7 +41,7 @@ impl Login {
     /// Asks to log in at this run of the server, whose KEM key is `kem_key`.
     ///
     /// # Errors
-    /// [`Error::Reply`] if the KEM key is none.
+    /// [`Error::Reply`] if the server's KEM key is damaged.
     pub(crate) fn ask(
         key: &ClientKey,
         token: &[u8],
@@ -78,7 +78,7 @@ impl Login {
         Ok((request, half))
     }
 
-    /// True if it is not to be used any more: the server is about to forget it, or already has.
+    /// True if it must not be used again: the server is about to forget it, or already has.
     pub(crate) fn is_over(&self) -> bool {
         Instant::now() >= self.until
     }

@@ -20,7 +20,7 @@ const BEHIND: usize = 4096;
 /// The most attempts at a push that others come between.
 const ATTEMPTS: usize = 3;
 
-/// Bytes that a server reads and prepares, at least, while one comes over the slowest line: 64 MiB a second.
+/// Bytes that a server reads and prepares, at least, while one comes over the slowest link: 64 MiB a second.
 const READING: u64 = 1024;
 
 /// The work of a push.
@@ -37,14 +37,14 @@ pub struct Pushed {
 }
 
 impl Connection {
-    /// Brings the server's index to the newest version of an owner's directory: the manifests after the server's
-    /// version, the parts that it lacks, and the switch. What has arrived stays there unless another
+    /// Brings the server's index to the newest version of an owner's directory. It sends the manifests after the
+    /// server's version, the parts that the server lacks, and the switch. What has arrived stays there unless another
     /// push begins meanwhile, so the same call goes on where one was interrupted.
     ///
     /// # Errors
-    /// [`NotNext`](Wrong::NotNext) if the directory's newest version does not follow from the server's;
-    /// [`Error::Overtaken`], or a refusal that says so, if another change has begun there; what is wrong with the
-    /// directory; and other refusals of the server.
+    /// [`NotNext`](Wrong::NotNext) if the directory's newest version does not follow from the server's.
+    /// [`Error::Overtaken`], or a refusal that says so, if another change has begun there. What is wrong with the
+    /// directory, and other refusals of the server.
     pub fn push(
         &mut self,
         dir: impl AsRef<Path>,
@@ -69,7 +69,7 @@ impl Connection {
     /// [`push_watched`](Self::push_watched) of a folder on any disk.
     ///
     /// # Errors
-    /// Those of `push`.
+    /// The errors of `push`.
     pub fn push_from<D: Disk>(
         &mut self,
         folder: &Folder<D>,
@@ -163,7 +163,7 @@ impl Connection {
         }
     }
 
-    /// Sends the rest of a part of which the server holds some bytes.
+    /// Sends the rest of a part. The server holds some of its bytes.
     fn send_part(
         &mut self,
         held: Held,
@@ -207,7 +207,7 @@ impl Connection {
         }
         let mut versions = vec![newest.clone()];
         let mut before = Vec::new();
-        // Those that the server has need not be here any more.
+        // Manifests that the server has need not be here.
         let between = not_next.found - not_next.there;
         let most = usize::try_from(between).map_or(BEHIND, |between| between.min(BEHIND));
         drop(folder.history(newest, most, &keys.owner(), &mut before));
@@ -216,7 +216,7 @@ impl Connection {
         let since = versions.iter().position(|version| known(&version.previous));
         let since = since.ok_or(not_next)?;
         versions.truncate(since + 1);
-        // One that a newer one has in it need not be sent.
+        // A manifest that a newer one includes need not be sent.
         let mut sent: Vec<SignedManifest> = Vec::with_capacity(versions.len());
         for version in versions {
             let shown = |newer: &SignedManifest| newer.before_shown() == version.digest();
@@ -245,7 +245,7 @@ impl Connection {
     }
 }
 
-/// The bytes that would come over the slowest line in the time in which a server reads a version and prepares it, at most.
+/// The most bytes that would come over the slowest link in the time in which a server reads a version and prepares it.
 fn reading(version: &SignedManifest) -> Result<usize, Wrong> {
     let len: u64 = version.parts()?.iter().map(|part| part.len).sum();
     Ok(usize::try_from(len / READING).unwrap_or(usize::MAX))

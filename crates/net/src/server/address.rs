@@ -1,4 +1,4 @@
-//! Addresses: the holder that each stands for, and its budget.
+//! Addresses: the holder that each counts for, and its budget.
 
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv6Addr};
@@ -13,8 +13,8 @@ const NETWORK: u128 = !(u64::MAX as u128);
 /// Addresses with a budget of their own; the rest share one. About 1 MB.
 const ADDRESSES: usize = 8192;
 
-/// Whom connections from this address are counted for: the IPv4 address, also where it comes in
-/// IPv6's form, or the IPv6 network of 64 bits.
+/// The holder that connections from this address are counted for. It is the IPv4 address, also where it comes in IPv6's
+/// form, or the IPv6 network of 64 bits.
 pub(crate) fn holder(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(address) => Ipv6Addr::from_bits(address.to_bits() & NETWORK).into(),
@@ -24,8 +24,7 @@ pub(crate) fn holder(address: IpAddr) -> IpAddr {
 
 /// The same rate for each address.
 ///
-/// An address that has rested for a second has a full budget, which is what a new one has too, so it
-/// is forgotten when there are many.
+/// An address that has rested for a second has a full budget, like a new one. So it is forgotten when there are many.
 #[derive(Debug)]
 pub(crate) struct Budgets {
     buckets: Mutex<Buckets>,
@@ -111,7 +110,7 @@ mod tests {
         assert_eq!(passed("192.0.2.1"), 0);
     }
 
-    /// However many addresses come, a bounded number is remembered, and those that rest make room.
+    /// However many addresses come, a bounded number is remembered, and resting ones make room.
     #[test]
     fn memory_is_bounded_and_resting_addresses_are_forgotten() {
         let start = Instant::now();

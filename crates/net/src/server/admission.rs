@@ -1,8 +1,7 @@
 //! The way of a request from its first byte to its answer, and what it may take up on each stretch.
 //!
-//! A request of which only the headers are there holds a place among those that are being received,
-//! which others can take from it. Not before it is whole, and signed by a known key where that is
-//! asked for, it gets a place in flight.
+//! A request that has only its headers so far holds a place among the requests that are being received. Others can take
+//! this place. It gets a place in flight only when it is whole and, where keys are asked for, signed by a known one.
 
 use std::mem;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -49,7 +48,7 @@ impl Admission {
         }
     }
 
-    /// Changes the rates to those of `limits`.
+    /// Changes the rates to the rates of `limits`.
     pub(crate) fn set_rates(&self, limits: &Limits) {
         let now = Instant::now();
         self.by_address.set(limits.rate_per_address, now);
@@ -91,9 +90,9 @@ impl Admission {
         }))
     }
 
-    /// A request of somebody who has proven nothing: one of the connection's own, or else of the
-    /// address's and of all strangers together. Where anyone may ask there are no others, and their
-    /// common rate is that of [`Call::begin`].
+    /// A request of a client that has proven nothing. It takes one of the connection's own, or else one of the
+    /// address's and of all strangers together. Where anyone may ask there are only strangers, and their common rate is
+    /// the rate of [`Call::begin`].
     fn stranger(&self, peer: &Peer, now: Instant) -> Result<(), Refusal> {
         let enough = if self.anyone {
             self.by_address.take(peer.address, now)
@@ -133,7 +132,7 @@ pub(crate) struct Call {
 enum Stage {
     /// Its body is still to come, and others can take its place.
     Receiving(Receiving),
-    /// All of it is there, and its place is not taken away.
+    /// The whole request has come, and its place is not taken away.
     Whole { _held: Receiving },
     /// It is being answered.
     InFlight {

@@ -125,7 +125,7 @@ impl Askers {
         let open = |entrant| self.logins.open(entrant, &signed, ciphertext);
         match by {
             By::List(client) => {
-                // Held until the login is there, so that a list that changes meanwhile ends it.
+                // Held until the login is entered, so that a list that changes meanwhile ends it.
                 let verifier = self.verifier.lock().unwrap_or_else(PoisonError::into_inner);
                 let rate = verifier.rate_of(client).ok_or(Refusal::Key)?;
                 open(Entrant::listed(client, rate))

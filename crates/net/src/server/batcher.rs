@@ -11,8 +11,8 @@ type Job<T, R> = (T, oneshot::Sender<R>);
 
 /// A thread of its own that takes whatever waits and does it in one go.
 ///
-/// An idle thread takes a single job at once: nothing waits for company. What comes while it works
-/// makes the next batch.
+/// An idle thread takes a single job at once and does not wait for more. What comes while it works makes the next
+/// batch.
 #[derive(Debug)]
 pub(crate) struct Batcher<T, R> {
     jobs: mpsc::Sender<Job<T, R>>,
@@ -33,17 +33,17 @@ impl<T: Send + 'static, R: Send + 'static> Batcher<T, R> {
                 let rest = std::iter::from_fn(|| queue.try_recv().ok());
                 let (batch, results): (Vec<T>, Vec<oneshot::Sender<R>>) = std::iter::once(first)
                     .chain(rest.take(most - 1))
-                    // Who went away needs no answer.
+                    // A client that went away needs no answer.
                     .filter(|(_, result)| !result.is_closed())
                     .unzip();
                 if batch.is_empty() {
                     continue;
                 }
-                // A batch that fails must not take those after it along: its results are dropped,
-                // which those who wait see.
+                // A batch that fails must not take later ones along. Its results are dropped, which the waiting clients
+                // see.
                 let done = catch_unwind(AssertUnwindSafe(|| work(batch)));
                 for (result, place) in done.unwrap_or_default().into_iter().zip(results) {
-                    // Who went away meanwhile needs no answer either.
+                    // A client that went away meanwhile needs no answer either.
                     let _ = place.send(result);
                 }
             }

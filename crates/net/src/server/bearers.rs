@@ -1,4 +1,4 @@
-//! Clients that are let in by a token, and are on no list.
+//! Clients that a token lets in, and that are on no list.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -15,16 +15,16 @@ use super::signed::Signed;
 use crate::signature::now;
 use crate::{Limits, Refusal, login};
 
-/// The numbers of holders begin here. Those of listed keys begin at 0, and never come so far.
+/// The numbers of holders begin here. Numbers of listed keys begin at 0, and never come so far.
 pub(crate) const FIRST: u32 = 1 << 31;
 
-/// Holders whose rates are remembered, of tokens and of those that narrowed them.
+/// Holders whose rates are remembered: holders of tokens, and holders that narrowed them.
 const MOST_HOLDERS: usize = 4096;
 
 /// Holders behind one first holder among them.
 const MOST_BEHIND: usize = 256;
 
-/// Logins by one issued token's holder, and by all to whom it handed parts of that on.
+/// Logins by one issued token's holder, and by all to whom it handed parts of the token on.
 const MOST_LOGINS: usize = 64;
 
 /// The tokens that are accepted, and the holders that have come with one.
@@ -46,7 +46,7 @@ struct State {
     most: f64,
 }
 
-/// A holder's key and its requests a minute: tokens of other rates do not change one another's.
+/// A holder's key and its requests a minute: tokens of other rates do not change its rate.
 type Name = ([u8; 32], u32);
 
 #[derive(Debug)]
@@ -142,7 +142,7 @@ impl Bearers {
         let end = grant.claims().expiry.saturating_add(state.leeway);
         let seconds = end.saturating_sub(time / 1000);
         let entrant = Entrant {
-            // The first holder's: with those to whom it hands parts on it has one share.
+            // The first holder's: it has one share with all to whom it hands parts on.
             client,
             most: MOST_LOGINS,
             path: chain.iter().map(|(id, _)| *id).collect(),
@@ -168,20 +168,21 @@ impl Bearers {
 }
 
 impl State {
-    /// The number of a chain's first holder, and the rates of all, if each may log in once more now. A login that is refused
-    /// for its rate names no holder who was not known.
+    /// The number of a chain's first holder, and the rates of all, if each may log in once more now. If a login is
+    /// refused for its rate, no unknown holder becomes known by it.
     fn holders_of(
         &mut self,
         chain: &[Name],
         now: Instant,
     ) -> Result<(u32, Vec<SharedRate>), Refusal> {
-        // A client that came with a part of another's token before, and has one of the issuer now, is a first holder from now on.
+        // A client came with a part of another's token before. If it now has a token of the issuer, it is a first
+        // holder from now on.
         let first = chain.first().and_then(|first| self.holders.get_mut(first));
         if let Some(first) = first.filter(|first| first.root.is_some()) {
             first.root = None;
             first.logins = logins(None, now);
         }
-        // The last holder first: who logs in too often is refused at its own cost.
+        // The last holder first: a holder that logs in too often is refused at its own cost.
         let mut reserved = Reservation::default();
         let known = chain.iter().rev().filter_map(|name| self.holders.get(name));
         for holder in known {
@@ -192,7 +193,7 @@ impl State {
         self.named(chain, now).inspect(|_| reserved.spend())
     }
 
-    /// The number of a chain's first holder, and the rates of all, each of whom is known from now on.
+    /// The number of a chain's first holder, and the rates of all. Each of them is known from now on.
     fn named(&mut self, chain: &[Name], now: Instant) -> Result<(u32, Vec<SharedRate>), Refusal> {
         let first = chain.first().ok_or(Refusal::Token)?;
         let (root, _) = self.holder(first, None, now)?;
@@ -206,8 +207,8 @@ impl State {
         Ok((root, rates))
     }
 
-    /// The number and rate of a holder, who is remembered for as long as a login lasts. `root` is the number of the first
-    /// in its chain, unless it is that itself. One who was not known takes a login with it.
+    /// The number and rate of a holder, who is remembered for as long as a login lasts. `root` is the number of the
+    /// first in its chain, unless it is the first itself. An unknown holder uses up a login.
     fn holder(
         &mut self,
         name: &Name,
@@ -238,8 +239,8 @@ impl State {
         Ok((number, rate))
     }
 
-    /// Makes room for a holder: if there are many behind its first holder, one of these goes; if there are many in all, one of
-    /// those behind the first holder who has the most.
+    /// Makes room for a holder. If there are many behind its first holder, one of these goes. If there are many in all,
+    /// the first holder with the most behind it loses one of these.
     fn make_room(&mut self, root: Option<u32>, now: Instant) -> Result<(), Refusal> {
         let mut behind: HashMap<u32, usize> = HashMap::new();
         for root in self.holders.values().filter_map(|holder| holder.root) {
@@ -261,7 +262,8 @@ impl State {
         }
     }
 
-    /// Forgets one of those behind a first holder: the one used longest ago of those who are not logged in, else of all.
+    /// Forgets one of the holders behind a first holder. It is the one used longest ago among those that are not logged
+    /// in, or else among all.
     fn forget_one(&mut self, root: u32) {
         let crowd = self.holders.iter();
         let crowd = crowd.filter(|(_, holder)| holder.root == Some(root));
@@ -286,7 +288,8 @@ fn per_second(minute: u32, most: f64) -> f64 {
     (f64::from(minute) / 60.0).min(most)
 }
 
-/// The action that a message is; none for the manifest, which is for every client that may do something with the index.
+/// The action that a message is; `None` for the manifest, which every client may have that may do something with the
+/// index.
 pub(crate) fn action(request: Option<Request<&[u8]>>) -> Result<Option<Action>, Refusal> {
     match request.ok_or(Refusal::Message)?.kind() {
         Message::GetManifest => Ok(None),

@@ -1,4 +1,5 @@
-//! A certificate chain and its key, as files have them: what cannot be used is told by name, with the command that mends it.
+//! A certificate chain and its key, as files have them. A message says what cannot be used, with the command that mends
+//! it.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -60,11 +61,11 @@ pub(super) fn chain(pem: &[u8]) -> Result<Vec<CertificateDer<'static>>, Error> {
 
 /// The private key of a file.
 pub(super) fn private_key(pem: &[u8]) -> Result<PrivateKeyDer<'static>, Error> {
-    // One that is encrypted in the older form has the same label as one that is not.
+    // A key that is encrypted in the older form has the same label as one that is not encrypted.
     if has(pem, "BEGIN ENCRYPTED PRIVATE KEY") || has(pem, "Proc-Type: 4,ENCRYPTED") {
         return Err(wrong(
-            "the private key is encrypted, and a server has no one to ask for its passphrase: \
-             `openssl pkey -in FILE -out key.pem` decrypts it; keep that readable by the server alone",
+            "the private key is encrypted, and a server cannot ask for its passphrase. \
+             `openssl pkey -in FILE -out key.pem` decrypts it; keep the new file readable by the server alone",
         ));
     }
     if let Some(encoding) = encoding(pem) {
@@ -86,7 +87,7 @@ pub(super) fn private_key(pem: &[u8]) -> Result<PrivateKeyDer<'static>, Error> {
     })
 }
 
-/// The encoding of a text that is not the one of PEM.
+/// The encoding of a text that is not PEM's.
 fn encoding(pem: &[u8]) -> Option<&'static str> {
     match pem {
         [0xef, 0xbb, 0xbf, ..] => Some(
@@ -104,7 +105,7 @@ fn has(pem: &[u8], text: &str) -> bool {
         .any(|found| found == text.as_bytes())
 }
 
-/// The reason why TLS refuses this chain with this key, in the words of those who made them.
+/// The reason why TLS refuses this chain with this key, in words for its maker.
 pub(super) fn refused(
     chain: &[CertificateDer<'static>],
     key: PrivateKeyDer<'static>,
@@ -118,7 +119,7 @@ pub(super) fn refused(
         });
         return wrong(format!(
             "the private key is of a kind that is not supported{kind}: expected ECDSA on P-256 or P-384, Ed25519, \
-             or RSA of 2048 bits and more; `openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256` makes one",
+             or RSA of 2048 bits and more. `openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256` makes one",
         ));
     };
     let mut own = chain.iter().map(|certificate| {
@@ -131,8 +132,8 @@ pub(super) fn refused(
         ),
         Some(0) => wrong(error.to_string()),
         Some(at) => wrong(format!(
-            "the private key belongs to certificate {} of the chain: expected the server's own certificate first, \
-             then the one that signed it, and so on; write them to the file in that order",
+            "the private key belongs to certificate {} of the chain. Write the server's own certificate to the file first, \
+             then the one that signed it, and so on",
             at + 1
         )),
     }

@@ -1,9 +1,9 @@
 //! Changes of the index by its owner, over the network.
 //!
-//! The owner makes parts and manifests where its key is, and sends what the server lacks, in steps:
-//! manifests from the one after the server's to the newest, then parts, then the word to switch. Each step is
-//! signed by the owner for this run of the server; what it carries is checked again for itself. So a
-//! step that is recorded, repeated or reordered does no more than the owner once meant.
+//! The owner makes parts and manifests where its key is, and sends what the server lacks, in steps. First come the
+//! manifests from the one after the server's to the newest, then parts, then the word to switch. Each step is signed by
+//! the owner for this run of the server, and what it carries is checked on its own again. So a step that is recorded,
+//! repeated or reordered does no more than the owner once meant.
 //!
 //! A writer that the served version names pushes what it added in the same steps: [`writers`](super::writers) says what it may.
 
@@ -39,10 +39,10 @@ pub(crate) const LONGEST_CHANGE: usize = PIECE + SHORTEST_CHANGE;
 /// More than a step that carries nothing, with its signature.
 pub(crate) const SHORTEST_CHANGE: usize = 8192;
 
-/// The most parts of which a reply says that they are missing: such a reply fits what a client reads in one piece.
+/// The most missing parts that a reply names, so that it fits what a client reads in one piece.
 pub(crate) const TOLD: usize = 1000;
 
-/// The folder of an index whose owner may change it over the network. Nothing else changes it meanwhile.
+/// The folder of an index whose owner may change it over the network. No other program changes it meanwhile.
 #[derive(Debug)]
 pub(crate) struct Changes {
     folder: Folder<Files>,
@@ -91,12 +91,12 @@ impl Changes {
         })
     }
 
-    /// Has the steps of an index that was here before under the same name: none of these is taken again.
+    /// Takes over the steps of an earlier index under the same name, so that none of these is taken again.
     pub(crate) fn after(&mut self, steps: Arc<Steps>) {
         self.steps = steps;
     }
 
-    /// Refuses a step that neither the owner nor a writer has signed for this run, now and once; who signed it.
+    /// Refuses a step that neither the owner nor a writer has signed for this run, now and once. Returns the signer.
     pub(crate) fn check(&self, signed: &Signed) -> Result<Signer, Refusal> {
         let signer = match signed.key == self.key {
             true => Signer::Owner,
@@ -109,15 +109,15 @@ impl Changes {
                 None => return Err(of_no_owner(signed)),
             },
         };
-        // Times and repetitions are told to the signer alone, so the signature comes first.
+        // Only the signer learns about times and repetitions, so the signature comes first.
         let good = key.verify_change(&signed.statement, &signed.signature);
         good.map_err(|_| Refusal::Signature)?;
         self.steps.accept(signed)?;
         Ok(signer)
     }
 
-    /// Takes a step. With the last one there is a server of the new version, which `place` puts in place of the one before.
-    /// While that is made, which may take long, other steps are refused, and may be taken again later.
+    /// Takes a step. With the last one there is a server of the new version, and `place` replaces the one before with
+    /// it. While it is made, which may take long, other steps are refused, and may be taken again later.
     pub(crate) fn take(
         &self,
         signer: Signer,
@@ -149,7 +149,7 @@ impl Changes {
         let step = Step::decode(step).map_err(|error| wrong(&error.to_string()))?;
         let kind = step.kind.ok_or_else(|| wrong("none that is known here"))?;
         let mut state = self.state();
-        // Only now does no other step put another in place.
+        // From here on, no other step replaces the version.
         let server = &*server();
         match kind {
             Kind::State(_) => (),
@@ -175,7 +175,7 @@ impl Changes {
                 });
             }
             Kind::Put(put) => {
-                // For an owner who asks first what is missing, as it should, this is done already.
+                // If the owner asks first what is missing, as it should, this is done already.
                 if state.begun {
                     self.keep(&mut state, server)?;
                 }
@@ -195,7 +195,7 @@ impl Changes {
         Ok(state.reply())
     }
 
-    /// Removes what is of no version that is there or served, nor of the newest that is coming.
+    /// Removes what belongs to no version on disk, no served version, and not to the newest one that is coming.
     fn keep(&self, state: &mut State, server: &Server) -> Result<(), Error> {
         let mut keep = state.current.parts()?;
         keep.extend(server.manifest().parts()?);
@@ -205,8 +205,8 @@ impl Changes {
         Ok(())
     }
 
-    /// Adds a version to those that are coming, or begins with it. What was sent for others stays until it is known which is the
-    /// newest: a push that goes on after an interruption begins with the oldest.
+    /// Adds a version to the ones that are coming, or begins with it. What was sent for others stays until it is known
+    /// which is the newest. A push that goes on after an interruption begins with the oldest.
     fn offer(&self, state: &mut State, manifest: SignedManifest) -> Result<(), Error> {
         let digest = manifest.digest();
         let known = |version: &SignedManifest| version.digest() == digest;
@@ -233,7 +233,7 @@ impl Changes {
             manifest.follows(&version.digest()) && found > version.version
         };
         if follows(state.newest()) {
-            // Each follows from the one before, so no more of them are needed than clients are shown.
+            // Each follows from the one before, so no more are needed than clients are shown.
             if state.coming.len() == KEPT {
                 state.coming.remove(0);
             }
@@ -264,8 +264,8 @@ impl Changes {
         }
     }
 
-    /// Switches to the newest version that is coming, if it is whole and can be served. Parts are there and
-    /// durable; then manifests, then the switch.
+    /// Switches to the newest version that is coming, if it is whole and can be served. Parts are on disk and durable;
+    /// then come manifests, then the switch.
     fn commit(
         &self,
         state: &mut State,

@@ -20,8 +20,8 @@ use super::shares::{Newcomer, Place, Shares};
 use super::timed_stream::TimedStream;
 use crate::Limits;
 
-/// A pause after the system refused a connection, for instance for want of file descriptors; and a
-/// shorter one where somebody makes room.
+/// A pause after the system refused a connection, for instance for want of file descriptors; and a shorter one where a
+/// connection makes room.
 const PAUSE: Duration = Duration::from_millis(50);
 const SHORT_PAUSE: Duration = Duration::from_millis(2);
 
@@ -51,8 +51,8 @@ impl Connections {
         Self {
             listeners,
             tls,
-            // Where keys are known, a client that has proven none makes room; where anyone may ask, the
-            // connections of one address are as good as each other.
+            // Where keys are known, a client that has proven none makes room. Where anyone may ask, the connections of
+            // one address are as good as each other.
             places: Shares::new(limits.connections, limits.per_address, !anyone),
             pace: Budgets::new(limits.connects_per_address, Instant::now()),
             anyone,
@@ -77,7 +77,7 @@ impl Connections {
         ready.map_or(Poll::Pending, Poll::Ready)
     }
 
-    /// A place among all connections and among those of its address.
+    /// A place among all connections and among its address's connections.
     fn place(&self, address: IpAddr) -> Option<Place> {
         if !self.pace.take(address, Instant::now()) {
             return None;

@@ -11,7 +11,7 @@ use crate::Refusal;
 use crate::schema::{LoginReply, LoginRequest};
 
 impl ServiceState {
-    /// Logs a client in at this instance, once it is known who it is.
+    /// Logs a client in at this instance, once the client is identified.
     pub(crate) async fn log_in(
         self: &Arc<Self>,
         call: &Call,

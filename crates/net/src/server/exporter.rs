@@ -22,14 +22,15 @@ use tokio::task::AbortHandle;
 use super::metrics::Metrics;
 use crate::Error;
 
-/// Connections at a time. For one more the first goes: a holder of open connections that asks nothing keeps no other client away.
+/// Connections at a time. One more closes the first. So a client that holds connections open and asks nothing keeps no
+/// other client away.
 const CONNECTIONS: usize = 64;
 
 /// A connection lasts no longer: a scraper comes again.
 const TIME: Duration = Duration::from_secs(10);
 
-/// A port for the operator, open from now on: at `/healthz` it says that the process lives, at `/readyz` that
-/// it serves, which it does when a service [listens](crate::Listen::exporter) with it, and at `/metrics` counts.
+/// A port for the operator, open from now on. At `/healthz` it says that the process lives. At `/readyz` it says that
+/// the process serves, which it does when a service [listens](crate::Listen::exporter) with it. `/metrics` counts.
 ///
 /// Clones are handles to the same port, which is closed with the last of them.
 #[derive(Clone, Debug)]

@@ -61,7 +61,7 @@ impl tower_service::Service<http::Request<Body>> for Gate {
 
     fn call(&mut self, mut request: http::Request<Body>) -> Self::Future {
         let shared = Arc::clone(&self.shared);
-        // The bound is that of the version in place, so the server is made for this request.
+        // The bound belongs to the version in place, so the server is made for this request.
         let longest = shared.longest(request.uri().path());
         let (call, name) = match shared.enter(&request, longest) {
             Ok(entered) => entered,
@@ -100,7 +100,7 @@ impl ServiceState {
         if path.ends_with(CHANGE) {
             return match self.takes_changes() {
                 true => LONGEST_CHANGE,
-                // Long enough to be told that none are accepted.
+                // Long enough for the reply that no changes are accepted.
                 false => SHORTEST_CHANGE,
             };
         }
@@ -110,7 +110,8 @@ impl ServiceState {
         }
     }
 
-    /// Lets a request in whose body is still to come, or refuses it; the name of the index that it is for, where there are several.
+    /// Lets a request in whose body is still to come, or refuses it. Returns the name of the index that it is for,
+    /// where there are several.
     fn enter(
         &self,
         request: &http::Request<Body>,
@@ -130,7 +131,7 @@ impl ServiceState {
     }
 }
 
-/// A request's outcome, if it came as far as to a call of ours.
+/// A request's outcome, if it reached one of our calls.
 #[derive(Clone, Default)]
 struct Outcome(Arc<OnceLock<()>>);
 
@@ -194,7 +195,7 @@ impl Calls {
         answered
     }
 
-    /// Lets a request be answered, or refuses it. `request` is none where the bytes are no message.
+    /// Lets a request be answered, or refuses it. `request` is `None` where the bytes are no message.
     fn admit(
         &self,
         call: &Call,

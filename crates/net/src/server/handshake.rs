@@ -13,10 +13,10 @@ use tonic::transport::server::Connected;
 use super::peer::Peer;
 use super::timed_stream::TimedStream;
 
-/// The protection of connections: TLS, or none.
+/// The protection of connections: TLS or nothing.
 #[cfg(feature = "tls")]
 pub(crate) type Tls = Option<super::identity::Acceptor>;
-/// The protection of connections: none in this build.
+/// The protection of connections: this build has no TLS.
 #[cfg(not(feature = "tls"))]
 #[derive(Clone, Debug)]
 pub(crate) struct Tls;
@@ -24,7 +24,7 @@ pub(crate) struct Tls;
 /// The beginning of HTTP/2 (RFC 9113, 3.4), which no method of HTTP/1.1 has.
 const HTTP2: [u8; 3] = *b"PRI";
 
-/// The beginnings of the methods of HTTP/1.1 that gRPC-Web has: POST, and OPTIONS by which a browser asks first.
+/// The beginnings of the methods of HTTP/1.1 that gRPC-Web has: POST, and OPTIONS, with which a browser asks first.
 const WEB: [[u8; 3]; 2] = [*b"POS", *b"OPT"];
 
 /// The answer to other methods of HTTP/1.1, such as a browser's that is pointed at this port.
@@ -42,7 +42,7 @@ impl<T: AsyncRead + AsyncWrite + Send + Unpin> Secured for T {}
 
 type Opened = Box<dyn Secured>;
 
-/// A connection of which it is known what the other side speaks.
+/// A connection whose protocol is known.
 struct Begun {
     opened: Opened,
     /// The bytes that showed it.
@@ -51,8 +51,8 @@ struct Begun {
     passed: usize,
 }
 
-/// A connection whose handshake is part of its first read or write, so that it takes place where
-/// the connection is served, next to all others, and under its clock.
+/// A connection whose handshake is part of its first read or write. So the handshake takes place where the connection
+/// is served, next to all others, and under its clock.
 pub(crate) struct Handshake {
     peer: Arc<Peer>,
     state: State,
@@ -212,7 +212,7 @@ impl AsyncWrite for Handshake {
                 self.state = State::Failed;
                 Poll::Ready(Ok(()))
             }
-            // Nothing was said that would have to be ended; dropping it closes it.
+            // The two sides have said nothing that would have to be ended; dropping it closes it.
             _ => Poll::Ready(Ok(())),
         }
     }

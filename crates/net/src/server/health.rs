@@ -1,4 +1,4 @@
-//! gRPC's health service: who asks it is a stranger, and is let in and given up as any other.
+//! gRPC's health service. Its clients are strangers, and the server admits them and gives them up like any other.
 
 use std::convert::Infallible;
 use std::pin::Pin;
@@ -18,7 +18,7 @@ use super::peer::Peer;
 use super::service_state::ServiceState;
 use super::web;
 
-/// Bytes of a request: it has a name of one of the server's services, or of none.
+/// Bytes of a request: it names one of the server's services, or no service.
 const LONGEST: usize = 256;
 
 /// The health service behind the server's door.

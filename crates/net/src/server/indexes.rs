@@ -16,9 +16,10 @@ use crate::{Access, Error, IndexName, Limits};
 
 /// Indexes that are served to clients by name, and can be opened, replaced and closed while they are.
 ///
-/// Clients name one behind the address, `https://host:port/name`. Who may ask at all is the same for all of them; whom each is for is
-/// decided by a token's indexes and by the index's [`Policy`]. A client that may not ask an index gets the same reply as one that names
-/// none, and strangers are refused before the name is looked up. Clones are handles to the same service.
+/// Clients name one behind the address, `https://host:port/name`. The same clients may ask at all for all of them. A
+/// token's indexes and the index's [`Policy`] decide which of these clients an index is for. A client that may not ask
+/// an index gets the same reply as one that names none. Strangers are refused before the name is looked up. Clones are
+/// handles to the same service.
 #[derive(Clone, Debug)]
 pub struct Indexes {
     pub(crate) shared: Arc<ServiceState>,
@@ -45,8 +46,8 @@ impl Indexes {
         })
     }
 
-    /// Serves an index under this name, instead of the one that has it. Without a policy it is for all who may ask. Requests
-    /// that have begun are answered from the index that they began with.
+    /// Serves an index under this name, instead of the one that has it. Without a policy it is for all clients that may
+    /// ask. Requests that have begun are answered from the index that they began with.
     ///
     /// # Errors
     /// [`Error::Indexes`], and [`Error::Start`] if the system refuses a thread.
@@ -59,8 +60,8 @@ impl Indexes {
         self.open_with(name, server, policy, None)
     }
 
-    /// The same, and changes are accepted by the owner, over the network, until it is closed. Who is not the
-    /// owner of an index is refused there as at one that does not exist.
+    /// The same, and the owner may change it over the network, until it is closed. Any other client is refused there in
+    /// the same way as at an index that does not exist.
     ///
     /// # Errors
     /// The errors of [`open`](Self::open).
@@ -98,14 +99,14 @@ impl Indexes {
         }
         drop(served.set(Some(name), Some(Arc::clone(&hosted))));
         if let Some(terms) = &hosted.terms {
-            // The rate may have been changed since it was read, for all indexes that were there.
+            // The rate may have been changed since it was read, for all indexes at that time.
             terms.set_rate(served.rate());
         }
         tracing::info!(%name, "index opened");
         Ok(())
     }
 
-    /// Puts another version of an index in place; false if there is none of this name.
+    /// Replaces the version of an index; false if there is no index of this name.
     #[expect(
         clippy::must_use_candidate,
         reason = "nothing is to be done for an index that was closed"
@@ -119,8 +120,8 @@ impl Indexes {
         hosted.is_some()
     }
 
-    /// Puts another version of an index in place of `before`, as
-    /// [`Service::replace_after`](crate::Service::replace_after) does; false also if there is none of this name.
+    /// Replaces the version `before` of an index, as [`Service::replace_after`](crate::Service::replace_after) does;
+    /// false also if there is no index of this name.
     #[must_use]
     pub fn replace_after(&self, name: &IndexName, before: &Server, server: Server) -> bool {
         let hosted = self.shared.served.get(Some(name));
@@ -147,7 +148,7 @@ impl Indexes {
         changes.map(Accepting)
     }
 
-    /// Changes whom an index is for, from the next request on; false if there is none of this name.
+    /// Changes the clients that an index is for, from the next request on; false if there is no index of this name.
     #[expect(
         clippy::must_use_candidate,
         reason = "nothing is to be done for an index that was closed"
@@ -160,7 +161,7 @@ impl Indexes {
         hosted.is_some()
     }
 
-    /// Serves an index no more; false if there is none of this name. Requests that have begun are still answered.
+    /// Stops serving an index; false if there is no index of this name. Requests that have begun are still answered.
     pub fn close(&self, name: &IndexName) -> bool {
         let before = self.shared.served.set(Some(name), None);
         if before.is_some() {
@@ -186,7 +187,7 @@ impl Indexes {
             .map(|hosted| hosted.index())
     }
 
-    /// Changes who may ask, and the rates, as [`Service::change`](crate::Service::change) does.
+    /// Changes the clients that may ask, and the rates, as [`Service::change`](crate::Service::change) does.
     ///
     /// # Errors
     /// The errors of [`Service::change`](crate::Service::change).

@@ -19,9 +19,8 @@ pub struct Limits {
     pub connects_per_address: f64,
     /// Requests in flight on one connection; HTTP/2 lets no client start more.
     pub per_connection: u32,
-    /// Requests being received or verified, of which nothing is known yet. They are shared between
-    /// addresses and connections: where there are too many, those of the one with the most are given
-    /// up, the oldest first.
+    /// Requests being received or verified, of which nothing is known yet. They are shared between addresses and
+    /// connections. Where there are too many, requests of the one with the most are given up, the oldest first.
     pub receiving: usize,
     /// The same, of one address.
     pub receiving_per_address: usize,
@@ -31,21 +30,21 @@ pub struct Limits {
     pub in_flight: usize,
     /// Requests that one scan answers at most. The rest wait for the next.
     pub batch: usize,
-    /// Requests per second that are answered; and, counted apart, of all who have proven no key.
+    /// Requests per second that are answered; and, counted apart, requests of all clients that have proven no key.
     pub rate: f64,
     /// Requests per second of one client key.
     pub rate_per_key: f64,
     /// Requests per second about one index, where there are several: fewer than in all, so that one leaves some to the others.
     pub rate_per_index: f64,
-    /// Requests per second of one address that has proven no key: where keys are known these are
-    /// questions for the server's run and requests that are refused; where anyone may ask, all.
+    /// Requests per second of one address that has proven no key. Where keys are known these are questions for the
+    /// server's run and requests that are refused. Where anyone may ask, they are all.
     pub rate_per_address: f64,
     /// A new connection must make a request within this time; where keys are known, one with a good
     /// tag or signature.
     pub first_request: Duration,
     /// A connection without requests is closed after this time.
     pub idle: Duration,
-    /// A request must be whole within this time and that of its longest at `slowest`.
+    /// A request must be whole within this time and the time of its longest form at `slowest`.
     pub receive: Duration,
     /// A request must be received and answered within this time; sending a long reply may take
     /// longer, by `slowest`.
@@ -55,9 +54,9 @@ pub struct Limits {
     /// The most that a client's clock may be from the server's. Signatures are remembered
     /// twice as long.
     pub skew: Duration,
-    /// The time by which an issuer's clock may differ from the server's: tokens are valid earlier and longer by it.
+    /// The time by which an issuer's clock may differ from the server's. Tokens are valid earlier and longer by it.
     pub leeway: Duration,
-    /// Requests in flight when the server is told to stop have this long.
+    /// Requests in flight when the server is stopped have this long.
     pub drain: Duration,
 }
 

@@ -24,7 +24,7 @@ pub(crate) const LIFETIME: Duration = Duration::from_secs(3600);
 /// Logins of one listed key. One more ends its oldest, so no key can end another's.
 const MOST_PER_KEY: usize = 16;
 
-/// Requests of a key at once, however few a second it may make: what it takes to connect and to search.
+/// Requests of a key at once, whatever its rate: what it takes to connect and to search.
 const AT_ONCE: f64 = 16.0;
 
 /// A whole rate.
@@ -47,7 +47,7 @@ pub(crate) struct Entrant {
     pub(crate) client: u32,
     /// Logins that this number may have.
     pub(crate) most: usize,
-    /// The keys of its token's holders; none of a listed key.
+    /// The keys of its token's holders; empty for a listed key.
     pub(crate) path: Vec<[u8; 32]>,
     /// A request counts against each of them.
     pub(crate) rates: Vec<SharedRate>,
@@ -72,7 +72,7 @@ impl Entrant {
 }
 
 impl Login {
-    /// The digests of the keys that it is of: those of its token's holders, or the listed one.
+    /// The digests of the keys that it is of: its token's holders' keys, or the listed one.
     pub(crate) fn clients(&self) -> &[[u8; 32]] {
         match &self.entrant.path[..] {
             [] => std::slice::from_ref(&self.client),
@@ -82,8 +82,8 @@ impl Login {
 }
 
 impl Entrant {
-    /// Counts a request against all rates, or against none if one of them has no more: who may ask seldom uses up nothing
-    /// of whom its token came from.
+    /// Counts a request against all rates, or against none if one of them has no more. So a client that may ask seldom
+    /// uses up nothing of the holder that its token came from.
     fn take(&self, now: Instant) -> bool {
         let mut reserved = Reservation::default();
         let all = self.rates.iter().all(|rate| reserved.take(rate, now));
@@ -206,16 +206,16 @@ impl Logins {
         }
     }
 
-    /// Ends the logins of keys that are not known any more.
+    /// Ends the logins of keys that are no longer known.
     pub(crate) fn retain(&self, known: impl Fn(u32) -> bool) {
         let mut by_id = self.by_id.write().unwrap_or_else(PoisonError::into_inner);
         by_id.retain(|_, login| known(login.entrant.client));
     }
 }
 
-/// Makes room for one more login of `client`: what is over goes, and where it has the most, one of the largest crowd. At each step of a
-/// token's path the crowd is the logins by the holder who has the most of them, so a holder with
-/// no more logins than one of those to whom it handed its token on loses none to these.
+/// Makes room for one more login of `client`. What is over goes, and where `client` has the most, one of the largest
+/// crowd. At each step of a token's path the crowd is the logins by the holder who has the most of them. Take a holder
+/// and those to whom it handed its token on. If it has no more logins than one of these, it loses none to them.
 fn make_room(by_id: &mut HashMap<u64, Arc<Login>>, client: u32, most: usize, now: Instant) {
     by_id.retain(|_, login| now < login.until);
     let own = by_id
@@ -231,7 +231,7 @@ fn make_room(by_id: &mut HashMap<u64, Arc<Login>>, client: u32, most: usize, now
         for (_, login) in &crowd {
             *sizes.entry(step(login)).or_default() += 1;
         }
-        // Where two are as large, it is not that of the token's holder, whose own logins have no such step.
+        // Where two are equally large, it is not the crowd of the token's holder, whose own logins have no such step.
         let largest = sizes.into_iter().max_by_key(|(step, size)| (*size, *step));
         let largest = largest.and_then(|(step, _)| step);
         crowd.retain(|(_, login)| step(login) == largest);

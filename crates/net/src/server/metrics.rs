@@ -22,9 +22,9 @@ use crate::Refusal;
 /// The counts of one service.
 ///
 /// # Security
-/// The only labels are the reason of a refusal, a shard's number, an index's public name and the serial number of the server's certificate. There is no client, no key, no address, no size and no
-/// time of a single request in them; but on a quiet server a count that grows by one is a request, so
-/// the port is for the operator.
+/// The only labels are the reason of a refusal, a shard's number, an index's public name and the serial number of the
+/// server's certificate. There is no client, no key, no address, no size and no time of a single request in them. But
+/// on a quiet server a count that grows by one is a request, so the port is for the operator.
 #[derive(Debug)]
 pub(crate) struct Metrics {
     registry: Registry,
@@ -171,7 +171,7 @@ impl Metrics {
         self.records.set(i64::from(manifest.n));
     }
 
-    /// The server's certificate is this one, or there is none.
+    /// The server's certificate is this one; `None` if it has no certificate.
     #[cfg(feature = "tls")]
     pub(crate) fn certificate(&self, info: Option<&CertificateInfo>) {
         self.certificate.clear();

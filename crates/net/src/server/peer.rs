@@ -17,10 +17,10 @@ const STOPPING: Duration = Duration::from_millis(200);
 /// once, and then one a second. A client needs one to ask for the server's run, and one to log in, which it gets back.
 const ALLOWANCE: f64 = 2.0;
 
-/// A connection of somebody.
+/// A client's connection.
 #[derive(Debug)]
 pub(crate) struct Peer {
-    /// Whom the connection is counted for.
+    /// The address that the connection is counted for.
     pub(crate) address: IpAddr,
     /// The number of its place among the connections.
     pub(crate) number: u64,
@@ -42,7 +42,7 @@ struct State {
     /// Requests so far.
     requests: u64,
     in_flight: Vec<Flight>,
-    /// The requests that prove nothing, as far as they are left.
+    /// The remaining requests that prove nothing.
     allowance: Rate,
 }
 
@@ -74,12 +74,12 @@ impl Trust {
 /// A request in flight.
 #[derive(Debug)]
 struct Flight {
-    /// Among those of the connection.
+    /// Its number among the connection's requests.
     number: u64,
     begun: Instant,
     /// When it must be over.
     end: Instant,
-    /// All of it is there.
+    /// The whole request has come.
     whole: bool,
 }
 
@@ -121,8 +121,8 @@ impl Peer {
         self.holder().is_some()
     }
 
-    /// The key of `holder` has shown itself: from now on no stranger takes the connection's place, and
-    /// the request does not count among those that prove nothing.
+    /// The key of `holder` has shown itself. From now on no stranger takes the connection's place, and the request does
+    /// not count among requests that prove nothing.
     pub(crate) fn prove(&self, holder: Asker) {
         let mut state = self.lock();
         let before = state.trust.holder();
@@ -138,8 +138,8 @@ impl Peer {
         }
     }
 
-    /// A request on this connection was refused for this: unless a client's good request can be so at any time, the next counts
-    /// as a stranger's.
+    /// A request on this connection was refused for this. The next one counts as a stranger's, unless the reason can
+    /// meet a client's good request at any time.
     pub(crate) fn heed(&self, reason: Refusal) {
         // Keys of a session may be forgotten.
         if !reason.is_passing() && reason != Refusal::Session {
@@ -178,7 +178,7 @@ impl Peer {
             (_, Trust::Anyone { .. }) => (state.idle_since, self.idle),
             // Requests that prove nothing keep no connection.
             (_, Trust::Proven { at, .. }) => (at, self.idle),
-            // A client signs at once, or again as soon as it is told to.
+            // A client signs at once, or again as soon as the server says so.
             (_, Trust::Stranger { since }) => (since, self.first_request),
         };
         if self.stopping.load(Ordering::Relaxed) {
@@ -209,7 +209,7 @@ impl Peer {
         number
     }
 
-    /// All of a request is there.
+    /// A whole request has come.
     pub(crate) fn whole(&self, number: u64) {
         self.change(number, |request| request.whole = true);
     }

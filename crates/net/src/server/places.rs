@@ -1,4 +1,4 @@
-//! Requests in flight, and the share that each who asks may have of them.
+//! Requests in flight, and the share of them that each client may have.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::address::holder;
 
-/// For whom a request is answered.
+/// The client that a request is answered for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Asker {
     /// The holder of the key of this number.
@@ -47,10 +47,10 @@ pub(crate) fn release<K: Eq + Hash>(counts: &mut HashMap<K, usize>, key: &K) {
     }
 }
 
-/// A bounded number of places. Who asks may take another as long as it has fewer than are free.
+/// A bounded number of places. A client may take another place as long as it has fewer than are free.
 ///
-/// So one alone has half of them, n that ask for as much as they can get have `1 / (n + 1)` each, and
-/// something is left for the next. Among those who ask one index the same holds of the places that this could still take.
+/// So one client alone has half of them. If n ask for all that they can get, each has `1 / (n + 1)`, and something is
+/// left for the next. The same holds among the clients of one index, for the places that the index could still take.
 #[derive(Debug)]
 pub(crate) struct Places {
     most: usize,
@@ -61,7 +61,7 @@ pub(crate) struct Places {
 struct Taken {
     all: usize,
     by: HashMap<Asker, usize>,
-    /// Those of an index, by who asks it.
+    /// The places of an index, by client.
     within: HashMap<(Asker, Asker), usize>,
 }
 
@@ -89,7 +89,8 @@ impl Places {
         })
     }
 
-    /// A place for a request of `asker` about an index, if there is one in the index's share, and in that of who asks within it.
+    /// A place for a request of `asker` about an index, if one is free in the index's share and in the asker's share
+    /// within it.
     pub(crate) fn take_within(self: &Arc<Self>, index: Asker, asker: Asker) -> Option<InFlight> {
         let mut taken = self.lock();
         let own = taken.by.get(&index).copied().unwrap_or(0);
@@ -121,7 +122,7 @@ impl Places {
     }
 }
 
-/// One of the places. It is given back when it is dropped.
+/// A place. It is given back when it is dropped.
 #[derive(Debug)]
 pub(crate) struct InFlight {
     asker: Asker,
@@ -180,7 +181,7 @@ mod tests {
         assert_eq!(first.len(), 32);
         let second = take(2);
         assert_eq!(second.len(), 16);
-        // However many ask for all they can get, one more is let in.
+        // However many ask for all they can get, one more gets in.
         let others: Vec<_> = (3..6).flat_map(take).collect();
         assert!(places.take(Asker::Key(9)).is_some(), "{}", others.len());
         drop((first, second, others));

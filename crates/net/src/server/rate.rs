@@ -7,7 +7,7 @@ use std::time::Instant;
 #[derive(Debug)]
 pub(crate) struct Rate {
     per_second: f64,
-    /// Tokens at once, however few a second they are.
+    /// Tokens at once, whatever the rate.
     least: f64,
     tokens: f64,
     at: Instant,
@@ -18,7 +18,7 @@ impl Rate {
         Self::with_burst(per_second, 1.0, now)
     }
 
-    /// Lets `least` at once through after a rest, however few a second they are.
+    /// Lets `least` at once through after a rest, whatever the rate.
     pub(crate) fn with_burst(per_second: f64, least: f64, now: Instant) -> Self {
         Self {
             per_second,
@@ -33,7 +33,7 @@ impl Rate {
         self.per_second.max(self.least)
     }
 
-    /// Changes the rate; what has been saved up stays, as far as the new rate allows.
+    /// Changes the rate; what has been saved up stays, up to what the new rate allows.
     pub(crate) fn set(&mut self, per_second: f64, now: Instant) {
         self.rest(now);
         self.per_second = per_second;
@@ -85,7 +85,7 @@ impl Reservation {
         enough
     }
 
-    /// The request goes on, so it has used its tokens.
+    /// The request continues, so it has used its tokens.
     pub(crate) fn spend(mut self) {
         self.0.clear();
     }
@@ -116,7 +116,7 @@ mod tests {
         for _ in 0..3 {
             let mut refused = Reservation::default();
             assert!(refused.take(&one, now) && refused.take(&other, now));
-            // One that gave nothing gets nothing back.
+            // A rate that gave nothing gets nothing back.
             assert!(!refused.take(&other, now));
         }
         let mut answered = Reservation::default();

@@ -83,7 +83,8 @@ impl Refusal {
     }
 }
 
-/// Lines of the log about refusals that a client could not have avoided by waiting: a bounded number a second, however often clients ask.
+/// Lines of the log about refusals that a client could not have avoided by waiting. Their number a second is bounded,
+/// however often clients ask.
 #[derive(Debug)]
 pub(crate) struct Lines(Mutex<(Rate, u64)>);
 
@@ -95,7 +96,7 @@ impl Lines {
         Self(Mutex::new((Rate::new(LINES, Instant::now()), 0)))
     }
 
-    /// True, with the number of those left out before it, if a line may be written now.
+    /// If a line may be written now, the number of lines that were left out before it.
     pub(crate) fn take(&self) -> Option<u64> {
         let mut held = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let (rate, left_out) = &mut *held;

@@ -7,11 +7,11 @@ use crate::Refusal;
 /// The number of the key that signed, and the nonce.
 pub(crate) type Seen = (u32, [u8; 16]);
 
-/// Remembers every accepted request that is signed, a login or a step of a change, for as long as its signature is fresh, so that
+/// Remembers every accepted request that is signed, a login or a step of a change, while its signature is fresh. So
 /// none is accepted twice.
 ///
-/// Time goes in windows as long as the skew. A signature is fresh if its time is at most the skew from
-/// now, so it lies in one of three windows, and older ones can be forgotten whole.
+/// Time goes in windows as long as the skew. A signature is fresh if its time is at most the skew from now. So it lies
+/// in one of three windows, and older ones can be forgotten whole.
 ///
 /// The system's clock may jump, and back again. Nothing whose window was ever forgotten is accepted, whatever
 /// the clock says later; windows after now are kept. So a clock that was wrong for a while costs the requests
@@ -23,7 +23,7 @@ pub(crate) struct Replay {
     capacity: usize,
     /// Requests of windows before this one may have been forgotten.
     floor: u64,
-    /// None of them empty.
+    /// No window is empty.
     windows: BTreeMap<u64, HashSet<Seen>>,
 }
 
@@ -94,8 +94,8 @@ mod tests {
         (0, nonce)
     }
 
-    /// Against a memory that forgets nothing: at any pace of the clock, whatever was accepted is
-    /// refused as long as it is fresh, and afterwards for its time.
+    /// Compares it with a memory that forgets nothing. At any pace of the clock, what was accepted is refused while it
+    /// is fresh, and afterwards for its time.
     #[test]
     fn nothing_is_accepted_twice() {
         for step in [1, 7, 90, 100, 101, 450] {

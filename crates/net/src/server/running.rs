@@ -60,8 +60,8 @@ enum Metrics {
 impl Listen {
     /// Listens on an address, port 0 for one that is free.
     ///
-    /// Without [`tls`](Self::tls), an attacker on the way sees who asks and can change replies. The
-    /// queries themselves are encrypted either way.
+    /// Without [`tls`](Self::tls), an attacker on the way sees which clients ask and can change replies. The queries
+    /// themselves are encrypted either way.
     #[must_use]
     pub fn on(address: SocketAddr) -> Self {
         Self {
@@ -95,7 +95,7 @@ impl Listen {
         self
     }
 
-    /// Lets pages of this origin ask from a browser, by gRPC-Web. Those of an origin that is not named are refused.
+    /// Lets pages of this origin ask from a browser, by gRPC-Web. Pages of an origin that is not named are refused.
     #[must_use]
     pub fn allow_origin(mut self, origin: Origin) -> Self {
         self.origins.push(origin);
@@ -280,7 +280,7 @@ impl<S> Running<S> {
         &self.service
     }
 
-    /// Takes no more requests, answers those in flight, closes.
+    /// Takes no more requests, answers requests in flight, closes.
     ///
     /// # Errors
     /// [`Error::Drain`] if some were not answered in the limits' time.

@@ -28,13 +28,13 @@ use crate::{Error, Limits, Refusal, Shards};
 pub(crate) struct Scan {
     pub(crate) index: Arc<Server>,
     pub(crate) request: Request<Bytes>,
-    /// Whom it is from, among those who share what the index remembers.
+    /// The client that it is from, among clients that share what the index remembers.
     pub(crate) holder: u128,
 }
 
 type Scans = Batcher<Scan, Result<Bytes, sordino_server::Error>>;
 
-/// The version in place, and of a shard the one before.
+/// The version in place and, for a shard, the one before.
 #[derive(Debug)]
 struct Versions {
     now: Arc<Server>,
@@ -108,13 +108,13 @@ impl ServedIndex {
         self.replace_if(server, |_| true);
     }
 
-    /// Puts another version in place of `before`; false if that is not the one in place any more.
+    /// Replaces the version `before`; false if it is no longer in place.
     pub(crate) fn replace_after(&self, before: &Server, server: Server) -> bool {
         let before = before.manifest().digest();
         self.replace_if(server, |now| now.manifest().digest() == before)
     }
 
-    /// Puts another version in place of one of which `may` is true. The version that is there stays as it is if it is the same.
+    /// Replaces the version in place if `may` is true for it. If both are the same, the one in place stays.
     fn replace_if(&self, server: Server, may: impl FnOnce(&Server) -> bool) -> bool {
         let (version, digest) = (server.manifest().version, server.manifest().digest());
         let versions = self.versions.write();
@@ -129,7 +129,7 @@ impl ServedIndex {
         let (was, is) = (before.index, server.manifest().index);
         if was != is {
             tracing::warn!(
-                "another index is put in the place of the one that was served: clients that have seen that refuse it"
+                "another index replaces the one that was served: clients that have seen that one refuse it"
             );
         } else if version < before.version {
             let before = before.version;
@@ -167,9 +167,9 @@ impl ServedIndex {
         Ok(())
     }
 
-    /// The version that answers a request, unless the client may not send it. `request` is none where the bytes are no message,
-    /// `clients` is the digest of the key that was shown, if one was, and with a token those of all its holders. Another index may take
-    /// this one's place meanwhile, for which the same was not decided.
+    /// The version that answers a request, unless the client may not send it. `request` is `None` where the bytes are
+    /// no message. `clients` is the digest of the key that was shown, if one was, and with a token the digests of all
+    /// its holders' keys. Another index may take this one's place meanwhile, for which the same was not decided.
     pub(crate) fn admit(
         &self,
         clients: Option<&[[u8; 32]]>,
@@ -202,8 +202,8 @@ impl ServedIndex {
 
     /// The longest request that is answered, as an encoded call.
     pub(crate) fn longest_call(&self) -> usize {
-        // The tag and the length of the message. Next to it a client may send a signature, which is longer than a request's tag, and
-        // is then told that it is not read.
+        // The tag and the length of the message. A client may also send a signature, which is longer than a request's
+        // tag. The server then says that it does not read it.
         const FIELD: usize = 1 + 10;
         let versions = self.versions.read();
         let versions = versions.unwrap_or_else(PoisonError::into_inner);

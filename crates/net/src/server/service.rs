@@ -1,4 +1,4 @@
-//! A service: an index, who may ask it, and how much at a time.
+//! A service: an index, the clients that may ask it, and how much at a time.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -30,15 +30,15 @@ impl Service {
         Self::build(server, None, access, limits)
     }
 
-    /// Prepares a service over the servers that hold an index's shards, of the version that they
-    /// [have](Shards::open) now. Each query goes to all of them, and to one that fails once more; clients get whole
-    /// answers of one version, or one refusal that does not say which shard failed.
+    /// Prepares a service over the servers that hold an index's shards, of the version that they [have](Shards::open)
+    /// now. Each query goes to all of them, and to one that fails once more. Clients get whole answers of one version,
+    /// or one refusal that does not say which shard failed.
     ///
     /// # Security
     /// A client must never send the same encrypted query twice, since an observer of both learns that it is one search.
-    /// Here the service sends it, within itself: a shard that gets it twice learns no more than that the service asked
-    /// twice, and the answer to it is what it could have computed again by itself. Nothing of the query decides
-    /// when or how often.
+    /// Here the service sends it, within itself. A shard that gets it twice learns no more than that the service asked
+    /// twice. The answer is what it could have computed again by itself. Nothing of the query decides when or how
+    /// often.
     ///
     /// # Errors
     /// The errors of [`new`](Self::new).
@@ -76,8 +76,8 @@ impl Service {
         self.hosted.index()
     }
 
-    /// Puts the version in place that all shards have now, if it is another: true if it is. While not all have the next,
-    /// the version before is answered by those that have it too.
+    /// Replaces the version in place with the one that all shards have now, if it is another; true if it is. While not
+    /// all have the next version, servers that still have the one before answer about it.
     ///
     /// # Errors
     /// [`Error::Shard`].
@@ -92,7 +92,7 @@ impl Service {
         Ok(true)
     }
 
-    /// Replaces the servers that hold one of the shards, the first shard being 1: requests from now on go to these, in
+    /// Replaces the servers that hold one of the shards, the first shard being 1. Requests from now on go to these in
     /// turns, and where one fails, to the next. While there are none, requests are refused.
     ///
     /// # Errors
@@ -108,16 +108,15 @@ impl Service {
         }
     }
 
-    /// Puts another version of the index in place. Requests that have begun are answered from the
-    /// one they began with. A shard answers requests about the version before on, since not all shards change at
-    /// one moment.
+    /// Replaces the version of the index. Requests that have begun are answered from the version they began with. A
+    /// shard still answers requests about the version before, since not all shards change at one moment.
     pub fn replace(&self, server: Server) {
         self.hosted.replace(server);
         self.shared.served.measure();
     }
 
-    /// Puts another version in place of `before`, from which it was followed to; false, with nothing done, if another is in
-    /// place by now. If it is this very one already, nothing is to be done, and that is true.
+    /// Replaces the version `before` with the one that follows from it. False, with nothing done, if another version is
+    /// in place by now. True, with nothing done, if it is in place already.
     #[must_use]
     pub fn replace_after(&self, before: &Server, server: Server) -> bool {
         let replaced = self.hosted.replace_after(before, server);
@@ -125,9 +124,8 @@ impl Service {
         replaced
     }
 
-    /// Accepts changes of the index by its owner, over the network: the directory that the served version was
-    /// read from is from now on changed by this service alone. The owner signs each step; an index may have
-    /// `most` bytes.
+    /// Accepts changes of the index by its owner, over the network. From now on this service alone changes the
+    /// directory that the served version was read from. The owner signs each step; an index may have `most` bytes.
     ///
     /// # Errors
     /// [`sordino_server::Error::Locked`] if another process changes the directory; if it cannot be read.
@@ -144,9 +142,9 @@ impl Service {
         Ok(())
     }
 
-    /// Changes who may ask, and the rates of `limits`: of all, of a key and of an address. The other bounds
-    /// stay those that the service was made with. Requests that were accepted before are remembered, so that
-    /// none is accepted again.
+    /// Changes the clients that may ask, and the rates of `limits`: of all, of a key and of an address. The other
+    /// bounds stay as the service was made with. Requests that were accepted before are remembered, so that none is
+    /// accepted again.
     ///
     /// # Errors
     /// [`Error::Limits`] and [`Error::KeyLength`], and [`Error::Access`] if it would begin or cease to ask for

@@ -22,7 +22,7 @@ use crate::schema::HelloReply;
 use crate::signature::shown;
 use crate::{Access, Error, IndexName, Limits, Refusal};
 
-/// A service: who may ask it, how much at a time, and what is served.
+/// A service: the clients that may ask it, how much at a time, and what is served.
 #[derive(Debug)]
 pub(crate) struct ServiceState {
     pub(crate) served: Served,
@@ -36,10 +36,10 @@ pub(crate) struct ServiceState {
     pub(crate) lines: Lines,
 }
 
-/// Bytes of a request that are read where there is no index: enough to be told so.
+/// Bytes of a request that are read where there is no index: enough for the refusal.
 const SHORT: usize = 8192;
 
-/// The indexes that are served: several by name, or one that has none.
+/// The indexes that are served: several by name, or one without a name.
 #[derive(Debug)]
 pub(crate) struct Served {
     /// Requests name the index that they are for.
@@ -118,7 +118,7 @@ impl Served {
         all
     }
 
-    /// Changes the index of a name, or takes it away; the one before.
+    /// Changes the index of a name, or takes it away; returns the one before.
     pub(crate) fn set(
         &self,
         name: Option<&IndexName>,
@@ -142,7 +142,7 @@ impl Served {
         let mut longest = longest.unwrap_or_else(PoisonError::into_inner);
         let all = self.all();
         let each = all.iter().map(|(_, hosted)| hosted.longest_call());
-        // Requests of older versions are read, too: their clients are told that there is a newer one.
+        // Requests of older versions are read, too: their clients learn that there is a newer one.
         *longest = each.fold(
             (*longest).max(if self.named { SHORT } else { 0 }),
             usize::max,
@@ -172,7 +172,7 @@ impl ServiceState {
         })
     }
 
-    /// Changes who may ask, and the rates.
+    /// Changes the clients that may ask, and the rates.
     pub(crate) fn change(&self, access: &Access, limits: &Limits) -> Result<(), Error> {
         limits.check()?;
         match (access.keys(), &self.keys) {
@@ -185,8 +185,8 @@ impl ServiceState {
         Ok(())
     }
 
-    /// The name of the index that a request is for: one where there are several, and none where there is one. Which of them a
-    /// server is shows in the first refusal; which indexes there are does not.
+    /// The name of the index that a request is for; `None` where there is one index. The first refusal shows whether a
+    /// server has several; it does not show which.
     pub(crate) fn named(&self, headers: &HeaderMap) -> Result<Option<IndexName>, Refusal> {
         let mut names = headers.get_all(INDEX).iter();
         let name = names.next();

@@ -1,4 +1,4 @@
-//! The servers that hold an index's shards, to the server that is asked in their place.
+//! The servers that hold an index's shards, for the server that answers for them.
 
 mod hedge;
 mod line;
@@ -28,9 +28,9 @@ const THREADS: usize = 2;
 /// The servers that hold the shards of an index, in their order: one or more for each shard, and one connection to each.
 ///
 /// # Security
-/// There is no key here: shards let in everyone who reaches them, and are to be reached from here alone. What a shard says
-/// is checked as far as it is public: its index, version and place, lengths, and the owner's signature on all that clients
-/// download. A shard that computes wrong scores is noticed by clients, like a server that does.
+/// There is no key here. Shards let in everyone who reaches them, so only this process may reach them. What a shard
+/// says is checked as far as it is public. That is its index, version and place, lengths, and the owner's signature on
+/// all that clients download. Clients notice a shard that computes wrong scores, like a server that does.
 pub struct Shards {
     runtime: Option<Runtime>,
     lines: Vec<Arc<Line>>,
@@ -91,8 +91,9 @@ impl Shards {
         Ok(all)
     }
 
-    /// The same, and a shard's next server gets a query too once the first has taken longer than 95 of 100 answers did: the first whole answer
-    /// counts. One request in ten at most goes to two. Payloads are fetched from one server, which has the keys of sessions.
+    /// The same, but a shard's next server may get a query too. It gets it once the first has taken longer than 95 of
+    /// 100 answers did, and the first whole answer counts. One request in ten at most goes to two. Payloads are fetched
+    /// from one server, which has the keys of sessions.
     #[must_use]
     pub fn hedged(mut self) -> Self {
         self.hedged = true;
@@ -165,7 +166,7 @@ impl Shards {
                 if request != Message::GetShard.with(&[]) {
                     return last.exchange(runtime, request, limit);
                 }
-                // Where no version is with all, the first differences are told.
+                // Where no version is on all shards, the first differences are reported.
                 let first = found[usize::from(shard.number()) - 1].0[0].1;
                 let head = served.map_or(first, |served| Head { shard, ..served });
                 Ok(Message::Partial.with(&head.to_bytes()))
@@ -203,7 +204,7 @@ impl Shards {
         let asked = server.ask(request.borrowed());
         let asked = asked.map_err(Rejection::Message)?;
         let request = request.into_bytes();
-        // Who goes away, or is refused because of one shard, takes the requests to the others along.
+        // If the client goes away, or one shard refuses, the requests to the other shards end too.
         let mut asking = JoinSet::new();
         for (at, shard) in asked.shards().enumerate() {
             let question = Question {

@@ -1,4 +1,4 @@
-//! Places for those who have proven nothing yet, shared so that no one can keep others out.
+//! Places for clients that have proven nothing yet, shared so that none can keep others out.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -11,11 +11,11 @@ use super::places::{Asker, release};
 
 /// A bounded number of places, shared between addresses, and within an address between connections.
 ///
-/// If no place is free, a newcomer takes that of a client with more than it: the oldest place of the
-/// connection that has the most, of the address that has the most. So a crowd displaces itself, and
-/// one that holds little stays. A place that has been [kept](Self::keep) is not taken away, and one of
-/// somebody who has proven a key not by somebody who has not. Where no other place is left, the newest goes of
-/// the key that has the most, if that is more than the share of each: of too many programs of a key most go on.
+/// If no place is free, a newcomer takes a place of a client with more than it. It takes the oldest place of the
+/// connection that has the most, within the address that has the most. So a crowd displaces itself, and a client that
+/// holds little stays. A place that has been [kept](Self::keep) is not taken away. A client that has proven no key does
+/// not take the place of one that has. Where no other place is left, the key that has the most loses its newest, if it
+/// has more than the share of each. So of too many programs of a key most go on.
 #[derive(Debug)]
 pub(crate) struct Shares {
     most: usize,
@@ -55,7 +55,7 @@ pub(crate) struct Newcomer {
 }
 
 impl Newcomer {
-    /// Somebody of whom no more is known than the address.
+    /// A client of which only the address is known.
     pub(crate) fn from(address: IpAddr) -> Self {
         Self {
             address,
@@ -101,8 +101,8 @@ impl Shares {
         })
     }
 
-    /// Takes a place away that a newcomer could have, for want of what places stand for. False if
-    /// there is none.
+    /// Takes a place away that a newcomer could have, if what places stand for is short. False if there is no such
+    /// place.
     pub(crate) fn make_room(&self) -> bool {
         let stranger = Newcomer::from(Ipv4Addr::UNSPECIFIED.into());
         self.displace(&mut self.lock(), stranger, false).is_some()
@@ -165,7 +165,7 @@ impl Taken {
         Some(entry)
     }
 
-    /// The place that a newcomer may take, if somebody has more than it, or less right to it.
+    /// The place that a newcomer may take: its client has more than the newcomer, or less right to it.
     fn victim(&self, newcomer: Newcomer, crowded: bool, within: bool) -> Option<u64> {
         let addresses = |address: &IpAddr| count(&self.addresses, address);
         let own = addresses(&newcomer.address);
@@ -196,8 +196,8 @@ impl Taken {
             .map(|(number, _)| *number)
     }
 
-    /// The newest place of the key that has the most kept for it, if these are more than the share of each of `all` such places, one
-    /// share left for the next.
+    /// The newest place of the key that has the most kept for it. These must be more than the share of each of `all`
+    /// such places. One share is left for the next.
     fn newest_of_most(&self, newcomer: Newcomer, crowded: bool, all: usize) -> Option<u64> {
         let mut held: HashMap<Asker, (usize, u64)> = HashMap::new();
         for (&number, entry) in &self.places {
@@ -222,11 +222,11 @@ fn count<K: Eq + Hash>(counts: &HashMap<K, usize>, key: &K) -> usize {
     counts.get(key).copied().unwrap_or(0)
 }
 
-/// One of the places. It is given back when it is dropped.
+/// A place. It is given back when it is dropped.
 #[derive(Debug)]
 pub(crate) struct Place {
     pub(crate) number: u64,
-    /// Told when somebody else takes the place.
+    /// Notified when another client takes the place.
     pub(crate) displaced: Arc<Notify>,
     shares: Arc<Shares>,
 }

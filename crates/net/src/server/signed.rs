@@ -7,7 +7,7 @@ use crate::schema::{LoginRequest, RequestSignature};
 use crate::signature::{STATEMENT_LEN, statement};
 use crate::{Refusal, login};
 
-/// Bytes of a client's signature: four fields, their tags and lengths, and those of the whole.
+/// Bytes of a client's signature: four fields, their tags and lengths, and the tag and length of the whole.
 pub(crate) const ADDED_LEN: usize =
     (2 + 32) + (1 + 8) + (2 + 16) + (3 + MlDsa65::SIGNATURE_LEN) + 3;
 

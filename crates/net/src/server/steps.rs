@@ -1,4 +1,4 @@
-//! The steps of changes that were taken, of which none is taken twice.
+//! The steps of changes that were taken; none is taken twice.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -11,7 +11,8 @@ use crate::{Limits, Refusal};
 /// The owner's number among the keys that have signed something.
 const OWNER: u32 = u32::MAX;
 
-/// The steps that an owner has signed for this run of the server. An index that is closed and opened again has those of before.
+/// The steps that an owner has signed for this run of the server. An index that is closed and opened again keeps its
+/// steps.
 ///
 /// There is room for all that are taken: owners have a rate of their own.
 #[derive(Debug)]
@@ -46,7 +47,7 @@ mod tests {
     use super::*;
     use crate::signature::STATEMENT_LEN;
 
-    /// A push is of thousands of steps, however few searches a second the server answers.
+    /// A push has thousands of steps, whatever the rate of searches.
     #[test]
     fn the_rate_of_searches_holds_no_owner_up() {
         let limits = Limits {

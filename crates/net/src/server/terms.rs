@@ -1,4 +1,4 @@
-//! The terms on which one of several indexes is served: whom it is for, and what it may take up.
+//! The terms on which one of several indexes is served: the clients it is for, and what it may take up.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
@@ -21,15 +21,17 @@ const STEPS: f64 = 100.0;
 
 type Decide = dyn Fn(Option<&[u8; 32]>, Action) -> bool + Send + Sync;
 
-/// Which of those who may ask at all may do what with one index.
+/// The authorization policy of one index: what each client may do with it.
 ///
-/// It is asked about each request, so it has to be quick: a decision that is looked up, not one that somebody else is asked for.
+/// It is asked about each request, so it has to be quick. Look a decision up; do not ask another service for it.
 #[derive(Clone)]
 pub struct Policy(Arc<Decide>);
 
 impl Policy {
-    /// A policy that allows what `decide` says. It gets the digest of the client's public key, none where anyone may ask, and
-    /// the action; where a client shows a token that was handed on, it is asked about each holder's key, and has to allow all. Actions are [`Search`](Action::Search), [`Payload`](Action::Payload) or [`Download`](Action::Download).
+    /// A policy that allows what `decide` says. It gets the action and the digest of the client's public key, `None`
+    /// where anyone may ask. Where a client shows a token that was handed on, it is asked about each holder's key, and
+    /// has to allow all. Actions are [`Search`](Action::Search), [`Payload`](Action::Payload) or
+    /// [`Download`](Action::Download).
     #[must_use]
     pub fn new(decide: impl Fn(Option<&[u8; 32]>, Action) -> bool + Send + Sync + 'static) -> Self {
         Self(Arc::new(decide))
@@ -106,8 +108,8 @@ impl Terms {
         *self.policy.write().unwrap_or_else(PoisonError::into_inner) = policy;
     }
 
-    /// Refuses a client that has no business with this index by the word for an index that is not there, before the message is
-    /// looked at.
+    /// Refuses a client that may not use this index, before the message is looked at. The refusal is the same as for an
+    /// index that does not exist.
     pub(crate) fn admit(
         &self,
         index: &[u8; 16],
@@ -127,7 +129,7 @@ impl Terms {
             return Ok(());
         };
         drop(policy);
-        // A token that was handed on is worth no more than to any of those through whose hands it came.
+        // A token that was handed on allows no more than each of the holders it passed through may do.
         let decide = |action| match clients {
             None => decide(None, action),
             Some(clients) => clients.iter().all(|client| decide(Some(client), action)),

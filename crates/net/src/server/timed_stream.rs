@@ -19,12 +19,12 @@ use super::shares::Place;
 /// A TCP connection that ends when it has been idle, or busy with one request, for too long, or when
 /// another takes its place.
 ///
-/// This is below TLS and HTTP/2, so it holds for a client that never finishes a handshake, that
-/// sends a byte at a time, that only answers pings, and that does not take its reply.
+/// This is below TLS and HTTP/2, so it holds for every client. It holds for one that never finishes a handshake, sends
+/// a byte at a time, only answers pings, or does not take its reply.
 pub(crate) struct TimedStream {
     tcp: TcpStream,
     tick: Pin<Box<Sleep>>,
-    /// None once another has taken the place.
+    /// `None` once another client has taken the place.
     displaced: Option<Pin<Box<OwnedNotified>>>,
     peer: Arc<Peer>,
     metrics: Arc<Metrics>,
@@ -60,7 +60,7 @@ impl TimedStream {
         };
         if displaced {
             self.metrics.closed.inc();
-            // Nothing more is read, not even to end it politely: its place is another's.
+            // Nothing more is read, not even to end it politely: another client has its place.
             self.displaced = None;
             return Poll::Ready(io::ErrorKind::ConnectionAborted.into());
         }

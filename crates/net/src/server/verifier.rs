@@ -18,27 +18,27 @@ use crate::{ClientPublicKey, Error, Limits, Refusal, login};
 /// The clients that may ask.
 #[derive(Clone, Debug)]
 pub enum Access {
-    /// Everyone. Requests carry no tag, so the server cannot link them by key; all clients that reach
-    /// the port can ask, held back by the rates of the address and of all.
+    /// Everyone. Requests carry no tag, so the server cannot link them by key. All clients that reach the port can ask,
+    /// held back by the rates of the address and of all.
     Anyone,
     /// The holders of these keys.
     Keys(Vec<ClientPublicKey>),
-    /// The holders of these keys, and those of tokens, as far as a token allows it: for searches, payloads and downloads. Changes of an
-    /// index are its owner's alone.
+    /// The holders of these keys and of tokens, as far as a token allows it: for searches, payloads and downloads.
+    /// Changes of an index are its owner's alone.
     Tokens {
         /// The keys whose holders need no token.
         keys: Vec<ClientPublicKey>,
-        /// The name by which tokens are for this server.
+        /// The name of this server in tokens.
         audience: String,
         /// The keys that may have issued them.
         issuers: Vec<PublicKey>,
     },
 }
 
-/// The keys by which clients may ask.
+/// The keys with which clients may ask.
 #[derive(Clone, Copy)]
 pub(crate) struct AccessKeys<'a> {
-    /// Those whose holders need no token.
+    /// Keys whose holders need no token.
     pub(crate) clients: &'a [ClientPublicKey],
     /// The audience of tokens.
     pub(crate) audience: &'a str,
@@ -47,7 +47,7 @@ pub(crate) struct AccessKeys<'a> {
 }
 
 impl Access {
-    /// The keys by which clients may ask, unless anyone may.
+    /// The keys with which clients may ask, unless anyone may.
     pub(crate) fn keys(&self) -> Option<AccessKeys<'_>> {
         match self {
             Self::Anyone => None,
@@ -75,8 +75,8 @@ pub(crate) const BATCH: usize = 16;
 /// The keys that may ask, by their digests. Looking one up comes before any arithmetic, so a stranger
 /// costs no more than that.
 ///
-/// A key keeps its number as long as it is known, and no number is given twice: what is remembered of a
-/// key's logins stays right when the list changes.
+/// A key keeps its number as long as it is known, and no number is given twice. So what is remembered of a key's logins
+/// stays right when the list changes.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct KnownKeys {
     numbers: HashMap<[u8; 32], u32>,
@@ -166,8 +166,8 @@ impl Verifier {
         }
     }
 
-    /// Knows these keys, under their numbers in `known`, and no others. A key that was known before keeps
-    /// what is left of its rate, and all logins that were accepted stay remembered.
+    /// Replaces the known keys by these, under their numbers in `known`. A key that was known before keeps what is left
+    /// of its rate, and all accepted logins stay remembered.
     pub(crate) fn renew(
         &mut self,
         keys: &[ClientPublicKey],
@@ -182,14 +182,14 @@ impl Verifier {
                 new.push((number, Known::new(key, limits)?));
             }
         }
-        // Nothing fails from here on.
+        // No step fails from here on.
         let stay = known.all();
         self.keys.retain(|number, _| stay.contains(number));
         self.keys.extend(new);
         Ok(())
     }
 
-    /// Changes the rates to those of `limits`.
+    /// Changes the rates to the rates of `limits`.
     pub(crate) fn set_rates(&mut self, limits: &Limits) {
         let now = Instant::now();
         for known in self.keys.values() {
@@ -198,8 +198,8 @@ impl Verifier {
         self.replay.set_capacity(limits.nonces());
     }
 
-    /// A verdict for each login. Only one with a good signature uses up its key's rate, and only one
-    /// within that rate the memory for nonces, so no client can do that for another, nor one key for all.
+    /// A verdict for each login. Only a login with a good signature uses up its key's rate, and only one within that
+    /// rate uses the memory for nonces. So no client can do that for another, nor one key for all.
     pub(crate) fn verify(&mut self, claimed: &[Claimed]) -> Vec<Result<(), Refusal>> {
         let (time, instant) = (now(), Instant::now());
         self.verify_at(claimed, time, instant)
@@ -384,7 +384,7 @@ mod tests {
         let list = [public()[1].clone(), key(3).public().clone()];
         let renewed = known().renewed(&list);
         verifier.renew(&list, &renewed, &limits).unwrap();
-        // The number of the one that left is not that of the one that came.
+        // The number of the client that left is not the number of the one that came.
         let gone = claim(&login_of(0));
         assert_eq!(renewed.number(&gone.1), Err(Refusal::Key));
         assert_eq!(ask(&mut verifier, &gone), Err(Refusal::Key));
@@ -393,7 +393,7 @@ mod tests {
         assert_eq!(new.0, 3);
         assert_eq!(ask(&mut verifier, &new), Ok(()));
         assert_eq!(ask(&mut verifier, &recorded), Err(Refusal::Replayed));
-        // One that comes back has nothing left of before but a new number.
+        // A client that comes back has nothing left of before but a new number.
         let back = renewed.renewed(&public());
         assert_eq!(back.number(&gone.1), Ok(4));
     }

@@ -25,7 +25,7 @@ pub(crate) const HEAD: u32 = 8 << 10;
 /// The content types of gRPC-Web in its binary form.
 const BINARY: [&str; 2] = ["application/grpc-web", "application/grpc-web+proto"];
 
-/// The beginning of those that its other forms have, too.
+/// The beginning that its other forms have, too.
 const ANY_FORM: &str = "application/grpc-web";
 
 /// The beginning of gRPC's. A page cannot send it without its browser asking first.
@@ -165,7 +165,7 @@ fn length(headers: &HeaderMap) -> usize {
         .sum()
 }
 
-/// The answer to a request of HTTP/1.1 that is none of gRPC-Web.
+/// The answer to a request of HTTP/1.1 that is not gRPC-Web.
 pub(crate) fn not_spoken() -> Response<Body> {
     said(
         StatusCode::HTTP_VERSION_NOT_SUPPORTED,

@@ -1,8 +1,8 @@
 //! Changes by writers: what each may push.
 //!
-//! A writer that the served version names pushes versions that have the served one in them, with additions of its own after it, whose times are
-//! not after the server's clock. So it moves the index forward by what it signed, and by nothing else. It pushes nothing once its right has
-//! ended by the server's clock.
+//! A writer that the served version names pushes versions that include the served one, with additions of its own after
+//! it. Their times are not after the server's clock. So it moves the index forward by what it signed, and by nothing
+//! else. It pushes nothing once its right has ended by the server's clock.
 
 use std::sync::{OnceLock, PoisonError, RwLock};
 
@@ -16,7 +16,7 @@ use crate::Refusal;
 /// Seconds by which a writer's clock may be ahead.
 const AHEAD: u64 = 300;
 
-/// The one who signed a step.
+/// The signer of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Signer {
     Owner,
@@ -33,7 +33,7 @@ impl Writers {
         Ok(Self(RwLock::new(keys(manifest)?)))
     }
 
-    /// Those of a newer version.
+    /// Takes the writers of a newer version.
     pub(crate) fn change(&self, manifest: &SignedManifest) -> Result<(), Error> {
         let keys = keys(manifest)?;
         *self.0.write().unwrap_or_else(PoisonError::into_inner) = keys;
@@ -48,13 +48,13 @@ impl Writers {
     }
 }
 
-/// Refuses a step of a client that is no owner here, after the work of looking at a signature: so the time does not tell strangers which
-/// indexes there are, and of whom.
+/// Refuses a step of a client that is no owner here, after the work of checking a signature. So the time does not tell
+/// strangers which indexes there are, and of whom.
 pub(crate) fn of_no_owner(signed: &Signed) -> Refusal {
     static KEY: OnceLock<Option<OwnerPublicKey>> = OnceLock::new();
     let key = KEY.get_or_init(|| OwnerPublicKey::from_bytes(&[0; PUBLIC_KEY_LEN]).ok());
     if let Some(key) = key {
-        // A key of which anybody can make signatures, so that nothing may come of it.
+        // Anybody can make signatures of this key, so the result must not count.
         let _ = key.verify_change(&signed.statement, &signed.signature);
     }
     Refusal::Key
@@ -71,8 +71,8 @@ fn keys(manifest: &SignedManifest) -> Result<Vec<(Digest, OwnerPublicKey)>, Erro
     keys.collect()
 }
 
-/// Refuses a version that a writer offers unless it is the current one with additions of that writer, made in its time: `now`, in seconds
-/// since 1970, is before its end.
+/// Refuses a version that a writer offers unless it is the current one with additions of that writer, made in its time.
+/// `now`, in seconds since 1970, must be before its end.
 pub(crate) fn check_offer(
     current: &SignedManifest,
     offered: &SignedManifest,

@@ -355,7 +355,7 @@ fn parts_of_a_change_go_when_another_begins() {
         store.delete(&mut rng(3), &[id]).unwrap();
         let (manifest, part, bytes) = newest(&store, &again);
         attempt.step(Kind::Manifest(manifest)).unwrap();
-        // Those of the change before stay until it is known that it does not go on.
+        // Parts of the change before stay until it is known that it does not continue.
         assert_eq!(parts(), before + 1);
         attempt.step(put(&part, 0, &bytes)).unwrap();
         assert_eq!(parts(), before + 1);

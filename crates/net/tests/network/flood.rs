@@ -10,7 +10,7 @@ use sordino_testkit::{keys, rng};
 use crate::hostile_client::{closes, still_serves};
 use crate::parties::{connect, open_door, server, set, until, until_metric};
 
-/// The number of connections that the server has not closed.
+/// The number of connections that the server keeps open.
 fn held(flood: &mut [TcpStream]) -> usize {
     let open = |tcp: &mut TcpStream| !closes(tcp, Duration::from_millis(20));
     flood.iter_mut().map(open).filter(|&open| open).count()

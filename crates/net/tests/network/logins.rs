@@ -448,7 +448,7 @@ fn a_token_has_a_rate_and_ends_with_its_issuer() {
     still_serves(&running);
 }
 
-/// Logins by a token cost verifications, so they have a rate of their own; tokens of another rate leave those of the first as they are.
+/// Logins by a token cost verifications, so they have a rate of their own; tokens of another rate do not change the first token's.
 #[test]
 fn logins_by_a_token_have_a_rate() {
     let running = token_door(vec![issuer().public().clone()]);

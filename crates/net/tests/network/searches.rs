@@ -326,7 +326,7 @@ fn a_server_without_the_expected_certificate_is_refused() {
     assert!(matches!(misnamed, Err(Error::Connect(_))), "{misnamed:?}");
     let plain = open(endpoint(&running)).and_then(|mut plain| plain.exchange(b"", 0));
     assert!(plain.is_err());
-    // No roots: those of the system, if it has any, and they do not include this one.
+    // No roots: then the system's count, if it has any, and they do not include this one.
     let untrusted = open(Endpoint::new(&https).name("localhost"));
     assert!(
         matches!(untrusted, Err(Error::Connect(_) | Error::Certificate(_))),

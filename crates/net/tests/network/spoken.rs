@@ -73,7 +73,7 @@ fn nothing_older_than_tls_1_3_is_spoken() {
     );
 }
 
-/// HTTP/1.1 is for gRPC-Web alone, so that whoever can speak both gets HTTP/2.
+/// HTTP/1.1 is for gRPC-Web alone, so that a client that can speak both gets HTTP/2.
 #[test]
 fn http_2_is_preferred_and_http_1_1_is_there() {
     let certificate = certificate();

@@ -374,7 +374,7 @@ fn hostile_frames_are_refused_by_name() {
         (frame(0, &vec![0; longest + 4000]), long),
         (frame(1, &good), malformed),
         (frame(2, &good), malformed),
-        // Trailers in the place of a message
+        // Trailers instead of a message
         (frame(0x80, b"grpc-status:0\r\n"), malformed),
         (whole[..whole.len() - 1].to_vec(), malformed),
         (whole[..3].to_vec(), malformed),

@@ -136,12 +136,12 @@ fn a_writer_pushes_its_own_additions_in_its_time_and_nothing_else() {
     let one = team.copy("one");
     add(&one, 1, 100, now());
     let why = |pushed: Result<Pushed, Error>| pushed.unwrap_err().to_string();
-    // No writer, and another one.
+    // No writer, and a different one.
     let refused = why(team.push(&one, 7));
     assert!(refused.contains("not known"), "{refused}");
     let refused = why(team.push(&one, 2));
     assert!(refused.contains("each pushes its own"), "{refused}");
-    // A time that the server's clock has not reached.
+    // A time ahead of the server's clock.
     let early = team.copy("early");
     add(&early, 1, 200, now() + 3000);
     let refused = why(team.push(&early, 1));

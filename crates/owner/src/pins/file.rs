@@ -20,7 +20,8 @@ pub(super) fn change<T>(
     work: impl FnOnce(&mut Vec<Line>) -> Result<T, Error>,
 ) -> Result<T, Error> {
     let failed = |error: io::Error| refused(path, error.to_string());
-    // A file that cannot be made next to it could not be put in its place: a memory that cannot be written is noticed before a change.
+    // If no file can be made next to it, none can replace it. So a memory that cannot be written is noticed before a
+    // change.
     let _held = hold(path).map_err(failed)?;
     let before = read(path)?;
     let mut lines = before.clone();
@@ -77,7 +78,8 @@ fn write(path: &Path, lines: &[Line]) -> io::Result<()> {
         .and_then(|()| Files.rename(&new, path))
         .inspect_err(|_| drop(Files.remove(&new)))?;
     let folder = path.parent().filter(|it| !it.as_os_str().is_empty());
-    // It is in its place by now: a folder that may not be read, or of a file system without this, is none to fail for.
+    // The file has its name by now. So a folder that may not be read, or whose file system lacks this call, is no
+    // reason to fail.
     match Files.sync_dir(folder.unwrap_or(Path::new("."))) {
         Err(error) if is_for_want_of_syncing(&error) => Ok(()),
         synced => synced,

@@ -11,13 +11,14 @@ pub(super) struct Line {
     pub(super) pin: Pin,
 }
 
-/// The newest version that is known of an index, in whatever place.
+/// The newest version that is known of an index, in any place.
 pub(super) fn newest(lines: &[Line], index: &[u8; 16]) -> Option<Pin> {
     let of = lines.iter().filter(|line| line.pin.index == *index);
     of.map(|line| line.pin).max_by_key(|pin| pin.version)
 }
 
-/// The versions that one in these places, which are one, has to follow from: of the index that belongs there, or of its own if it comes there first.
+/// The versions that one in these places, which are one, has to follow from. They are of the index that belongs there,
+/// or of its own index if it comes there first.
 pub(super) fn expected(lines: &[Line], places: &[String], found: &SignedManifest) -> Vec<Pin> {
     let there = places
         .iter()
@@ -53,7 +54,7 @@ pub(super) fn put(lines: &mut Vec<Line>, place: &str, pin: Pin) {
     }
 }
 
-/// The same, unless a version that is as new is known of this index: then that one is put in this place.
+/// The same, unless an equally new version of this index is known. Then the known one is written in this place.
 pub(super) fn raise(lines: &mut Vec<Line>, place: &str, pin: Pin) {
     let known = newest(lines, &pin.index);
     let known = known.filter(|known| known.version >= pin.version);

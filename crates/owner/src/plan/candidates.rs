@@ -33,9 +33,9 @@ pub struct Candidate {
 /// cost many more probes, more than 2 save none.
 const PLACES: usize = 2;
 
-/// True if a codec reaches so much recall@10 when everything is read, with something to spare: measured on image descriptors,
-/// which are the hardest for short codes of the sets that were tried. The longest serve any wish, though they reach .982 to
-/// .985 of generated sets, for there are none that reach more.
+/// True if a codec reaches this recall@10 when everything is read, with something to spare. It was measured on image
+/// descriptors, which are the hardest for short codes of the sets that were tried. The longest codes serve any wish,
+/// since none reaches more. They reach 0.982 to 0.985 on generated sets.
 fn can_reach(codec: Codec, recall: f64) -> bool {
     match codec {
         Codec::Int8 | Codec::Int12 => true,
@@ -44,11 +44,11 @@ fn can_reach(codec: Codec, recall: f64) -> bool {
     }
 }
 
-/// Buckets that a search must read, from curves measured on image descriptors at 10,000 to
-/// 323,000 vectors: P = 2.75 C^0.477 N^-0.147 at a recall of .95, two places per vector.
+/// Buckets that a search must read, from curves measured on image descriptors at 10,000 to 323,000 vectors. With two
+/// places per vector, P = 2.75 C^0.477 N^-0.147 at a recall of 0.95.
 fn predicted_probes(n: usize, clusters: usize, codec: Codec, recall: f64) -> usize {
     let at_95 = 2.75 * (clusters as f64).powf(0.477) * (n as f64).powf(-0.147);
-    // (-ln(1 - recall), ln(P / P at .95)), measured at 2,048 clusters.
+    // (-ln(1 - recall), ln(P / P at 0.95)), measured at 2,048 clusters.
     const CURVE: [(f64, f64); 5] = [
         (0.69, -1.9),
         (2.303, -0.51),

@@ -1,4 +1,4 @@
-//! The terms by which the way to payloads is chosen: the time for which a client waits.
+//! The terms that decide the way to payloads: how long a client waits.
 
 use sordino_index::manifest::SecretPacking;
 use sordino_index::page_scan::{COPIES, PageScan};
@@ -8,14 +8,14 @@ use sordino_pir::plan::Candidate;
 use super::way::{MOST_MEMORY, Way, without_hint};
 use super::{Cost, Speed};
 
-/// The seconds that a client waits at most for what is downloaded once, where there is another way.
+/// The most seconds that a client waits for what is downloaded once, if there is another way.
 const MOST_ONCE: f64 = 3.0;
 
 /// A second before the first search counts as these many later ones: a user who waits for the first sees nothing yet.
 const FIRST: f64 = 5.0;
 
-/// Pages of a search from which copies of dealt pages are worth their memory: ten pages of a million records take about the same
-/// bytes without them.
+/// Pages of a search from which copies of dealt pages are worth their memory. Ten pages of a million records take about
+/// the same bytes without them.
 const MANY: usize = 24;
 
 /// The seconds of a download that need not be weighed.
@@ -28,14 +28,14 @@ pub(crate) struct Rank {
     other: bool,
     /// True of a way that a client waits too long for, or that makes searches needless.
     unusual: bool,
-    /// True of another way than before.
+    /// True of a way that differs from the one before.
     changed: bool,
     wait: u64,
 }
 
 impl Rank {
-    /// True if a client waits at most three times as long as for `other`, and no reason speaks against it that does not speak
-    /// against that.
+    /// True if a client waits at most three times as long as for `other`, and every reason against this way is one
+    /// against `other`.
     pub(crate) fn is_near(&self, other: &Self) -> bool {
         let faults = |it: &Self| [it.other, it.unusual, it.changed];
         let worse = faults(self)
@@ -46,13 +46,13 @@ impl Rank {
     }
 }
 
-/// The terms by which the way to payloads is chosen.
+/// The terms that decide the way to payloads.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Conditions {
     /// Searches that a client makes in one version of the index.
     pub searches: u64,
-    /// Bits per second of the line between client and server, each way.
+    /// Bits per second of the link between client and server, each way.
     pub line: f64,
     /// Cores of the server that work on one search.
     pub cores: u32,
@@ -65,7 +65,7 @@ pub struct Conditions {
 }
 
 impl Default for Conditions {
-    /// A hundred searches on a line of 100 Mbit/s, by two cores, in 16 GiB.
+    /// A hundred searches on a link of 100 Mbit/s, by two cores, in 16 GiB.
     fn default() -> Self {
         Self {
             searches: 100,

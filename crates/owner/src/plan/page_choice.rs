@@ -10,7 +10,7 @@ use super::conditions::{Conditions, Rank};
 use super::way::Way;
 use crate::pages::{Laid, fetched, lengths, most_fetched};
 
-/// Pages of some length, and the quickest way to fetch those of a search.
+/// Pages of some length, and the quickest way to fetch the pages of a search.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Choice {
     /// Bytes of a page's content.
@@ -33,8 +33,8 @@ struct Need {
     longest: u32,
 }
 
-/// The length of the pages for which a client waits the least, of those that some searches need all records of. `laid` says for
-/// a length how records lie in pages of it.
+/// The length of pages for which a client waits the least. A length with which records come whole is preferred, if its
+/// wait is near the least. `laid` says for a length how records lie in pages of it.
 fn choose(
     lengths: Vec<u32>,
     records: usize,

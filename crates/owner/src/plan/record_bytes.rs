@@ -11,8 +11,8 @@ const SHORTEST: usize = 128;
 /// Bytes that a record has next to its vector and its payload, on average.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RecordBytes {
-    /// The id's: 16 of a UUID, of a text its length and 1, of a number up to 11, by how far it is from the one
-    /// before; 0 where numbers follow one another.
+    /// The id's bytes: 16 for a UUID, and for a text its length and 1. A number takes up to 11, by how far it is from
+    /// the one before, and 0 where numbers follow one another.
     pub id: usize,
     /// The attributes': 8 of a number, 1 of a truth, of a text its length and 4.
     pub attributes: usize,

@@ -27,8 +27,8 @@ pub struct Retrieval {
     pub fetched: usize,
     /// The way in which they are fetched.
     pub way: Way,
-    /// The bytes that a client transfers. The list of which record is where is counted as it is for records
-    /// that are numbered from 0.
+    /// The bytes that a client transfers. The list that says where each record is counts as for records that are
+    /// numbered from 0.
     pub cost: Cost,
 }
 
@@ -109,8 +109,8 @@ impl Retrieval {
         (2 + tables) * self.whole()
     }
 
-    /// The time for which a client waits for the pages of one search: their bytes on the line, and the computing of the
-    /// server's cores and of one thread of the client.
+    /// The time for which a client waits for the pages of one search. It counts their bytes on the link, and the
+    /// computing of the server's cores and of one thread of the client.
     #[must_use]
     pub fn wait(&self, conditions: &Conditions, speed: &Speed) -> Duration {
         let times = self.way.nanoseconds(self.fetched, speed);
@@ -131,7 +131,7 @@ impl Retrieval {
 pub struct Offer {
     /// The way.
     pub kind: FetchKind,
-    /// The pages and their cost, or why they are not fetched so.
+    /// The pages and their cost, or why they are not fetched in this way.
     pub planned: Result<Retrieval, Obstacle>,
 }
 
@@ -169,7 +169,7 @@ impl Offer {
     }
 }
 
-/// A second look at so many candidates for `k` results, of vectors of `width` stored coordinates.
+/// A second look at `candidates` candidates for `k` results, of vectors of `width` stored coordinates.
 pub(crate) fn second_look(candidates: u32, k: usize, width: usize) -> Result<SecondLook, Error> {
     if candidates > SecondLook::MOST || (candidates as usize) < k {
         return Err(Error::Candidates(candidates));

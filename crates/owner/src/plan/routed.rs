@@ -43,8 +43,8 @@ pub struct Most {
 }
 
 impl Most {
-    /// The bounds of an index of this size, but half more than this prediction in all where that is more: who asks for
-    /// routed mode where it does not pay still gets the recall that it is planned for.
+    /// The bounds of an index of this size, but half more than this prediction in all where that is more. An owner who
+    /// asks for routed mode where it does not pay so still gets the recall that it is planned for.
     fn of(predicted: &Cost, n: usize, width: usize, queries: u64) -> Self {
         let half_more = |bytes: u64| bytes.saturating_add(bytes >> 1);
         let masked = scoring::cheapest(n, width, queries, Rows::Masked, Checking::Sums);
@@ -66,8 +66,8 @@ impl Most {
 /// number of clusters, but each cluster is then twice as long.
 const PLACES: f64 = 1.3;
 
-/// Numbers of clusters that are tried, of those that are worth it: three times a power of two, so that numbers of groups
-/// that divide them lie close together. Of fewer than 96 no recall was measured.
+/// Numbers of clusters that are tried, of the numbers that are worth it. They are three times a power of two, so that
+/// numbers of groups that divide them lie close together. Below 96 no recall was measured.
 fn counts(most: usize) -> impl Iterator<Item = usize> {
     let all = [1, 2].into_iter().chain((0..=12).map(|log| 3 << log));
     all.filter(move |&clusters| clusters <= most && clusters >= most.div_ceil(2).min(96))
@@ -82,8 +82,8 @@ pub(crate) fn divisors(clusters: usize) -> impl Iterator<Item = usize> {
 const LEAST: usize = 24;
 
 impl Grouping {
-    /// The cut that moves the fewest bytes in the queries that are wished for. Of those that move a twentieth more at
-    /// most, it is the one of which the least is downloaded once, since a client may stop before its last query.
+    /// The cut that moves the fewest bytes in the queries that are wished for. Among cuts that move at most a twentieth
+    /// more, it is the one with the smallest download: a client may stop before its last query.
     pub(crate) fn cheapest(n: usize, width: usize, wish: &Wish) -> Option<Self> {
         let (grid, cost, once) = best(cuts(n, width, wish, MISSED), wish.queries)?;
         let most = Most::of(&cost, n, width, wish.queries);
@@ -95,7 +95,7 @@ impl Grouping {
         })
     }
 
-    /// The cut for vectors of which this one finds `recall`, if one of another number of clusters moves a tenth
+    /// The cut for vectors with which this one finds `recall`, if a cut with another number of clusters moves a tenth
     /// fewer bytes. What clients may transfer at most stays.
     pub(crate) fn refitted(
         &self,
@@ -107,7 +107,7 @@ impl Grouping {
         let clusters = self.grid.all_clusters();
         let missed = (1.0 - recall).max(LEAST_MISSED);
         let scale = missed / missed_part(clusters, self.grid.groups as usize);
-        // Twice or half the number: the curve is known between those that were measured.
+        // Twice or half the number: the curve is known between the numbers that were measured.
         let near = |grid: &Grid| {
             let other = grid.all_clusters();
             other <= 2 * clusters && clusters <= 2 * other
@@ -129,8 +129,8 @@ impl Grouping {
     }
 }
 
-/// The cut that moves the fewest bytes in all queries or, of those that move a twentieth more at most, the one of which the least is
-/// downloaded once.
+/// The cut that moves the fewest bytes in all queries. Among cuts that move at most a twentieth more, it is the one
+/// with the smallest download.
 pub(crate) fn best(
     cuts: impl Iterator<Item = (Grid, Cost, Once)>,
     queries: u64,
@@ -143,7 +143,7 @@ pub(crate) fn best(
     near.min_by_key(|(_, cost, _)| cost.once)
 }
 
-/// All cuts, each with the number of groups that is predicted for data of which 16 of 256 clusters miss this share.
+/// All cuts, each with the number of groups that is predicted for data with which 16 of 256 clusters miss this share.
 fn cuts(
     n: usize,
     width: usize,
@@ -206,16 +206,16 @@ fn grid(
 /// places a vector, grouped greedily. The builder measures its own.
 const MISSED: f64 = 0.047;
 
-/// A share that a sample of a few hundred queries can tell from none.
+/// The least share that a sample of a few hundred queries can tell from 0.
 const LEAST_MISSED: f64 = 1e-3;
 
-/// The share missed, relative to that of 256 clusters in 16 groups. Measured as [`MISSED`]: .071, .024, .004 of 128
-/// clusters in 8, 16, 32 groups, .117, .047, .017 of 256, .167, .093, .037 of 512.
+/// The share missed, relative to 256 clusters in 16 groups. Measured as [`MISSED`] in 8, 16 and 32 groups: 0.071,
+/// 0.024, 0.004 for 128 clusters, 0.117, 0.047, 0.017 for 256, 0.167, 0.093, 0.037 for 512.
 fn missed_part(clusters: usize, groups: usize) -> f64 {
     (clusters as f64 / 256.0).powf(0.95) * (16.0 / groups as f64).powf(1.4)
 }
 
-/// Groups for a recall, of vectors of which 16 of 256 clusters miss this share.
+/// Groups for a recall, for vectors with which 16 of 256 clusters miss this share.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
@@ -281,7 +281,7 @@ mod tests {
         }
     }
 
-    /// A client lays the hints of groups side by side, so each has to end with a block.
+    /// A client lays the hints of groups next to each other, so each has to end with a block.
     #[test]
     fn clusters_with_their_check_rows_are_whole_blocks() {
         let mut packings = Vec::new();

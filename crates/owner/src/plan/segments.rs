@@ -35,8 +35,8 @@ fn largest(n: usize) -> usize {
 }
 
 impl Plan {
-    /// Bytes of memory that a build of a mode needs at its height: of a segment at a time, or of all vectors in the modes that
-    /// cluster them, and of what all records carry.
+    /// Bytes of memory that a build of a mode needs at its height. They hold one segment at a time, or all vectors in
+    /// the modes that cluster them, and what all records carry.
     #[must_use]
     pub fn build_bytes(&self, mode: ModeKind) -> u64 {
         let coordinates = |rows: usize| rows as u64 * self.dim as u64;

@@ -1,5 +1,5 @@
-//! The time of the steps of a search on one thread: measured constants, and a quick way to
-//! measure them on the machine at hand.
+//! The time of the steps of a search on one thread: measured constants, and a quick way to measure them on this
+//! machine.
 //!
 //! Each constant is the time of one unit of work, and work grows with public sizes only:
 //!
@@ -72,8 +72,8 @@ pub struct Speed {
 }
 
 impl Speed {
-    /// One thread of an AMD EPYC of the Zen 5 generation (family 26, model 2) with AVX-512, its
-    /// other processor idle, as [`Self::measure`] gave it, November 2026.
+    /// One thread of an AMD EPYC of the Zen 5 generation (family 26, model 2) with AVX-512. [`Self::measure`] gave it
+    /// in November 2026, with the other processor idle.
     pub const ZEN5: Self = Self {
         pir_scan: 0.0072,
         pir_word: 0.0212,
@@ -90,9 +90,8 @@ impl Speed {
         dot_decrypt: 26.8,
     };
 
-    /// Measures this machine: about a second, on one thread of the calling one's rayon pool at a
-    /// time where a step is parallel, so call it in a pool of one thread for figures like
-    /// [`Self::ZEN5`]'s.
+    /// Measures this machine, for about a second. It uses one thread of the caller's rayon pool at a time where a step
+    /// is parallel. So call it in a pool of one thread for figures like [`Self::ZEN5`]'s.
     ///
     /// # Errors
     /// If memory is refused.
@@ -287,8 +286,8 @@ pub(super) fn blocks(n: usize, params: &column::Params) -> usize {
 mod tests {
     use super::*;
 
-    /// The speed of a machine says nothing about the code, so only what holds everywhere is asked:
-    /// every figure is one, and a pass over bytes is not slower than a decryption.
+    /// The speed of a machine says nothing about the code, so only what holds everywhere is asked. Every figure is
+    /// positive and finite, and a pass over bytes is not slower than a decryption.
     #[test]
     fn a_machine_can_be_measured() {
         let speed = Speed::measure().unwrap();

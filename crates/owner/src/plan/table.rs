@@ -1,4 +1,4 @@
-//! All five modes side by side, and which of them to use.
+//! All five modes next to each other, and which of them to use.
 
 use std::time::Duration;
 
@@ -35,8 +35,8 @@ impl Row {
         !matches!(self.mode, ModeKind::Sealed | ModeKind::Routed)
     }
 
-    /// The seconds that this many searches of one client take in all, one after the other, on a line of this many
-    /// bits per second each way: the download, and for each search its bytes and its computing.
+    /// The seconds that this many searches of one client take, one after the other. The link has this many bits per
+    /// second each way. They count the download, and for each search its bytes and its computing.
     #[must_use]
     pub fn seconds(&self, line: f64, queries: u64) -> f64 {
         self.once_seconds(line) + queries as f64 * self.search_seconds(line)
@@ -68,16 +68,16 @@ pub struct Table {
     rows: Vec<Row>,
 }
 
-/// Recall@10 that modes which score every vector reach, the least that was measured at 100,000
-/// vectors: masked and open mode .997 (uniform data, t = 4), 8-bit codes .988.
+/// Recall@10 that modes which score every vector reach, the least that was measured at 100,000 vectors. Masked and open
+/// mode reach 0.997 (uniform data, t = 4), 8-bit codes 0.988.
 const COLUMNS_RECALL: f64 = 0.997;
 const INT8_RECALL: f64 = 0.988;
 
 /// The recall that 16-bit codes of routed mode reach where all clusters are scored.
 const ROUTED_RECALL: f64 = 0.96;
 
-/// The part of the true nearest that is among the candidates of a second look where everything is scored: all of them, in
-/// simulations with 16-bit codes on two sets.
+/// The part of the true nearest that is among the candidates of a second look where everything is scored. In
+/// simulations with 16-bit codes on two sets it was all of them.
 const LOOK_RECALL: f64 = 0.999;
 
 impl Plan {
@@ -292,8 +292,8 @@ impl Plan {
 }
 
 impl Table {
-    /// The cost of a second look, payloads included, which is part of the rows of masked, open and routed mode in the
-    /// place of that of payloads.
+    /// The cost of a second look, payloads included. In the rows of masked, open and routed mode it replaces the cost
+    /// of payloads.
     #[must_use]
     pub fn second_look(&self) -> Option<&Retrieval> {
         self.look.as_ref()
@@ -311,10 +311,9 @@ impl Table {
         self.payloads.as_ref()
     }
 
-    /// The one among the modes that the terms allow that moves the fewest bytes in all or, where there is a
-    /// line, takes the least time in all; among equals the one whose clients compute less; `None` if the terms
-    /// allow none. A mode that looks at a part of the records, and so finds fewer of the neighbours, has to save a
-    /// fifth.
+    /// Among the modes that the terms allow, the one that moves the fewest bytes in all. If there is a link, it is the
+    /// one that takes the least time. Among equals it is the one whose clients compute less. `None` if the terms allow
+    /// none. A mode that looks at a part of the records, and so finds fewer of the neighbours, has to save a fifth.
     #[must_use]
     pub fn recommended(&self) -> Option<&Row> {
         let allowed = self.rows.iter().filter(|row| row.refusal.is_none());
@@ -364,8 +363,8 @@ mod tests {
         assert_eq!(of(100_000, 1), ModeKind::Masked);
         assert_eq!(of(100_000, 20), ModeKind::Masked);
         assert_eq!(of(100_000, 1000), ModeKind::Local);
-        // Scoring everything costs bytes in proportion to n as the download does, at a hundredth of it; scoring a part of
-        // it costs less, and buckets that are fetched without a hint have next to nothing to download once.
+        // Scoring everything costs bytes in proportion to n as the download does, at a hundredth of it. Scoring a part
+        // of it costs less. Buckets that are fetched without a hint have next to nothing to download once.
         assert_eq!(of(1_000_000, 2), ModeKind::Sealed);
         assert_eq!(of(1_000_000, 20), ModeKind::Routed);
         assert_eq!(of(1_000_000, 1000), ModeKind::Local);
@@ -390,7 +389,7 @@ mod tests {
         assert_eq!(recommended(&with), recommended(&without));
     }
 
-    /// A slow line weighs bytes, a fast one computing.
+    /// A slow link weighs bytes, a fast one computing.
     #[test]
     fn on_a_line_the_time_decides() {
         let plan = Plan::new(1_000_000, 128, queries(60)).unwrap();

@@ -1,10 +1,10 @@
-//! The terms by which modes are weighed.
+//! The terms that modes are weighed by.
 
 use std::time::Duration;
 
 use super::Speed;
 
-/// The terms by which modes are weighed next to a plan's bytes.
+/// The terms that modes are weighed by, in addition to a plan's bytes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Terms {
     /// The longest that a client may compute for one search, on one thread; `None`: as long as it
@@ -14,7 +14,7 @@ pub struct Terms {
     pub server_sees_vectors: bool,
     /// The speed of server and clients.
     pub speed: Speed,
-    /// Bits per second of the line between the two, each way: with it time decides, without it bytes.
+    /// Bits per second of the link between the two, each way. With it time decides, without it bytes.
     pub line: Option<f64>,
 }
 

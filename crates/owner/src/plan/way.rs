@@ -48,7 +48,7 @@ impl Way {
     /// The one in which these payloads are fetched.
     ///
     /// # Errors
-    /// If no layout serves their pages, of which a manifest that was checked has none.
+    /// If no layout serves their pages. A manifest that was checked has no such pages.
     pub fn of_payloads(payloads: &Payloads) -> Result<Self, Error> {
         let simple = payloads.pir_params()?.map(Self::Simple);
         let hintless = payloads.hintless_params()?.map(Self::Hintless);
@@ -56,8 +56,8 @@ impl Way {
         Ok(simple.or(hintless).or(scan).unwrap_or(Self::Download))
     }
 
-    /// The one with the fewest bytes for a client that fetches `probes` of the buckets at a time in `searches`
-    /// searches of one version; `None` if SimplePIR has no layout for them, which serves any number of probes.
+    /// The way with the fewest bytes for a client that fetches `probes` of the buckets at a time in `searches` searches
+    /// of one version. `None` if SimplePIR, which serves any number of probes, has no layout for them.
     pub(crate) fn of_buckets(
         buckets: usize,
         len: usize,
@@ -72,7 +72,7 @@ impl Way {
         ways.min_by_key(|way| way.cost(probes).total(searches))
     }
 
-    /// The bytes of what is fetched so, `count` at a time.
+    /// The bytes of what is fetched in this way, `count` at a time.
     pub(crate) fn cost(&self, count: usize) -> Cost {
         match self {
             Self::Download => Cost {
@@ -98,8 +98,9 @@ impl Way {
         }
     }
 
-    /// Bytes of a server's memory for what is fetched so: the records as they are scanned and, without a hint, the room of
-    /// one answer, which is kept from the first one on. Nothing for a file that is sent as it is.
+    /// Bytes of a server's memory for what is fetched in this way. They hold the records as they are scanned. Without a
+    /// hint they also hold the room of one answer, which is kept from the first one on. Nothing for a file that is sent
+    /// as it is.
     #[must_use]
     pub fn memory(&self) -> u64 {
         match self {
@@ -127,8 +128,7 @@ impl Way {
         self.kind().name()
     }
 
-    /// The bytes of these pages, of which `fetched` are fetched at a time: all of them, where they are
-    /// downloaded.
+    /// The bytes of these pages, if `fetched` are fetched at a time: all of them, where they are downloaded.
     pub(super) fn cost_of(&self, (pages, len, fetched): (usize, usize, usize)) -> Cost {
         let mut cost = self.cost(fetched);
         if *self == Self::Download {

@@ -21,7 +21,7 @@ pub struct Wish {
     pub second_look: Option<u32>,
     /// The way in which clients check the scores of open and masked mode; masked mode always does.
     pub checking: Checking,
-    /// Bits per second of the line between client and server, by which the way to payloads is chosen.
+    /// Bits per second of the link between client and server, which decides the way to payloads.
     pub line: f64,
     /// Bytes of a server's memory that payloads may take.
     pub memory: u64,
@@ -41,7 +41,7 @@ sordino_index::setters! {
 }
 
 impl Wish {
-    /// The terms by which the way to payloads is chosen.
+    /// The terms that decide the way to payloads.
     #[must_use]
     pub fn conditions(&self) -> Conditions {
         let conditions = Conditions::default().searches(self.queries);

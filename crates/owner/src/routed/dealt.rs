@@ -93,8 +93,8 @@ impl Dealt {
         grid: &Grid,
         members: &[u8],
     ) -> [u8; 16] {
-        // Which cluster a vector is in follows from the randomness only up to the rounding of sums, which may
-        // differ between processors, so everything that is sealed or masked is bound.
+        // The randomness fixes the cluster of a vector only up to the rounding of sums, which may differ between
+        // processors. So everything that is sealed or masked is bound.
         let drawn = rows.vectors.as_slice().iter().map(|x| x.to_bits());
         let bytes = self.centroids.iter().chain(members);
         let codes = self.codes.iter().flatten();
@@ -103,8 +103,8 @@ impl Dealt {
         writer.id(rng, &Content::Routed(grid), &rows.code(), words)
     }
 
-    /// The table: for each group and place, and then for each check row, the codes of its clusters side by side, each under
-    /// a pad of its own.
+    /// The table. For each group it has a row for each place, and then one for each check row. A row has the codes of
+    /// the group's clusters, each under a pad of its own.
     fn masked(&self, writer: &SegmentWriter<'_>, id: &[u8; 16], grid: &Grid) -> Vec<u8> {
         let pad = writer.key().pad(id, writer.version());
         let checks = writer.key().cluster_checks(id);

@@ -36,8 +36,8 @@ pub(super) struct Chosen {
 }
 
 impl Chosen {
-    /// The fewest groups that are enough for the recall wished for, or beyond which next to nothing more is found, of those
-    /// with which clients transfer no more than is planned at most.
+    /// The fewest groups that are enough for the recall wished for, or beyond which almost nothing more is found.
+    /// Clients transfer no more with them than is planned at most.
     pub(super) fn measured(
         clusters: &Clusters,
         wanted: &Demand,
@@ -113,7 +113,7 @@ impl Clusters {
                 }
             }
         }
-        // Gains fall: one rank above the one before it is chance.
+        // Gains fall. If a rank is above the one before it, that is chance.
         for rank in (1..most).rev() {
             gains[rank - 1] = gains[rank - 1].max(gains[rank]);
         }
@@ -133,8 +133,8 @@ impl Clusters {
         Ok(Demand::new(count, &orders, &gains))
     }
 
-    /// True if more groups than the last of these are of no use: it gained little, and has the recall wished for, though not the
-    /// margin, which clients would pay for with every search; or what is missing is the precision of codes.
+    /// True if more groups than the last of these are of no use. It gained little and has the recall wished for, though
+    /// not the margin, which clients would pay for with every search. Or what is missing is the precision of codes.
     ///
     /// A step that gains little does not show that, for there may be some neighbours in each of many clusters. So the records of the
     /// last one's clusters are searched exactly, which takes about as long as it took to measure it.
@@ -173,8 +173,8 @@ impl Clusters {
         best.map(|&cluster| cluster as usize).collect()
     }
 
-    /// Mean recall of the sample where its queries are answered from the best cluster of each group, by codes and under the noise
-    /// of encrypted scores.
+    /// Mean recall of the sample where its queries are answered from the best cluster of each group. It counts codes
+    /// and the noise of encrypted scores.
     pub(super) fn recall(&self, sample: &Sample, order: &[u32], grid: &Grid) -> f64 {
         let dim = self.directions.dim();
         let scores = Scores::new(dim);
@@ -202,8 +202,9 @@ impl Clusters {
 }
 
 impl Grouping {
-    /// The grids of the same number of clusters in more and more groups, each with the packing that a plan would take for it, and the bytes that a
-    /// client transfers. A packing of longer blocks takes a few places more, which no vector has.
+    /// The grids of the same number of clusters in more and more groups, each with the packing that a plan would take
+    /// for it. With each come the bytes that a client transfers. A packing of longer blocks takes a few places more,
+    /// which no vector has.
     fn regrouped(&self, n: usize, dim: usize, queries: u64) -> impl Iterator<Item = (Grid, Cost)> {
         let all = self.grid.all_clusters();
         // Far fewer than predicted are not tried.
@@ -285,8 +286,8 @@ mod tests {
         (frame, rows)
     }
 
-    /// The groups, the recall, and how many numbers of groups were tried, of vectors around one point for each of the
-    /// clusters, of which one in `every` is in the cluster of another point.
+    /// The groups, the recall, and how many numbers of groups were tried. There are vectors around one point for each
+    /// of the clusters, and one in `every` of them is in the cluster of another point.
     fn chosen(recall: f64, every: usize) -> (u32, f64, usize) {
         const EACH: usize = 24;
         let points = synthetic::uniform(CLUSTERS, DIM, 1);
@@ -329,7 +330,7 @@ mod tests {
         (chosen.grid.groups, chosen.recall, tried)
     }
 
-    /// From 4 to 6, 8, 12 and 16 groups less than .002 is gained each time, and from 16 to 192 .047.
+    /// From 4 to 6, 8, 12 and 16 groups less than 0.002 is gained each time, and from 16 to 192 groups 0.047.
     #[test]
     fn groups_are_added_while_neighbours_lie_in_others() {
         let (groups, recall, _) = chosen(0.92, 10);

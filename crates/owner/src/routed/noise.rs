@@ -1,6 +1,6 @@
 //! The noise that encryption adds to the scores of routed mode, drawn for a measurement.
 //!
-//! It follows from the query and the place alone, so that a build is a function of its inputs and two cuts of one index are
+//! It follows from the query and the place alone. So a build is a function of its inputs, and two cuts of one index are
 //! compared under one noise.
 
 use sordino_index::manifest::Grid;
@@ -27,8 +27,8 @@ impl Noise {
         }
     }
 
-    /// The noise at a place of a cluster, in steps of `P`: near to normal up to three standard deviations and never above 3.5,
-    /// which is enough for a mean recall.
+    /// The noise at a place of a cluster, in steps of `P`. It is near to normal up to three standard deviations and
+    /// never above 3.5, which is enough for a mean recall.
     #[expect(clippy::cast_possible_truncation, reason = "some hundred steps")]
     pub(super) fn at(&self, cluster: usize, place: usize) -> i32 {
         let drawn = mixed(self.seed ^ ((cluster as u64) << 32) ^ place as u64);
@@ -72,7 +72,7 @@ mod tests {
             let deviation = mean(&|at| one[at].powi(2)).sqrt();
             assert!((deviation / steps - 1.0).abs() < 0.02, "{deviation}");
             assert!(mean(&|at| one[at]).abs() < 0.02 * steps);
-            // Products with those of another query and with those of near places are 0 on average.
+            // Products with another query's noise, and with noise of near places, are 0 on average.
             let both = mean(&|at| one[at] * other[at]);
             let beside = mean(&|at| one[at] * one[(at + 1) % one.len()]);
             let above = mean(&|at| one[at] * one[(at + 500) % one.len()]);

@@ -1,4 +1,4 @@
-//! Readers of their own: who may read what, and the ring that gives each its keys.
+//! An index's own readers: what each may read, and the ring that gives each its keys.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,31 +20,32 @@ use crate::binding::Content;
 use crate::build_context::Build;
 use crate::segment::SegmentWriter;
 
-/// Who can read what of an index with readers of its own.
+/// What each reader can read of an index with readers of its own.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct AccessReport {
-    /// Readers, and those that were revoked and can still read something.
+    /// Readers, and former readers who can still read something.
     pub readers: Vec<Reading>,
     /// Groups, with the labels that each may read.
     pub groups: Vec<(String, Vec<String>)>,
-    /// Labels; records without one are those of the label without a name.
+    /// Labels; records without one belong to the label without a name.
     pub labels: Vec<Label>,
-    /// Records under the key that readers share who have none of their own: no one on the list was given it. They are
-    /// those that were there before the index had readers of its own, until it is compacted.
+    /// Records under the key that readers share who have no keys of their own: no one on the list was given it. They
+    /// are the records from before the index had readers of its own, until it is compacted.
     pub shared: u64,
 }
 
 impl<D: Disk> Store<D> {
-    /// Makes a change of readers, groups or labels; the new version. The first one gives the index readers of its own: from
-    /// then on those who have the key that all readers share read nothing that is written, and cannot open the new
-    /// version.
+    /// Makes a change of readers, groups or labels, and returns the new version. The first change gives the index
+    /// readers of its own. From then on, holders of the key that all readers share read nothing that is written, and
+    /// cannot open the new version.
     ///
-    /// Whatever somebody loses is written under new keys from then on; what was written before stays readable for them
-    /// until [`compact`](Self::compact) rewrites it. What they copied they keep.
+    /// What a reader loses is written under new keys from then on. What was written before stays readable for that
+    /// reader until [`compact`](Self::compact) rewrites it. What readers copied they keep.
     ///
     /// # Errors
-    /// [`Error::Access`] with the reason, [`Error::Mode`] if scores are checked exactly, and for labels in another mode than masked and local, [`Error::File`] as for [`add`](Self::add). Then nothing is changed.
+    /// [`Error::Access`] with the reason. [`Error::Mode`] if scores are checked exactly, and for labels in a mode other
+    /// than masked and local. [`Error::File`] as for [`add`](Self::add). Then nothing is changed.
     pub fn change_access<R: CryptoRng + ?Sized>(
         &mut self,
         rng: &mut R,
@@ -72,7 +73,7 @@ impl<D: Disk> Store<D> {
         access.change(change, self.salt(rng))?;
         let after = access.newest_keys();
         let writes = access.has_writers();
-        // One is that of records without a label.
+        // One key belongs to records without a label.
         if after.len() > 1 {
             check_mode(&self.manifest.mode)?;
         }
@@ -93,7 +94,7 @@ impl<D: Disk> Store<D> {
         self.commit(rng, &writer, draft, changes)
     }
 
-    /// Salts of new keys: bound to fresh randomness, to the version before, and to who may read what from now on.
+    /// Salts of new keys: bound to fresh randomness, to the version before, and to the rights of readers from now on.
     pub(super) fn salt<R: CryptoRng + ?Sized>(
         &self,
         rng: &mut R,
@@ -111,7 +112,7 @@ impl<D: Disk> Store<D> {
         })
     }
 
-    /// Who can read what; `None` where all readers share a key.
+    /// What each reader can read; `None` where all readers share a key.
     #[must_use]
     pub fn access(&self) -> Option<AccessReport> {
         let directory = self.access.as_ref()?;
@@ -138,7 +139,8 @@ impl<D: Disk> Store<D> {
     }
 }
 
-/// Salts of new keys, which no two states of an index share: `state` is one's digest, or all that there is of a new one.
+/// Salts of new keys, which no two states of an index share. `state` is the state's digest, or all that exists of a new
+/// one.
 pub(super) fn salts<R: CryptoRng + ?Sized>(
     rng: &mut R,
     keys: &OwnerKeys,
@@ -155,7 +157,7 @@ pub(super) fn salts<R: CryptoRng + ?Sized>(
     }
 }
 
-/// The content keys of a version in a folder that somebody's keys lead to.
+/// The content keys of a version in a folder that these keys lead to.
 pub(super) fn contents_of<D: Disk>(
     folder: &Folder<D>,
     manifest: &Manifest,
@@ -193,7 +195,8 @@ pub(super) fn directory_of<D: Disk>(
 }
 
 impl SegmentWriter<'_> {
-    /// A writer of what has this label, which there is; of an index without readers of its own, this one.
+    /// The writer under the newest key of this label, which must exist. Without readers of its own, an index has only
+    /// the shared key.
     pub(super) fn of_label(&self, access: Option<&Directory>, label: &str) -> Self {
         let Some(access) = access else {
             return self.under(SHARED, self.keys().shared());

@@ -12,7 +12,7 @@ use super::stored_part::StoredPart;
 use super::verify::Check;
 
 impl<D: Disk> Store<D> {
-    /// Refuses to build on a version that may not be the newest, and on additions that are not what they should be: a change signs them.
+    /// Refuses to build on a version that may not be the newest, and on wrong additions: a change signs them.
     pub(super) fn check_base(&self) -> Result<(), Error> {
         self.check_sure()?;
         let (owner, keys) = (&self.keys.public(), &self.contents());
@@ -21,7 +21,7 @@ impl<D: Disk> Store<D> {
 }
 
 impl<D: Disk> Check<'_, D> {
-    /// Reads all that writers added and there are keys of: that it opens, that it belongs together, and that its sums are those of its rows.
+    /// Reads all additions of which there are keys. Each must open, have a text for each row, and sums of its own rows.
     ///
     /// # Errors
     /// [`Error::Addition`] with the first thing that is wrong.

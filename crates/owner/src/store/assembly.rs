@@ -1,11 +1,12 @@
-//! A new index of segments that are made apart: on several processes or machines of the owner, in tasks that may fail and be made again.
+//! A new index of segments that are made apart, on several processes or machines of the owner. They are made in tasks
+//! that may fail and be made again.
 //!
 //! The facts that all segments share are fixed first, in a [`Blueprint`]. Each task makes a segment, writes its parts where the index will be, and
 //! reports a [`Piece`]. At the end one manifest names one piece of each task and is signed. Parts of others, of tasks that were made twice or
 //! killed midway, are named by nothing and are removed.
 //!
-//! No pad and no nonce meets two contents, however often a task is made: they are under keys of the segment's id, and that is
-//! a keyed digest of fresh randomness and of all of its content.
+//! No pad and no nonce meets two contents, however often a task is made. They are under keys of the segment's id, which
+//! is a keyed digest of fresh randomness and of all of its content.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -38,8 +39,8 @@ use crate::random::{build_name, random};
 use crate::recall::Recall;
 use crate::spec::{Batch, Form, Spec};
 
-/// A new index whose segments are made apart. While it lives, its lock keeps others from making an index in its folder; dropped before it is
-/// [finished](Self::finish), it leaves parts that the next attempt removes.
+/// A new index whose segments are made apart. While it lives, its lock keeps others from making an index in its folder.
+/// Dropped before it is [finished](Self::finish), it leaves parts that the next attempt removes.
 pub struct Assembly<D = Files> {
     folder: Folder<D>,
     keys: OwnerKeys,
@@ -58,12 +59,12 @@ pub struct Assembly<D = Files> {
 }
 
 impl Assembly {
-    /// Begins a new index in a directory, which is created if need be. `sample` are some of its vectors, by which the
-    /// centre and the bases are chosen that all are stored relative to.
+    /// Begins a new index in a directory, which is created if need be. `sample` are some of its vectors. They choose
+    /// the centre and the bases that all vectors are stored relative to.
     ///
     /// # Errors
-    /// The errors of [`Store::create`](crate::Store::create) about the directory and the spec; [`Error::Mode`] for another mode than masked and open, for a second look,
-    /// for readers of its own and for exact checks.
+    /// The errors of [`Store::create`](crate::Store::create) about the directory and the spec. [`Error::Mode`] for a
+    /// mode other than masked and open, for a second look, for readers of its own and for exact checks.
     pub fn begin<R: CryptoRng + ?Sized>(
         dir: impl AsRef<Path>,
         rng: &mut R,
@@ -79,7 +80,7 @@ impl<D: Disk> Assembly<D> {
     /// [`begin`](Assembly::begin) on another disk.
     ///
     /// # Errors
-    /// Those of `begin`.
+    /// The errors of `begin`.
     pub fn begin_on<R: CryptoRng + ?Sized>(
         disk: D,
         dir: impl AsRef<Path>,
@@ -118,7 +119,7 @@ impl<D: Disk> Assembly<D> {
         folder.check_free()?;
         folder.create_root()?;
         let lock = folder.lock()?;
-        // From here on the lock keeps others from making one. What an attempt before this one has left goes now: none of it is taken.
+        // From here on the lock keeps others out. What an earlier attempt has left goes now: none of it is taken.
         folder.check_free()?;
         folder.create()?;
         folder.collect(&[])?;
@@ -175,12 +176,14 @@ impl<D: Disk> Assembly<D> {
 
     /// Takes the segment of a task. Of a task that was made twice the first is taken; false for the others.
     ///
-    /// Its parts are there and as long as they should be, and its ids are read; [`Store::verify`](crate::Store::verify) reads everything.
+    /// Its parts must exist with the right lengths, and its ids are read; [`Store::verify`](crate::Store::verify) reads
+    /// everything.
     ///
     /// # Errors
-    /// [`Error::Malformed`] for one of another build; [`Error::RepeatedId`] if a record is in another task's too; [`Error::Segments`];
-    /// [`Error::Attribute`] if a column is of another type there, or there are too many; [`Error::Digest`] and [`Error::File`] for parts that
-    /// are not there. The index is as before, and the task may be made again.
+    /// [`Error::Malformed`] for one of another build. [`Error::RepeatedId`] if a record is in another task's too.
+    /// [`Error::Segments`]. [`Error::Attribute`] if a column is of another type there, or there are too many.
+    /// [`Error::Digest`] and [`Error::File`] for parts that are missing. The index is as before, and the task may be
+    /// made again.
     pub fn take(&mut self, piece: Piece) -> Result<bool, Error> {
         if piece.build != self.blueprint.build
             || piece.column.segment.version != self.blueprint.version
@@ -252,12 +255,12 @@ impl<D: Disk> Assembly<D> {
         )
     }
 
-    /// Signs the index of tasks 0 to `tasks - 1`, and makes it the newest version, whose pin it returns: what is in the folder afterwards may be another
-    /// one. The store is opened when the assembly is dropped, and its lock with it.
+    /// Signs the index of tasks 0 to `tasks - 1`, makes it the newest version, and returns its pin. Afterwards the
+    /// folder may hold a different version. The store is opened when the assembly is dropped, and its lock with it.
     ///
     /// # Errors
-    /// [`Error::Malformed`] if the segment of a task was not taken, or there are others; [`Error::TooLarge`]; those of files. Nothing that was
-    /// taken is lost: where a disk or a store failed, call it again.
+    /// [`Error::Malformed`] if the segment of a task was not taken, or there are others; [`Error::TooLarge`]; the
+    /// errors of files. Nothing that was taken is lost: where a disk or a store failed, call it again.
     pub fn finish<R: CryptoRng + ?Sized>(&mut self, rng: &mut R, tasks: u64) -> Result<Pin, Error> {
         if self.finished {
             return Err(malformed("none is left to do: the index is finished"));
@@ -293,8 +296,8 @@ impl<D: Disk> Assembly<D> {
         Ok(Pin::of(manifest))
     }
 
-    /// The manifest of all segments that were taken, whose lists are written. One that is written once is written again after a
-    /// failure: a version has one manifest.
+    /// The manifest of all segments that were taken, whose lists are written. After a failure the same manifest is
+    /// written again: a version has one manifest.
     fn sign<R: CryptoRng + ?Sized>(&self, rng: &mut R) -> Result<SignedManifest, Error> {
         let (mut segments, mut records) = (Vec::new(), Records::default());
         for (column, ids) in self.pieces.values() {

@@ -8,10 +8,10 @@ use sordino_vault::contents::ContentKeys;
 
 use super::records;
 
-/// The columns of attributes that an index has, read as far as they are needed.
+/// The columns of attributes that an index has. Only the needed ones are read.
 ///
-/// Names and types are sealed with the values, so knowing them takes reading a segment's attributes. A column has
-/// one type in all segments; so those from the newest back to one with the columns wanted say enough.
+/// Names and types are sealed with the values, so knowing them takes reading a segment's attributes. A column has one
+/// type in all segments. So it is enough to read from the newest segment back to one with the columns wanted.
 pub(super) struct AttributeColumns<'a, D> {
     folder: &'a Folder<D>,
     manifest: &'a Manifest,
@@ -37,8 +37,8 @@ impl<'a, D: Disk> AttributeColumns<'a, D> {
         }
     }
 
-    /// Refuses columns of another type than those of the same name that are there, and more of them than
-    /// there may be.
+    /// Refuses columns whose type differs from the existing column of the same name, and more columns than there may
+    /// be.
     pub(super) fn check(&mut self, new: &Attributes) -> Result<(), Error> {
         let lacks =
             |known: &Attributes| new.columns().any(|(name, _)| known.column(name).is_none());

@@ -36,7 +36,7 @@ pub struct Blueprint {
     pub(super) version: u64,
     pub(super) masked: bool,
     pub(super) packing: Packing,
-    /// Never exact: that is one part for all segments.
+    /// Never exact: exact checks need one part for all segments.
     pub(super) checking: Checking,
     pub(super) ids: IdKind,
     pub(super) metric: Metric,
@@ -161,9 +161,9 @@ impl Blueprint {
     /// Makes the segment of task number `task`, of all these records, and writes its parts where the index will be. Records without ids
     /// are numbered from `first` on.
     ///
-    /// It may be made again, here or elsewhere, after it failed or without anybody knowing whether it did: under its keys, which are
-    /// bound to fresh randomness and to all of its content, another attempt either writes the same bytes or has keys of its own.
-    /// [`Assembly::take`](super::Assembly::take) takes one of them.
+    /// It may be made again, here or elsewhere, after it failed or if its outcome is unknown. Its keys are bound to
+    /// fresh randomness and to all of its content. So another attempt either writes the same bytes or has keys of its
+    /// own. [`Assembly::take`](super::Assembly::take) takes one of them.
     ///
     /// # Errors
     /// The errors of [`Store::create`](super::Store::create) about records, and [`Error::Mode`] for records with payloads.

@@ -22,16 +22,16 @@ use crate::trained_centroids::TrainedCentroids;
 /// Centroids, and the number of their form.
 const KIND: Kind = (b"centroids", 2);
 
-/// The facts by which any process of the owner assigns records to clusters, fixed before the index is made.
+/// The facts with which any process of the owner assigns records to clusters, fixed before the index is made.
 ///
 /// Its bytes end with a tag under the owner's key, so that no one between two of the owner's processes can change them.
 ///
 /// # Security
-/// They say where the vectors lie, as those of [`Nearest`] do, and are not encrypted: they are for the owner's machines alone, and never for
-/// a server's folder.
+/// Like the lists of [`Nearest`], they say where the vectors lie, and are not encrypted. They are for the owner's
+/// machines alone, and never for a server's folder.
 #[derive(Clone, Debug)]
 pub struct Centroids {
-    /// Random, so that the lists of another build are not taken for those of this.
+    /// Random, so that the lists of another build are not taken for this build's.
     pub(super) build: [u8; 16],
     pub(super) frame: Frame,
     pub(super) rotation: [u8; 32],
@@ -109,15 +109,16 @@ impl Centroids {
         self.trained.centres.len()
     }
 
-    /// Finds the nearest of them for each record of task number `task`; among all records of the build the first of these has the number `first`. Ids and
-    /// what else records carry are not looked at.
+    /// Finds the nearest of them for each record of task number `task`. Among all records of the build the first of
+    /// these has the number `first`. Ids and what else records carry are not looked at.
     ///
-    /// It may be done again, here or elsewhere: [`Clustering::take`](super::Clustering::take) takes one result of each task. The lists are to the bit those that a process
-    /// with all records would find, on processors of one kind; others may round scores otherwise, which does no harm.
+    /// It may be done again, here or elsewhere: [`Clustering::take`](super::Clustering::take) takes one result of each
+    /// task. On processors of one kind, a process with all records would find the same lists to the bit. Others may
+    /// round scores otherwise, which does no harm.
     ///
     /// # Errors
-    /// [`Error::Dimension`]; [`Error::Vectors`] for no vectors, a zero vector under the cosine and one beyond the bound of another metric;
-    /// [`Error::TooLarge`] for more than 2^32 - 1 records; those of the batches.
+    /// [`Error::Dimension`]. [`Error::Vectors`] for no vectors, a zero vector under the cosine and one beyond the bound
+    /// of another metric. [`Error::TooLarge`] for more than 2^32 - 1 records. The errors of the batches.
     pub fn nearest(
         &self,
         (task, first): (u64, u64),
@@ -166,7 +167,7 @@ impl Centroids {
     }
 }
 
-/// The unit vectors that vectors are lifted to, as those of the index's rows.
+/// The unit vectors that vectors are lifted to, in the same way as the index's rows.
 pub(super) fn lifted(frame: &Frame, vectors: &Vectors) -> Result<Vectors, Error> {
     let rows = vectors.as_slice().par_chunks(vectors.dim());
     let lifted = rows.flat_map_iter(|vector| {

@@ -1,10 +1,10 @@
-//! A new routed or sealed index whose records are assigned to clusters apart: on several processes or machines of the owner, in tasks that may fail
-//! and be done again.
+//! A new routed or sealed index whose records are assigned to clusters apart, on several processes or machines of the
+//! owner. This happens in tasks that may fail and be done again.
 //!
-//! Clusters are trained on a sample. Each task reads its records and reports a [`Nearest`]; then all records are read once more and the
-//! index is made of them, as [`Store::create`] makes it, with these lists in place of its own. What is written, under which keys, and what
-//! is measured is the same. The number of clusters is the one that was planned, where `Store::create` may train another number
-//! once it has measured what the first finds.
+//! Clusters are trained on a sample. Each task reads its records and reports a [`Nearest`]. Then all records are read
+//! once more and the index is made of them. [`Store::create`] makes it in the same way, from its own lists. What is
+//! written, under which keys, and what is measured is the same. The number of clusters is the one that was planned,
+//! where `Store::create` may train another number once it has measured what the first finds.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -50,12 +50,12 @@ impl Clustering {
         Ok(n.min(clusters.saturating_mul(cluster::SAMPLE)))
     }
 
-    /// Trains the centroids of a new index of `n` records on some of their vectors, chosen at random among all; by these the bound of a
-    /// metric that has one is chosen, where the spec names none.
+    /// Trains the centroids of a new index of `n` records on some of their vectors, chosen at random among all. These
+    /// vectors also choose the bound of a metric that has one, where the spec names none.
     ///
     /// # Errors
-    /// The errors of [`Store::create`] about the spec and the vectors; [`Error::Mode`] for another mode than routed and sealed, which
-    /// has no centroids; [`Error::Count`] for a sample of fewer vectors than there are clusters.
+    /// The errors of [`Store::create`] about the spec and the vectors. [`Error::Mode`] for a mode other than routed and
+    /// sealed, which has no centroids. [`Error::Count`] for a sample of fewer vectors than there are clusters.
     pub fn begin<R: CryptoRng + ?Sized>(
         rng: &mut R,
         keys: &OwnerKeys,
@@ -108,8 +108,8 @@ impl Clustering {
     /// Takes the lists of a task. Of a task that was done twice the first are taken; false for the others.
     ///
     /// # Errors
-    /// [`Error::Malformed`] for those of another build, for centroids that there are not, and for records that there are not or that another task
-    /// has too. The clustering is as before.
+    /// [`Error::Malformed`] for lists of another build, for centroids that do not exist, and for records that do not
+    /// exist or that another task has too. The clustering is as before.
     pub fn take(&mut self, nearest: Nearest) -> Result<bool, Error> {
         if nearest.build != self.centroids.build {
             return Err(malformed("of another build"));
@@ -140,11 +140,12 @@ impl Clustering {
         Ok(true)
     }
 
-    /// Makes the index, of the lists of tasks 0 to `tasks - 1` and of all records in the order of their numbers, in batches of any size.
+    /// Makes the index from the lists of tasks 0 to `tasks - 1` and all records. Records come in the order of their
+    /// numbers, in batches of any size.
     ///
     /// # Errors
-    /// [`Error::Malformed`] if the lists of a task or of a record were not taken, or vectors are not those that tasks have read; those of
-    /// [`Store::create`]. The directory is then as it was before; the lists are gone.
+    /// [`Error::Malformed`] if the lists of a task or of a record were not taken, or vectors differ from what tasks
+    /// have read. The errors of [`Store::create`]. The directory is then as it was before; the lists are gone.
     pub fn finish<R: CryptoRng + ?Sized>(
         self,
         dir: impl AsRef<Path>,
@@ -160,7 +161,7 @@ impl Clustering {
     /// [`finish`](Self::finish) in a folder on any disk.
     ///
     /// # Errors
-    /// Those of `finish`.
+    /// The errors of `finish`.
     pub fn finish_in<D: Disk, R: CryptoRng + ?Sized>(
         self,
         folder: Folder<D>,
@@ -181,7 +182,7 @@ impl Clustering {
         }
         all.sort_by_key(|nearest| nearest.first);
         let records: usize = all.iter().map(|nearest| nearest.lists.len()).sum();
-        // None of them overlap, and none is beyond the last record.
+        // They do not overlap, and do not go beyond the last record.
         if records != self.n {
             let n = self.n;
             return Err(malformed(&format!(
@@ -272,7 +273,7 @@ mod tests {
     use rand::rngs::StdRng;
     use sordino_vectors::synthetic;
 
-    /// Rows are clustered in the order of their ids, tasks read them in that of the files.
+    /// Rows are clustered in the order of their ids. Tasks read them in the order of the files.
     #[test]
     fn lists_of_tasks_are_those_of_all_rows_in_order() {
         let (n, dim) = (900, 20);
@@ -305,7 +306,7 @@ mod tests {
                 let nearest = centroids.nearest(numbers, [Ok(batch)], &mut |_| ());
                 assert!(clustering.take(nearest.unwrap()).unwrap());
             }
-            // Row `i` is the one of number `order[i]`.
+            // Row `i` has number `order[i]`.
             let order: Vec<usize> = (0..n).map(|i| i * 7 % n).collect();
             let taken = clustering.taken.into_values();
             let Centroids {

@@ -24,8 +24,8 @@ impl<D: Disk> Store<D> {
         })
     }
 
-    /// The writer of a new version's segments. Its number is above every number before it,
-    /// also those of versions that a crash kept from becoming the newest.
+    /// The writer of a new version's segments. Its number is above every earlier number, also of versions that a crash
+    /// kept from becoming the newest.
     pub(super) fn writer<'a>(&self, keys: &'a OwnerKeys) -> SegmentWriter<'a> {
         let Manifest {
             rotation, dim, ids, ..

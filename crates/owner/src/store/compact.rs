@@ -22,25 +22,29 @@ use crate::segment::SegmentWriter;
 use crate::step::Step;
 
 impl<D: Disk> Store<D> {
-    /// Writes the records again in as few segments as they fit, without deleted and replaced ones, and
-    /// returns the new version; or the old one, if there is nothing to do.
+    /// Writes the records again in as few segments as they fit, without deleted and replaced ones. Returns the new
+    /// version, or the old one if there is nothing to do.
     ///
-    /// Open, masked and local mode keep what they store of a vector exactly (open mode but for the last bit of single precision), under new pads and keys.
-    /// Where all records are written again and some of them, which are left out of training, lie clearly nearer to a centre and bases that are trained on the
-    /// others now, they are stored relative to those, which rounds them once more. Then recall is measured again, for vectors as they may have been before they were rounded.
-    /// All that is under an older content key than its label's newest is written under that: from then on no
-    /// revoked reader can read it, and older keys are given to no one. A label that a record has left for another label gets a new
-    /// key, so that a reader who is granted it later has none of what the record was. Segments at the front that are full, under the newest key,
-    /// and have lost nothing stay as they are, so clients keep
-    /// their hints. Sealed mode clusters all records again from their 8-bit codes, which the owner keeps
-    /// next to the buckets for this (a byte for each coordinate, and a record id): what 8 bits hold is
-    /// kept exactly too. Routed mode clusters again from 12-bit codes, to which what was added since is rounded once. The exact
-    /// vectors of a second look stay as they are where the frame does.
+    /// Open, masked and local mode keep exactly what they store of a vector, under new pads and keys. (Open mode may
+    /// change the last bit of single precision.) An exception is a compaction that writes all records again. Some of
+    /// them are then left out, and a centre and bases are trained on the others. If these records lie clearly nearer to
+    /// the new centre and bases, all records are stored relative to them, which rounds them once more. Then recall is
+    /// measured again, for vectors as they may have been before they were rounded.
+    ///
+    /// All that is under an older content key than its label's newest is written under the newest. From then on no
+    /// revoked reader can read it, and older keys are given to no one. A label that a record has left for another label
+    /// gets a new key. So a reader who is granted it later has none of what the record was. Segments at the front stay
+    /// as they are if they are full, under the newest key, and have lost nothing. So clients keep their hints.
+    ///
+    /// Sealed mode clusters all records again from their 8-bit codes. The owner keeps these next to the buckets for
+    /// this (a byte for each coordinate, and a record id). So what 8 bits hold is kept exactly too. Routed mode
+    /// clusters again from 12-bit codes, to which what was added since is rounded once. The exact vectors of a second
+    /// look stay as they are where the frame does.
     ///
     /// The files of the version before stay until the next change or opening.
     ///
     /// # Errors
-    /// [`Error::File`] as for [`upsert`](Self::upsert), and those of reading the segments.
+    /// [`Error::File`] as for [`upsert`](Self::upsert), and the errors of reading the segments.
     pub fn compact<R: CryptoRng + ?Sized>(
         &mut self,
         rng: &mut R,
@@ -61,7 +65,7 @@ impl<D: Disk> Store<D> {
         self.settle(made)
     }
 
-    /// Rewrites all segments but the first `kept`, and those of the labels `left` under new keys.
+    /// Rewrites all segments but the first `kept`, and the segments of the labels `left` under new keys.
     fn compacted<R: CryptoRng + ?Sized>(
         &mut self,
         rng: &mut R,
@@ -87,8 +91,8 @@ impl<D: Disk> Store<D> {
             Mode::Open(mode) | Mode::Masked(mode) => {
                 mode.segments.truncate(kept);
                 if kept == 0 {
-                    // All hints are made again, so queries need not share their public polynomials with
-                    // those of earlier versions any longer.
+                    // All hints are made again, so queries need not share their public polynomials with queries of
+                    // earlier versions any longer.
                     mode.seed = random(rng);
                 }
             }
@@ -165,12 +169,13 @@ impl<D: Disk> Store<D> {
         Ok(version)
     }
 
-    /// The parts of payloads that compaction writes again: those under older keys, and those that keep what was replaced or deleted.
+    /// The parts of payloads that compaction writes again: parts under older keys, and parts that keep what was
+    /// replaced or deleted.
     fn unchanged(&self) -> Result<Rewrite, Error> {
         if self.carries_older() || self.is_overridden()? {
             return Ok(Rewrite::All);
         }
-        // One part that lost nothing is as small as it gets; records that are deleted make more to do in any case.
+        // One part that lost nothing cannot shrink; deleted records make more to do anyway.
         Ok(match self.manifest.recent.len() {
             0 | 1 => Rewrite::None,
             _ => Rewrite::Recent,
@@ -181,16 +186,16 @@ impl<D: Disk> Store<D> {
         RowBuffer::new(self.manifest.ids, self.manifest.stored_dim() as usize)
     }
 
-    /// Adds the records of a segment that count to those that wait.
+    /// Adds the records of a segment that count to the records that wait.
     pub(super) fn read_live(&self, at: usize, waiting: &mut RowBuffer) -> Result<(), Error> {
-        // Rows added to a routed index are stored at scales of another kind than its clusters.
+        // Rows added to a routed index are stored at scales whose kind differs from its clusters'.
         let scaled = at == 0 || !self.is_routed();
         let rows: Vec<u32> = self.records.rows(at).collect();
         self.read_rows(at, (&rows, scaled), None, waiting)
     }
 
-    /// Adds rows of a segment to those that wait: with the scales that they are stored at, if those stay, and with these
-    /// attributes instead of their own ones of the same names.
+    /// Adds rows of a segment to the rows that wait. They keep the scales that they are stored at, if those stay. These
+    /// attributes replace their own of the same names.
     pub(super) fn read_rows(
         &self,
         at: usize,
@@ -236,8 +241,8 @@ impl<D: Disk> Store<D> {
         all
     }
 
-    /// True if nothing would become less by compacting what is behind the first `kept` segments: there are no deleted
-    /// records, no two segments of one label, and nothing under an older key.
+    /// True if nothing would become less by compacting what is behind the first `kept` segments. Then there are no
+    /// deleted records, no two segments of one label, and nothing under an older key.
     fn is_compact(&self, kept: usize) -> bool {
         let whole = |at: usize| self.records.dead[at].is_empty() && !self.is_older(at);
         let rest = kept..self.records.sets.len();
@@ -428,7 +433,7 @@ mod tests {
         OwnerKeys::from_master([4; 32])
     }
 
-    /// Rows of which some lie where no others do.
+    /// Rows, some of which lie where no others do.
     fn with_outliers(n: usize) -> Vectors {
         let (rows, _) = synthetic::clustered(n, 1, 8, 3);
         let mut data = rows.as_slice().to_vec();

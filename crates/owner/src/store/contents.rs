@@ -17,7 +17,7 @@ use super::attribute_columns::AttributeColumns;
 use super::payloads;
 use super::records::{self, Records};
 
-/// The records of one version of an index in a directory: those that a reader may read.
+/// The records of one version of an index in a directory that a reader may read.
 pub struct Contents<D = Files> {
     folder: Folder<D>,
     keys: ContentKeys,
@@ -42,7 +42,7 @@ pub struct Stored {
     pub attributes: Attributes,
     /// The label of all of these records, if they have one and the key is the owner's: only the owner knows labels' names.
     pub label: Option<String>,
-    /// The vectors as far as they are kept: directions for the cosine, with the precision of the mode's codes.
+    /// The vectors as they are kept: directions for the cosine, with the precision of the mode's codes.
     pub vectors: Vectors,
 }
 
@@ -50,7 +50,7 @@ impl Contents {
     /// The newest version in a directory. A reader may look; nothing is locked.
     ///
     /// # Errors
-    /// [`Error::NoIndex`], and those of reading the manifest, the sealed lists and the payloads.
+    /// [`Error::NoIndex`], and the errors of reading the manifest, the sealed lists and the payloads.
     pub fn open_dir(dir: impl AsRef<Path>, keys: &ReaderKeys) -> Result<Self, Error> {
         Self::open_on(Files, dir, keys)
     }
@@ -60,18 +60,18 @@ impl<D: Disk + Clone> Contents<D> {
     /// [`open_dir`](Contents::open_dir) on another disk.
     ///
     /// # Errors
-    /// Those of `open_dir`.
+    /// The errors of `open_dir`.
     pub fn open_on(disk: D, dir: impl AsRef<Path>, keys: &ReaderKeys) -> Result<Self, Error> {
         let folder = || Folder::new(dir.as_ref(), disk.clone());
         let open = |manifest| Self::of(folder(), manifest, keys);
         folder().newest(keys.owner(), open)
     }
 
-    /// Does work with the newest version. An owner who changes the index twice meanwhile removes what the work reads: it is
-    /// then done again, with the version that is the newest by then.
+    /// Does work with the newest version. An owner who changes the index twice meanwhile removes what the work reads.
+    /// The work is then done again, with the version that is the newest by then.
     ///
     /// # Errors
-    /// The errors of [`open_dir`](Contents::open_dir), and those of `work`.
+    /// The errors of [`open_dir`](Contents::open_dir), and the errors of `work`.
     pub fn read_on<T>(
         disk: D,
         dir: impl AsRef<Path>,
@@ -132,13 +132,13 @@ impl<D: Disk> Contents<D> {
         self.records.len()
     }
 
-    /// Never: an index keeps at least one record. Next to `len` because readers expect it.
+    /// Always false: an index keeps at least one record. It is here because readers expect it next to `len`.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The number of records that have a label which [`Stored::label`] does not name: those that a reader of its own was granted.
+    /// The number of records whose label [`Stored::label`] does not name: labels that a reader of its own was granted.
     #[must_use]
     pub fn unnamed(&self) -> usize {
         let segments = self.manifest.segments().into_iter().enumerate();
@@ -147,7 +147,7 @@ impl<D: Disk> Contents<D> {
         labelled.map(|(at, _)| self.records.rows(at).count()).sum()
     }
 
-    /// The labels that records have, in the order of their names. None, where the key is not the owner's.
+    /// The labels that records have, in the order of their names. Empty where the key is not the owner's.
     #[must_use]
     pub fn labels(&self) -> BTreeSet<&str> {
         let segments = self.manifest.segments().into_iter().enumerate();
@@ -156,7 +156,7 @@ impl<D: Disk> Contents<D> {
             .collect()
     }
 
-    /// The attributes that there are: columns without rows.
+    /// The existing attributes: columns without rows.
     ///
     /// # Errors
     /// The errors of [`all`](Self::all), and [`Error::Attribute`] for an attribute of two types.
@@ -175,7 +175,7 @@ impl<D: Disk> Contents<D> {
         segments.map(|(at, rows)| self.rows(at, &rows))
     }
 
-    /// These records, in no certain order; those that are not there are left out.
+    /// These records, in no certain order; missing ones are left out.
     ///
     /// # Errors
     /// The errors of [`all`](Self::all).

@@ -36,18 +36,19 @@ pub(super) struct Given {
 }
 
 impl Store {
-    /// Makes a new index in a directory, which is created if need be, of a stream of records:
-    /// [`Batch`]es of any size, each [`Vectors`] or vectors with ids. It is read once and, except in
-    /// sealed mode, never held as a whole. `progress` is told of each step of each segment; it may stop the
-    /// build by unwinding ([`std::panic::resume_unwind`]), and the directory is then as it was before.
+    /// Makes a new index of a stream of records in a directory, which is created if need be. The stream has [`Batch`]es
+    /// of any size, each [`Vectors`] or vectors with ids. It is read once and, except in sealed mode, never held as a
+    /// whole. `progress` is called for each step of each segment. It may stop the build by unwinding
+    /// ([`std::panic::resume_unwind`]), and the directory is then as it was before.
     ///
     /// # Errors
-    /// [`Error::Exists`] if there is an index, [`Error::Occupied`] if there is anything else than what the
-    /// making of an index left that was interrupted; then nothing is touched. [`Error::K`],
-    /// [`Error::Candidates`] and [`Error::Mode`] for a second look that there cannot be, [`Error::Dimension`], [`Error::RepeatedId`], [`Error::Vectors`] for no vectors, for a zero vector
-    /// under the cosine and for one beyond the bound of another metric, [`Error::IdKind`] and [`Error::NoIds`] for ids of another kind than the
-    /// spec's, [`Error::Attribute`] for a column that changes its type, [`Error::TooLarge`] for a stream of
-    /// more than 2^32 - 1 records, and the stream's own. The directory is then as it was before.
+    /// [`Error::Exists`] if there is an index. [`Error::Occupied`] if there is anything but the remains of an
+    /// interrupted `create`; then nothing is touched. [`Error::K`], and [`Error::Candidates`] and [`Error::Mode`] for a
+    /// second look that there cannot be. [`Error::Dimension`], [`Error::RepeatedId`]. [`Error::Vectors`] for no
+    /// vectors, for a zero vector under the cosine and for one beyond the bound of another metric. [`Error::IdKind`]
+    /// and [`Error::NoIds`] for ids whose kind is not the spec's. [`Error::Attribute`] for a column that changes its
+    /// type. [`Error::TooLarge`] for a stream of more than 2^32 - 1 records. The stream's own errors. The directory is
+    /// then as it was before.
     pub fn create<R: CryptoRng + ?Sized>(
         dir: impl AsRef<Path>,
         rng: &mut R,
@@ -64,7 +65,7 @@ impl<D: Disk> Store<D> {
     /// [`create`](Store::create) on another disk.
     ///
     /// # Errors
-    /// Those of `create`.
+    /// The errors of `create`.
     pub fn create_on<R: CryptoRng + ?Sized>(
         disk: D,
         dir: impl AsRef<Path>,
@@ -186,7 +187,7 @@ impl First {
                 let rotation = random(rng);
                 let (seed, hidden) = (random(rng), spec.own_readers);
                 let frame = match spec.form {
-                    // A frame of all records is made when they are there.
+                    // A frame of all records is made when all have come.
                     Form::Sealed { .. } | Form::Routed { .. } => {
                         training = Some((rotation, seed, hidden));
                         Frame::origin(spec.metric, rotation, dim)

@@ -33,16 +33,16 @@ pub(super) struct Draft {
     pub(super) mode: Mode,
     pub(super) records: Records,
     pub(super) payloads: Option<Payloads>,
-    /// The parts that changes have brought since those were written.
+    /// The parts that changes have brought since the payloads were written.
     pub(super) recent: Vec<Payloads>,
     /// The second look, if searches have one.
     pub(super) look: Option<SecondLook>,
     /// The frame of all vectors, and the part that it is, if that is written.
     pub(super) frame: Frame,
     pub(super) framed: Option<FramePart>,
-    /// The recall of what is written, as far as it is measured.
+    /// The recall of what is written, if it is measured.
     pub(super) recall: Option<Recall>,
-    /// Who may read what, if the index has readers of its own.
+    /// The rights of readers, if the index has readers of its own.
     pub(super) access: Option<Directory>,
 }
 
@@ -75,8 +75,8 @@ impl Draft {
         })
     }
 
-    /// Writes the lists, and signs the manifest, which is not written yet. Everything but the mode, the version and what
-    /// follows from them is as in `frame`; `before` is who may read what of the version before.
+    /// Writes the lists, and signs the manifest, which is not written yet. Everything but the mode, the version and
+    /// what follows from them is as in `frame`. `before` has the rights of readers in the version before.
     pub(super) fn finish<D: Disk, R: CryptoRng + ?Sized>(
         &mut self,
         build: &mut Build<'_, D, R>,
@@ -130,7 +130,7 @@ impl Draft {
 }
 
 impl Draft {
-    /// The frame's part: the one that there is, if it is under the newest key that all readers have, or a new one.
+    /// The frame's part: the present one, if it is under the newest key that all readers have, or a new one.
     fn frame<D: Disk, R: CryptoRng + ?Sized>(
         &mut self,
         build: &mut Build<'_, D, R>,
@@ -166,8 +166,8 @@ impl Draft {
         capacity(self.records.sets.len())
     }
 
-    /// Writes a segment of rows in the index's frame and adds it. The first `before` segments were there before
-    /// this change: records in them are replaced, and others may not come twice.
+    /// Writes a segment of rows in the index's frame and adds it. The first `before` segments are from before this
+    /// change: records in them are replaced, and others may not come twice.
     pub(super) fn add<D: Disk, R: CryptoRng + ?Sized>(
         &mut self,
         build: &mut Build<'_, D, R>,
@@ -208,7 +208,7 @@ impl Draft {
                         build.tell(Step::Probe);
                         recall.add(&self.frame, &rows, |asked, _| vectors.keys(asked));
                     }
-                    // Measured on the first segment, which is as large as any but those after many.
+                    // Measured on the first segment. Only segments after many others are larger.
                     if segments.is_empty() {
                         build.tell(Step::Sketch);
                         let seed = build.writer.key().sketch_seed(&segment.id);
@@ -231,7 +231,7 @@ impl Draft {
         Ok(())
     }
 
-    /// A sealed index of these records, as planned, of the clusters that are given or of some that are made; its buckets are written.
+    /// A sealed index of these records, as planned. It takes the given clusters or makes some, and writes its buckets.
     pub(super) fn sealed<D: Disk, R: CryptoRng + ?Sized>(
         build: &mut Build<'_, D, R>,
         rows: Rows,
@@ -304,8 +304,8 @@ impl Draft {
     }
 }
 
-/// The rows that are scored whole, because they are far longer than the others, and the frame for those that are not: these are enough for
-/// `k` results.
+/// The rows that are scored whole, because they are far longer than the others, and the frame for the other rows. The
+/// other rows are enough for `k` results.
 fn far(rows: &Rows, frame: Frame, k: usize) -> (Vec<usize>, Frame) {
     let far = rows.beyond(&frame);
     if far.is_empty() || rows.vectors.len() - far.len() >= k {

@@ -1,4 +1,4 @@
-//! Other payloads and attributes for records that are there, whose vectors stay as they are.
+//! Other payloads and attributes for existing records, whose vectors stay as they are.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,7 +15,7 @@ use crate::build_context::Build;
 use crate::segment::SegmentWriter;
 use crate::spec::Batch;
 
-/// New payloads or attributes, or both, for records that are there.
+/// New payloads or attributes, or both, for existing records.
 ///
 /// ```
 /// use sordino_owner::Edit;
@@ -45,7 +45,8 @@ impl Edit {
     /// The edit that has the payloads and attributes of these records. Their vectors are not looked at.
     ///
     /// # Errors
-    /// [`Error::NoIds`] for records without ids, [`Error::Attribute`] for an attribute of two types, and those of the batches.
+    /// [`Error::NoIds`] for records without ids, [`Error::Attribute`] for an attribute of two types, and the errors of
+    /// the batches.
     pub fn of(batches: impl IntoIterator<Item = Result<Batch, Error>>) -> Result<Self, Error> {
         let mut edit = Self::default();
         for batch in batches {
@@ -95,7 +96,7 @@ impl Edit {
         self.ids.len()
     }
 
-    /// True if it is of no record.
+    /// True if it has no record.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.ids.is_empty()
@@ -111,7 +112,7 @@ impl<D: Disk> Store<D> {
     ///
     /// # Errors
     /// Before anything is changed: [`Error::UnknownId`], [`Error::RepeatedId`], [`Error::Payload`] if one is too long,
-    /// [`Error::Attribute`] for another type than the attribute has, [`Error::Segments`]. [`Error::File`] as for
+    /// [`Error::Attribute`] for a type that is not the attribute's, [`Error::Segments`]. [`Error::File`] as for
     /// [`add`](Self::add).
     pub fn update<R: CryptoRng + ?Sized>(&mut self, rng: &mut R, edit: Edit) -> Result<u64, Error> {
         self.check_base()?;
@@ -192,7 +193,7 @@ impl<D: Disk> Store<D> {
                 };
                 let (rows, places): (Vec<u32>, Vec<usize>) = rows.iter().copied().unzip();
                 let attributes = Some(edit.attributes.select(&places));
-                // Clusters of a routed index have scales of another kind than what is added to it.
+                // Clusters of a routed index have scales whose kind differs from what is added to it.
                 let scaled = at > 0 || !self.is_routed();
                 self.read_rows(at, (&rows, scaled), attributes, &mut waiting)?;
             }

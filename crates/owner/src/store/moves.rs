@@ -1,4 +1,4 @@
-//! Records that have another label than they had.
+//! Records whose label has changed.
 
 use std::collections::BTreeSet;
 
@@ -10,13 +10,13 @@ use super::Store;
 use super::access::label_of;
 
 impl<D: Disk> Store<D> {
-    /// The label of a segment, which is the one without a name for records without one.
+    /// The label of a segment; records without a label have the one without a name.
     pub(super) fn label_at(&self, at: usize) -> &str {
         let key = self.manifest.segments()[at].key;
         label_of(self.access.as_ref(), key).unwrap_or(UNLABELLED)
     }
 
-    /// The number of records of these ids that have another label than this one.
+    /// The number of records of these ids whose label is not this one.
     pub(super) fn labelled_otherwise(&self, ids: &Ids, label: &str) -> usize {
         if self.access.is_none() {
             return 0;
@@ -30,8 +30,8 @@ impl<D: Disk> Store<D> {
         counts.sum()
     }
 
-    /// The labels that a record has left for another label, whatever became of it there: its old row, or the slot that it had, is under a key
-    /// that a reader would get who is granted such a label later.
+    /// The labels that a record has left for another label, whatever became of it there. Its old row, or the slot that
+    /// it had, is under a key of such a label. A reader who is granted the label later would get this key.
     pub(super) fn left(&self) -> BTreeSet<String> {
         let mut left = BTreeSet::new();
         if self.access.is_none() {

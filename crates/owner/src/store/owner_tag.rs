@@ -107,7 +107,7 @@ impl<'a> Fields<'a> {
         std::mem::take(&mut self.0)
     }
 
-    /// One spelling of yes, and one of no.
+    /// There is one spelling of true, and one of false.
     pub(super) fn flag(&mut self) -> Option<bool> {
         match self.u8()? {
             0 => Some(false),

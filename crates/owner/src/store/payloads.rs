@@ -1,6 +1,6 @@
 //! Payloads of a store's records and, for a second look, their exact vectors.
 //!
-//! Those of all records are written together. What changes bring is written apart, as long as that is little:
+//! The payloads of all records are written together. What changes bring is written apart, as long as that is little:
 //! [`recent_payloads`](super::recent_payloads).
 
 use std::collections::{BTreeMap, HashMap};
@@ -28,7 +28,7 @@ use crate::rows::Rows;
 /// Bytes of each record.
 type ById = BTreeMap<Id, Vec<u8>>;
 
-/// Payloads and exact vectors of records: of all, or those that a change brings.
+/// Payloads and exact vectors of records: of all, or of the records of a change.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Carried {
     /// Payloads, if records have any.
@@ -42,7 +42,7 @@ pub(super) struct Carried {
 /// Parts that are written again.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Rewrite {
-    /// None but those that a change brings something for.
+    /// Only the records that a change brings something for.
     #[default]
     None,
     /// All that changes have brought, as one part.
@@ -52,7 +52,7 @@ pub(super) enum Rewrite {
 }
 
 impl Carried {
-    /// Nothing yet, of an index with a second look or without.
+    /// An empty list, of an index with a second look or without.
     pub(super) fn new(look: Option<SecondLook>) -> Self {
         Self {
             payloads: None,
@@ -107,7 +107,7 @@ impl Carried {
         all.into_iter().flatten().flat_map(BTreeMap::keys)
     }
 
-    /// A record by this, as far as it says something of it, and by what the record was before.
+    /// A record after this change: its new values, and its earlier ones where the change says nothing.
     pub(super) fn over(&self, id: &Id, before: Option<Record>) -> Record {
         let own = |all: &Option<ById>| all.as_ref().and_then(|all| all.get(id)).cloned();
         let before = before.unwrap_or_default();
@@ -150,8 +150,8 @@ impl Carried {
     }
 }
 
-/// Reads what all records carry, with their places, in order; none where they carry nothing. Among them may be records that
-/// are deleted or replaced.
+/// Reads what all records carry, with their places, in order; `None` where they carry nothing. Among them may be
+/// records that are deleted or replaced.
 pub(super) fn read<D: Disk>(
     folder: &Folder<D>,
     manifest: &Manifest,
@@ -173,7 +173,7 @@ pub(super) fn read<D: Disk>(
 }
 
 impl Draft {
-    /// Writes what the records that are there carry, an empty payload for every one that has none.
+    /// Writes what the present records carry, with an empty payload for every record that has none.
     pub(super) fn write_payloads<D: Disk, R: CryptoRng + ?Sized>(
         &mut self,
         build: &mut Build<'_, D, R>,
@@ -270,7 +270,7 @@ impl<D: Disk> Store<D> {
         Ok(self.carried()?.exact.unwrap_or_default())
     }
 
-    /// Brings what the draft's records carry up to these and to what a change brings.
+    /// Updates what the draft's records carry to these records and a change.
     pub(super) fn change_payloads<R: CryptoRng + ?Sized>(
         &self,
         build: &mut Build<'_, D, R>,

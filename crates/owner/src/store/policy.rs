@@ -11,8 +11,8 @@ use super::access::label_of;
 /// The state of a store after which it compacts itself at the end of a change.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Compaction {
-    /// More segments than this, of those that [`Store::compact`] would rewrite. Each label that it rewrites but one has a
-    /// segment that is not counted, since compaction leaves one for each.
+    /// More segments than this, among the segments that [`Store::compact`] would rewrite. Compaction leaves one segment
+    /// for each label. So for each label that it rewrites, except one, a segment is not counted.
     pub segments: Option<usize>,
     /// At least this share of the stored records, above 0 and at most 1, deleted or replaced.
     pub deleted: Option<f64>,
@@ -46,24 +46,24 @@ impl<D: Disk> Store<D> {
         let Compaction { segments, deleted } = self.policy;
         let dead = self.records.dead();
         let stored = self.records.len() + dead;
-        // One segment alone is as compact as it gets.
+        // A single segment cannot be compacted further.
         segments.is_some_and(|most| self.mergeable() > most.max(1))
             || deleted.is_some_and(|share| dead > 0 && dead as f64 >= share * stored as f64)
     }
 
-    /// The number of segments that compaction rewrites, beyond those that it cannot but leave.
+    /// The number of segments that compaction rewrites, without the ones that it must leave.
     fn mergeable(&self) -> usize {
         let (access, settled) = (self.access.as_ref(), self.settled());
         let segments = self.manifest.segments().into_iter().enumerate();
         counted(segments.map(|(at, segment)| {
-            // Where a compacted label ends, the settled segments end; those of the next labels are as whole as they.
+            // Where a compacted label ends, the settled segments end; the segments of the next labels are whole, too.
             let stays = at < settled || (access.is_some() && self.is_whole(at));
             (label_of(access, segment.key), stays)
         }))
     }
 }
 
-/// The number of segments behind those that stay at the front of their label, counted as if all were of one label.
+/// The number of segments behind the ones that stay at the front of their label, counted as if all had one label.
 fn counted<'a>(segments: impl IntoIterator<Item = (Option<&'a str>, bool)>) -> usize {
     let mut behind: BTreeMap<Option<&str>, usize> = BTreeMap::new();
     for (label, stays) in segments {
@@ -214,7 +214,7 @@ mod tests {
         assert_eq!(counted(compacted), 1);
         let whole = [(none, true), (a, true), (b, true)];
         assert_eq!(counted(whole), 0);
-        // Behind one that is to be rewritten, a whole one is rewritten too.
+        // Behind a segment that is rewritten, a whole one is rewritten too.
         let more = [(none, true), (a, false), (a, true), (b, false), (a, false)];
         assert_eq!(counted(more), 3);
     }

@@ -20,10 +20,10 @@ use crate::build_context::Build;
 use crate::encoded_group::Group;
 use crate::laying::Laying;
 
-/// Bytes of all parts that changes have brought that are not too many in any case.
+/// Bytes of all parts of changes that are never too many.
 const FEW: u64 = 1 << 18;
 
-/// All parts that changes have brought may have this share of the bytes of those that are fetched.
+/// All parts that changes have brought may have this share of the bytes of the fetched ones.
 const SHARE: u64 = 32;
 
 /// Where clients download all payloads, changes may have half of their bytes.
@@ -35,7 +35,7 @@ const NEAR: u64 = 2;
 /// The bytes that a part counts for at least: it has a list and whole pages.
 const LEAST: u64 = 1 << 12;
 
-/// Bytes of a record in addition to what it carries, about: its head, and its entries in the list.
+/// About how many bytes of a record come on top of what it carries: its head, and its entries in the list.
 const RECORD: u64 = 8;
 
 /// The records that are written, by their places: their ids, if a change says something of them, and the places where they were.
@@ -43,8 +43,8 @@ const RECORD: u64 = 8;
 struct Fresh(BTreeMap<u64, (Option<Id>, Option<u64>)>);
 
 impl<D: Disk> Store<D> {
-    /// Brings what the draft's records carry up to a change by a part of what is new. False if everything is to be written
-    /// together: records have moved, or there would be too much.
+    /// Updates what the draft's records carry by a part with what is new. False if everything must be written together:
+    /// records have moved, or there would be too much.
     pub(super) fn change_recent<R: CryptoRng + ?Sized>(
         &self,
         build: &mut Build<'_, D, R>,
@@ -122,7 +122,7 @@ impl<D: Disk> Store<D> {
         Ok(main.is_some_and(|main| main.has(&places).contains(&true)))
     }
 
-    /// The records of a draft that are not where they were, and those that a change says something of.
+    /// The records of a draft that have moved, and the records that a change says something of.
     fn fresh(&self, draft: &Draft, changes: &Carried, shared: u64) -> Fresh {
         let mut fresh = Fresh::default();
         let ends = draft.records.ends();
@@ -214,7 +214,7 @@ fn unmoved(recent: &[StoredPart<'_>], shared: u64) -> usize {
     moved.unwrap_or(recent.len())
 }
 
-/// The number of parts, from the oldest on, that stay as they are where a change brings `bytes` bytes. Those after them are
+/// The number of parts, from the oldest on, that stay as they are where a change brings `bytes` bytes. Later parts are
 /// written with it.
 fn kept(recent: &[StoredPart<'_>], shared: u64, bytes: u64) -> usize {
     let mut kept = unmoved(recent, shared);

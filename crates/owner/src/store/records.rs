@@ -20,7 +20,7 @@ use sordino_vectors::{Vectors, to_f32, u32_of};
 use crate::room;
 use crate::rows::Mark;
 
-/// The records of a version by their ids: those of each segment, and its rows that are deleted or replaced.
+/// The records of a version by their ids: the ids of each segment, and its rows that are deleted or replaced.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Records {
     /// No ids of a segment that a reader has no key of.
@@ -94,7 +94,7 @@ impl Records {
         found.next()
     }
 
-    /// Marks these records as deleted in the first `segments`, wherever they are there; how many were.
+    /// Marks these records as deleted wherever the first `segments` have them; returns how many it marked.
     pub(super) fn bury(&mut self, segments: usize, ids: &Ids) -> usize {
         let before = self.dead();
         for (own, dead) in self.sets.iter().zip(&mut self.dead).take(segments) {
@@ -118,7 +118,7 @@ impl Records {
         segments.flat_map(move |at| self.rows(at).map(move |row| self.sets[at].id(row)))
     }
 
-    /// The places of the records that count: a record's row, after those of all segments before its own.
+    /// The places of the records that count: a record's row, after the rows of all segments before its own.
     pub(super) fn places(&self) -> Numbers {
         let segments = 0..self.sets.len();
         let places = segments.flat_map(|at| self.places_of(at));
@@ -146,8 +146,8 @@ impl Records {
         for (ids, _) in same {
             (segments, places) = (segments + 1, places + ids.len() as u64);
         }
-        // Segments that were joined have the same records in the same places where their ids ascend from one to the next. A row
-        // that does not count is another record than one of that id that does.
+        // Segments that were joined have the same records in the same places where their ids ascend from one to the
+        // next. A row that does not count is a different record from a row of that id that does.
         let same = self.rows_from(segments).zip(other.rows_from(segments));
         let same = same.take_while(|((at, row, own), (.., other))| {
             own == other && !self.dead[*at].contains(*row)
@@ -155,7 +155,7 @@ impl Records {
         places + same.count() as u64
     }
 
-    /// The rows from a segment on, those that do not count among them: segment, row and id.
+    /// The rows from a segment on, also rows that do not count: segment, row and id.
     fn rows_from(&self, segment: usize) -> impl Iterator<Item = (usize, u32, Id)> {
         let sets = (segment..).zip(&self.sets[segment..]);
         sets.flat_map(|(at, ids)| (0..).zip(ids.iter()).map(move |(row, id)| (at, row, id)))
@@ -233,9 +233,9 @@ pub(super) fn frame<D: Disk>(
     keys.open_frame(manifest, &sealed)
 }
 
-/// The residuals of a segment in the order of their ids, with their places in the frame. What is stored of them is what storing these
-/// again in the same frame makes, in open mode but for the last bit of single precision: nothing is lost by moving records from
-/// segment to segment.
+/// The residuals of a segment in the order of their ids, with their places in the frame. To store them again in the
+/// same frame gives what is stored already, in open mode but for the last bit of single precision. So nothing is lost
+/// by moving records from segment to segment.
 pub(super) fn residuals<D: Disk>(
     folder: &Folder<D>,
     manifest: &Manifest,
@@ -246,7 +246,7 @@ pub(super) fn residuals<D: Disk>(
     let segment = manifest.segments()[at];
     let key = keys.need(segment)?;
     let width = manifest.stored_dim() as usize;
-    // The codes, and what they stand for.
+    // The codes, and the coordinates made of them.
     room::check(segment.n as usize * width, 2 * size_of::<f32>())?;
     let rounding = residue::coordinate(1);
     let (units, step) = match &manifest.mode {

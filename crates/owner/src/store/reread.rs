@@ -32,7 +32,7 @@ pub(super) struct Range {
     pub(super) digest: Digest,
 }
 
-/// A stream of records that ends with an error where its vectors are not those that tasks have read.
+/// A stream of records that ends with an error where its vectors differ from what tasks have read.
 pub(super) struct Reread<I> {
     batches: I,
     dim: usize,
@@ -43,7 +43,7 @@ pub(super) struct Reread<I> {
 }
 
 impl<I: Iterator<Item = Result<Batch, Error>>> Reread<I> {
-    /// Records of `dim` coordinates, which are to be those of these ranges one after the other.
+    /// Records of `dim` coordinates, which are to match these ranges one after the other.
     pub(super) fn new(batches: I, dim: usize, ranges: Vec<Range>) -> Self {
         let mut ranges = ranges.into_iter();
         Self {

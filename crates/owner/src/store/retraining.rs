@@ -1,4 +1,4 @@
-//! A frame that is trained again, on the records that are there.
+//! A frame that is trained again, on the present records.
 
 use rand_core::CryptoRng;
 use sordino_index::manifest::Mode;
@@ -26,7 +26,7 @@ impl<D: Disk> Store<D> {
         }
     }
 
-    /// A frame trained on the first records that all readers may read, if it is better for them than the one that there is.
+    /// A frame trained on the first records that all readers may read, if it is better for them than the present one.
     pub(super) fn retrained_on_first<R: CryptoRng + ?Sized>(
         &self,
         rng: &mut R,
@@ -45,8 +45,8 @@ impl<D: Disk> Store<D> {
         self.retrained(rng, &first, frame::SAMPLE)
     }
 
-    /// A frame trained on these rows, if their residuals are clearly shorter in it, or the one that there is for longer vectors, if some are too
-    /// long to be lifted in it. To stay in a frame keeps what is stored exactly.
+    /// A frame trained on these rows, if their residuals are clearly shorter in it. Or the present frame for longer
+    /// vectors, if some are too long to be lifted in it. To stay in a frame keeps what is stored exactly.
     pub(super) fn retrained<R: CryptoRng + ?Sized>(
         &self,
         rng: &mut R,

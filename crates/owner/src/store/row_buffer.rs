@@ -16,7 +16,7 @@ pub(super) struct RowBuffer {
     dim: usize,
     ids: Vec<Id>,
     data: Vec<f32>,
-    /// One for each record, if the coordinates are residuals; otherwise none.
+    /// One for each record, if the coordinates are residuals; otherwise empty.
     marks: Vec<Mark>,
     attributes: Attributes,
 }

@@ -41,7 +41,7 @@ impl<'a> StoredPart<'a> {
         self.places().max().map_or(0, |last| last + 1)
     }
 
-    /// Those of these places that it has.
+    /// For each of these places, whether it has it.
     pub(super) fn has(&self, places: &[u64]) -> Vec<bool> {
         let extents = self.opener.extents(&numbers(places));
         extents.iter().map(Option::is_some).collect()

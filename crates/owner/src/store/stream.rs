@@ -26,17 +26,18 @@ use crate::trained_centroids::Assignment;
 pub(super) struct Stream {
     frame: Frame,
     ids: IdKind,
-    /// The number of the next record, for batches without ids; none if none is left.
+    /// The number of the next record, for batches without ids; `None` if no number is left.
     next: Option<u64>,
     /// Records that came.
     read: u64,
     waiting: RowBuffer,
     look: Option<SecondLook>,
-    /// Who may read what of a new index, if it has readers of its own.
+    /// The rights of readers of a new index, if it has readers of its own.
     access: Option<Directory>,
     /// The clusters of all records that will come, if they are known.
     assigned: Option<Assignment>,
-    /// The rotation and the seed of a frame that is trained on all records once they are there, and if some may be hidden from readers.
+    /// The rotation and the seed of a frame that is trained on all records once they are there. The last value says
+    /// whether some may be hidden from readers.
     training: Option<([u8; 32], [u8; 32], bool)>,
     pub(super) carried: Carried,
 }
@@ -58,7 +59,7 @@ impl Stream {
         }
     }
 
-    /// The same stream, into a new index that may be read so.
+    /// The same stream, into a new index with these rights.
     pub(super) fn read_by(self, access: Option<Directory>) -> Self {
         Self { access, ..self }
     }

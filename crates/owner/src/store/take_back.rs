@@ -17,8 +17,8 @@ impl<D: Disk> Store<D> {
     /// `revoked` is off the list in the same version, so that it cannot add in between.
     ///
     /// # Errors
-    /// [`Error::Access`] if `version` is none that additions were made after, or there is no one of that name; [`Error::Addition`] if what stays is wrong too; those of [`open_on`](Self::open_on), and of a change. Then nothing is
-    /// changed.
+    /// [`Error::Access`] if no additions were made after `version`, or if nobody has that name. [`Error::Addition`] if an addition
+    /// that stays is wrong too. The errors of [`open_on`](Self::open_on), and of a change. Then nothing is changed.
     pub fn take_back<R: CryptoRng + ?Sized>(
         rng: &mut R,
         disk: D,

@@ -29,19 +29,19 @@ pub struct Added {
     pub version: u64,
     /// Records that came.
     pub records: usize,
-    /// Those of them whose ids were there.
+    /// How many of them had ids that existed.
     pub replaced: usize,
-    /// Those that had another label, or none and have one now. Readers of what they were can read that until the store is
-    /// [compacted](Store::compact), so there are none if it was at once.
+    /// How many had another label, or had none and have one now. Readers of the old label can read their old rows until
+    /// the store is [compacted](Store::compact). So this is 0 if it was compacted at once.
     pub relabelled: usize,
-    /// Recall of held-out ones of these records among themselves, as they are stored; none where they are fewer than four times the
-    /// results of a search. It is low where they lie far from the records of which the index was built. The recall that the index shows is
-    /// not changed by it.
+    /// Recall of held-out ones of these records among themselves, as they are stored. `None` where they are fewer than
+    /// four times the results of a search. It is low where they lie far from the records of which the index was built.
+    /// The recall that the index shows is not changed by it.
     pub recall: Option<f64>,
 }
 
 impl Added {
-    /// Nothing, at a version.
+    /// No change, at a version.
     #[must_use]
     pub fn none(version: u64) -> Self {
         Self {
@@ -67,10 +67,10 @@ impl Added {
 }
 
 impl<D: Disk> Store<D> {
-    /// Adds records, or replaces those whose ids are there; the new version.
+    /// Adds records, or replaces records whose ids exist; returns the new version.
     ///
     /// # Errors
-    /// [`Error::Ids`] if the numbers of ids and vectors differ, and those of [`add`](Self::add).
+    /// [`Error::Ids`] if the numbers of ids and vectors differ, and the errors of [`add`](Self::add).
     pub fn upsert<R: CryptoRng + ?Sized, I: Clone + Into<Id>>(
         &mut self,
         rng: &mut R,
@@ -82,18 +82,19 @@ impl<D: Disk> Store<D> {
         Ok(added.version)
     }
 
-    /// Adds a stream of records, or replaces those whose ids are there: one change, however many they are.
-    /// Records without ids get the numbers after the highest. Where others have payloads or attributes,
-    /// records that come without them have empty ones; they may come with an index's first ones.
+    /// Adds a stream of records, or replaces records whose ids exist, as one change. Records without ids get the
+    /// numbers after the highest. Where others have payloads or attributes, records that come without them have empty
+    /// ones. They may come with an index's first payloads or attributes.
     ///
     /// # Errors
-    /// Then nothing is changed: [`Error::RepeatedId`] for an id that comes twice, [`Error::IdKind`],
-    /// [`Error::NoIds`] and [`Error::NoNextId`], [`Error::Dimension`], [`Error::Vectors`] for no vectors, for a zero
-    /// vector under the cosine and for one beyond the bound of another metric, [`Error::Payload`] if one is too
-    /// long, [`Error::Attribute`], [`Error::Segments`] if the index
-    /// must be compacted first, and the stream's own. [`Error::File`] if a file cannot be written: the old version stays,
-    /// unless the next change fails with [`Error::Unsure`]. [`OwnerFault::Compaction`](sordino_index::OwnerFault::Compaction) if the change is made and the
-    /// [compaction](Self::compact_after) after it is not.
+    /// With these errors nothing is changed. [`Error::RepeatedId`] for an id that comes twice, [`Error::IdKind`],
+    /// [`Error::NoIds`] and [`Error::NoNextId`]. [`Error::Dimension`]. [`Error::Vectors`] for no vectors, for a zero
+    /// vector under the cosine and for one beyond the bound of another metric. [`Error::Payload`] if one is too long.
+    /// [`Error::Attribute`]. [`Error::Segments`] if the index must be compacted first. The stream's own errors.
+    ///
+    /// [`Error::File`] if a file cannot be written: the old version stays, unless the next change fails with
+    /// [`Error::Unsure`]. [`OwnerFault::Compaction`](sordino_index::OwnerFault::Compaction) if the change is made and
+    /// the [compaction](Self::compact_after) after it is not.
     pub fn add<R: CryptoRng + ?Sized>(
         &mut self,
         rng: &mut R,
@@ -103,13 +104,13 @@ impl<D: Disk> Store<D> {
         self.add_labelled(rng, None, batches, progress)
     }
 
-    /// [`add`](Self::add) under a label: only readers who were granted it, or a group that has it, can read these records. A
-    /// label that there is not yet is made; no reader may read it so far. Records without a label are for all readers of the
-    /// index. A record that is replaced gets the label that it is added with now.
+    /// [`add`](Self::add) under a label: only readers who were granted it, or a group that has it, can read these
+    /// records. A new label is made, and no reader may read it so far. Records without a label are for all readers of
+    /// the index. A record that is replaced gets the label that it is added with now.
     ///
     /// # Errors
-    /// The errors of [`add`](Self::add); [`Error::Mode`] if the index is neither masked nor local, [`Error::Access`] if it has no
-    /// readers of its own, or if a record that has a label would be replaced by one without.
+    /// The errors of [`add`](Self::add). [`Error::Mode`] if the index is neither masked nor local. [`Error::Access`] if
+    /// it has no readers of its own, or if a record that has a label would be replaced by one without.
     pub fn add_labelled<R: CryptoRng + ?Sized>(
         &mut self,
         rng: &mut R,
@@ -128,7 +129,7 @@ impl<D: Disk> Store<D> {
         Ok(added)
     }
 
-    /// Makes sure that there is this label in a draft.
+    /// Makes this label in a draft if it does not exist.
     fn labelled<R: CryptoRng + ?Sized>(
         &self,
         rng: &mut R,
@@ -242,7 +243,7 @@ impl<D: Disk> Store<D> {
         AttributeColumns::new(&self.folder, &self.manifest, &self.contents()).all()
     }
 
-    /// The number that the next record without an id gets: the one after the highest, if ids are numbers and
+    /// The number that the next record without an id gets. It is the number after the highest, if ids are numbers and
     /// one is left.
     #[must_use]
     pub fn next_number(&self) -> Option<u64> {

@@ -28,8 +28,8 @@ use super::{Store, payloads};
 use crate::combinations;
 use crate::rows::Mark;
 
-/// The part of a residual's length that what any mode stores of it is off, at most: codes of 12 bits are off by .5 % of it in 8,192
-/// dimensions.
+/// The largest error of what any mode stores of a residual, as a part of the residual's length. Codes of 12 bits are
+/// off by 0.5 % of it in 8,192 dimensions.
 const NEAR: f64 = 0.045;
 
 /// The things that [`Store::verify`] and [`Store::verify_dir`] found in order.
@@ -48,9 +48,9 @@ pub struct Verified {
 }
 
 impl Store {
-    /// Checks an index as [`verify`](Self::verify) does, and needs no more than to read its files: it takes
-    /// no lock, works on a copy that cannot be written, and next to an owner who is changing the index. A reader
-    /// may do it: of an index with readers of its own it checks what it may read, and digests of the rest.
+    /// Checks an index as [`verify`](Self::verify) does, and needs no more than to read its files. It takes no lock. It
+    /// works on a copy that cannot be written, and while an owner changes the index. A reader may do it. Of an index
+    /// with readers of its own it checks what the reader may read, and digests of the rest.
     ///
     /// # Errors
     /// The first thing that is wrong; [`Error::NoIndex`].
@@ -63,7 +63,7 @@ impl<D: Disk> Store<D> {
     /// [`verify_dir`](Store::verify_dir) on another disk.
     ///
     /// # Errors
-    /// Those of `verify_dir`.
+    /// The errors of `verify_dir`.
     pub fn verify_on(disk: D, dir: impl AsRef<Path>, keys: &ReaderKeys) -> Result<Verified, Error> {
         let folder = Folder::new(dir.as_ref(), disk);
         folder.newest(keys.owner(), |manifest| {
@@ -77,7 +77,7 @@ impl Store {
     /// The number of records in an index, deleted ones not counted. A reader may ask; nothing is locked.
     ///
     /// # Errors
-    /// [`Error::NoIndex`], and those of reading the manifest and the sealed lists of ids.
+    /// [`Error::NoIndex`], and the errors of reading the manifest and the sealed lists of ids.
     pub fn count_dir(dir: impl AsRef<Path>, keys: &ReaderKeys) -> Result<usize, Error> {
         let folder = Folder::new(dir.as_ref(), Files);
         folder.newest(keys.owner(), |manifest| {
@@ -88,9 +88,9 @@ impl Store {
 }
 
 impl<D: Disk> Store<D> {
-    /// Reads every file of the newest version and every manifest before it, and checks all that can be
-    /// checked: digests, signatures, the chain of versions, that every sealed part opens, that hints
-    /// belong to their rows, and that record ids and deletions agree. Nothing is changed.
+    /// Reads every file of the newest version and every manifest before it, and checks all that can be checked. It
+    /// checks digests, signatures and the chain of versions. It checks that every sealed part opens, that hints belong
+    /// to their rows, and that record ids and deletions agree. Nothing is changed.
     ///
     /// # Errors
     /// The first thing that is wrong.
@@ -152,7 +152,7 @@ impl<'a, D: Disk> Check<'a, D> {
         let frame = records::frame(folder, manifest, keys)?;
         check_unique(&records)?;
         let mut carried = self.carried(&records)?.into_iter();
-        // Nothing of others opens.
+        // What belongs to others does not open.
         for at in (0..records.sets.len()).filter(|at| self.reads(*at)) {
             let (marks, residuals) = self.segment(&records, &frame, at)?;
             if manifest.second_look().is_some() {
@@ -178,13 +178,13 @@ impl<'a, D: Disk> Check<'a, D> {
         })
     }
 
-    /// Reads what the records carry that are there, in their order; nothing where they carry nothing.
+    /// Reads what the present records carry, in their order; empty where they carry nothing.
     fn carried(&self, records: &Records) -> Result<Vec<Carried>, Error> {
         let read = payloads::read(self.folder, self.manifest, self.keys)?;
         let Some(mut all) = read else {
             return Ok(Vec::new());
         };
-        // Pages may be under a key of a reader that has none of their records.
+        // Pages may be under a key of a reader that lacks their records.
         let readable = |place: u64| records.segment(place).is_some_and(|at| self.reads(at));
         // Pages keep what was deleted or replaced until a compaction.
         let there = records.there();
@@ -199,7 +199,7 @@ impl<'a, D: Disk> Check<'a, D> {
         })
     }
 
-    /// The residuals of a segment, and where they lie in the frame, if these and its attributes are of as many rows as its ids.
+    /// The residuals of a segment, with their places in the frame. Residuals and attributes must have a row for each id.
     pub(super) fn segment(
         &self,
         records: &Records,
@@ -259,7 +259,7 @@ impl<'a, D: Disk> Check<'a, D> {
         let rows = self.folder.part(&rows)?;
         let hint = scheme.hint(mode.seed, width, &rows)?;
         digest::check(PartKind::RowsHint.name(), &hint.to_bytes(), &column.hint)?;
-        // Nothing of others opens.
+        // What belongs to others does not open.
         let key = self.keys.of(&column.segment);
         if let (Some(key), true) = (key, column.sums.is_some()) {
             self.check_sums(at, scheme, &column.segment, key, &rows)?;
@@ -267,7 +267,7 @@ impl<'a, D: Disk> Check<'a, D> {
         Ok(())
     }
 
-    /// Refuses sums that are not those of a segment's rows.
+    /// Refuses sums that do not belong to a segment's rows.
     fn check_sums(
         &self,
         at: usize,

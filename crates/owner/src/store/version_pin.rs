@@ -8,8 +8,8 @@ use sordino_index::{Disk, Error, OwnerFault, OwnerPublicKey, Pin, SignedManifest
 use super::Store;
 
 impl<D: Disk> Store<D> {
-    /// The newest version as the owner remembers it: to be kept where the keeper of the index cannot write, and given when it is
-    /// opened again.
+    /// The newest version as the owner remembers it. Keep it where the keeper of the index cannot write, and give it
+    /// when the index is opened again.
     #[must_use]
     pub fn pin(&self) -> Pin {
         Pin::of(&self.manifest)
@@ -29,7 +29,7 @@ impl<D: Disk> Store<D> {
     }
 }
 
-/// Refuses a newest version that does not follow from the one that its owner knows, by the manifests of its folder.
+/// Refuses a newest version that does not follow from its owner's known one, by the manifests of its folder.
 pub(super) fn follows<D: Disk>(
     folder: &Folder<D>,
     newest: &SignedManifest,

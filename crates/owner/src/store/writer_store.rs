@@ -1,7 +1,8 @@
 //! An index in a directory, to which a writer adds records: it has no key of the owner's.
 //!
-//! A writer appends segments, and what their records carry, under the content key of one of its labels, and signs that as an addition to
-//! the version before. It does not replace or delete records: the sealed lists of these are the owner's.
+//! A writer appends segments, and what their records carry, under the content key of one of its labels. It signs that
+//! as an addition to the version before. It does not replace or delete records: the sealed lists of these are the
+//! owner's.
 
 mod refusals;
 
@@ -44,7 +45,8 @@ use refusals::number_of;
 /// While it lives, no other process can change the index; servers can open it at any time.
 ///
 /// # Security
-/// It holds the writer's secret alone. What it adds is signed by that, and all who read the version check that the owner names the writer.
+/// It holds the writer's secret alone, which signs what it adds. All readers of the version check that the owner names
+/// the writer.
 pub struct WriterStore<D = Files> {
     folder: Folder<D>,
     keys: WriterKeys,
@@ -73,12 +75,13 @@ impl WriterStore {
 }
 
 impl<D: Disk> WriterStore<D> {
-    /// [`open`](WriterStore::open) on another disk. With a pin nothing is touched unless the version that is there is the pinned one or
-    /// follows from it.
+    /// [`open`](WriterStore::open) on another disk. With a pin nothing is touched unless the version found is the
+    /// pinned one or follows from it.
     ///
     /// # Errors
-    /// [`Error::Access`] if the owner names no such writer; [`Error::Locked`], [`Error::NoIndex`], [`Error::NoReader`]; those of
-    /// [`Store::open_on`](super::Store::open_on) for a pin; if the files that opening reads are damaged or not the owner's.
+    /// [`Error::Access`] if the owner names no such writer. [`Error::Locked`], [`Error::NoIndex`], [`Error::NoReader`].
+    /// The errors of [`Store::open_on`](super::Store::open_on) for a pin. Errors if the files that opening reads are
+    /// damaged or not the owner's.
     pub fn open_on(
         disk: D,
         dir: impl AsRef<Path>,
@@ -138,7 +141,7 @@ impl<D: Disk> WriterStore<D> {
         self.records.len()
     }
 
-    /// True if it can read none.
+    /// True if it can read no record.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
@@ -156,11 +159,12 @@ impl<D: Disk> WriterStore<D> {
         MAX_ADDITIONS - self.manifest.additions().len()
     }
 
-    /// Adds a stream of records under a label, or without one: one change, however many they are. `now` is the time, in seconds since 1970.
+    /// Adds a stream of records under a label, or without one, as one change. `now` is the time, in seconds since 1970.
     ///
     /// # Errors
-    /// Then nothing is changed: [`Error::Access`] if the right has ended, is not of this label, if a record is there already, comes without an
-    /// id, or is not in the form of the others, and if the owner has to change the index first. Those of [`Store::add`](super::Store::add).
+    /// With these errors nothing is changed. [`Error::Access`] if the right has ended or is not of this label. Also if
+    /// a record exists already, comes without an id, or is not in the form of the others. Also if the owner has to
+    /// change the index first. The errors of [`Store::add`](super::Store::add).
     pub fn add<R: CryptoRng + ?Sized>(
         &mut self,
         rng: &mut R,
@@ -279,7 +283,7 @@ impl<D: Disk> WriterStore<D> {
         let secret = self.keys.secret();
         let sign = |message: &[u8]| secret.sign_addition(message);
         let bytes = self.manifest.with_addition(self.number, addition, sign);
-        // One that cannot be read must not become the newest version.
+        // A version that cannot be read must not become the newest.
         let signed = SignedManifest::from_bytes(&bytes, self.keys.owner())?;
         // The number is used up even if what follows fails: a manifest with it may have been written.
         self.highest = signed.version;

@@ -14,7 +14,7 @@ use crate::params::HEADER_LEN;
 use crate::wire::Kind;
 use crate::{Error, Params, Protocol};
 
-/// The layout that a file's header gives, once the file is as long as that layout asks for.
+/// The layout in a file's header. The file must have the length that the layout fixes.
 fn open<P: Protocol>(path: &Path) -> Result<(File, Params<P>), Error> {
     let mut file = File::open(path)?;
     let mut header = [0; OFFSET];

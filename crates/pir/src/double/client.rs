@@ -50,8 +50,8 @@ impl std::fmt::Debug for Prepared {
     }
 }
 
-/// `A1`, `A2` and `H2`, laid out for products with secrets: `n (4 m + 4 l + 3 d kappa n)` bytes, and 4
-/// in place of the 3 under uniform secrets or once an update has made `H2` more precise than its rounding.
+/// `A1`, `A2` and `H2`, laid out for products with secrets: `n (4 m + 4 l + 3 d kappa n)` bytes. The 3 becomes 4 under
+/// uniform secrets, or once an update has made `H2` more precise than its rounding.
 pub struct Client {
     pub(super) params: Params,
     pub(super) version: u64,
@@ -116,10 +116,10 @@ impl Client {
     /// [`Error::IndexOutOfRange`].
     ///
     /// # Security
-    /// Secrets and errors are fresh for every query. They are drawn from 32 bytes of `rng` hashed together with
-    /// the query, so that two queries for different records share no secret even if `rng` repeats itself, as
-    /// generators do in a machine restored from a snapshot or after a `fork` (`rand`'s `ThreadRng` is not
-    /// reseeded by one). The same query from the same state is the same message, and shows only that.
+    /// Secrets and errors are fresh for every query. They are drawn from 32 bytes of `rng` hashed together with the
+    /// query. Two queries for different records share no secret even if `rng` repeats itself. Generators do so in a
+    /// machine restored from a snapshot or after a `fork` (`rand`'s `ThreadRng` is not reseeded by one). The same query
+    /// from the same state is the same message, and shows only that.
     ///
     /// Time and memory accesses do not depend on `index`, except that an index out of range is refused.
     pub fn query<R: CryptoRng + ?Sized>(
@@ -140,10 +140,9 @@ impl Client {
     /// `count` queries without their indices: one pass over `A1`, `A2` and `H2` for all of them.
     ///
     /// # Security
-    /// The records are not known yet, so the secrets are those of `rng` alone: unlike [`Self::query`]'s, they
-    /// repeat if `rng` does, and two queries made from one secret show the server the difference of their
-    /// messages. Take a generator of the system's, and do not keep prepared queries across a snapshot of the
-    /// machine or a `fork`.
+    /// The records are not known yet, so the secrets depend on `rng` alone. Unlike [`Self::query`]'s, they repeat if
+    /// `rng` does. Two queries made from one secret show the server the difference of their messages. Take a generator
+    /// of the system's, and do not keep prepared queries across a snapshot of the machine or a `fork`.
     pub fn prepare<R: CryptoRng + ?Sized>(&self, rng: &mut R, count: usize) -> Vec<Prepared> {
         let mut prepared = self.mask(rng, Asked::Later(count));
         let s2: Vec<_> = prepared.iter().map(|one| &one.secret.s2).collect();
@@ -180,7 +179,7 @@ impl Client {
         Ok(self.seal(prepared, index))
     }
 
-    #[inline(never)] // By its name the test of constant time knows the one allowed comparison.
+    #[inline(never)] // The test of constant time knows the one allowed comparison by this name.
     fn check(&self, index: usize) -> Result<(), Error> {
         let records = self.params.records();
         if index < records {

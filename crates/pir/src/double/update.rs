@@ -1,11 +1,11 @@
 //! Changing records, and bringing clients up to date without a new hint.
 //!
-//! Changing byte `e` of a record in column `j` and slot `i` by `delta` changes row `i` of that byte's
-//! `H1` by `delta A1_j`, and with it the digits in column `i` of `G`. The server sends by how much each
-//! of them grows, 9 bits for each of `d kappa n`: 4.6 KB for each byte of a record and each slot that has
-//! changed, however many of its records have. Clients have `A2` and change their own `H2` by the product
-//! of that column and row `i` of `A2`. The change is exact, so that the rounding errors of the hint that a
-//! client started from stay what they were, and with them the failure bound.
+//! A change is to byte `e` of a record in column `j` and slot `i`, by `delta`. It changes row `i` of that byte's `H1`
+//! by `delta A1_j`, and with it the digits in column `i` of `G`. The server sends by how much each digit grows, 9 bits
+//! for each of `d kappa n`. This takes 4.6 KB for each byte of a record and each changed slot, however many of its
+//! records have changed. Clients have `A2` and change their own `H2` by the product of that column and row `i` of `A2`.
+//! The change is exact. So the rounding errors of the hint that a client started from stay, and so does the failure
+//! bound.
 
 #![expect(
     clippy::cast_possible_truncation,
@@ -34,7 +34,7 @@ pub struct Update {
     /// Layouts before and after.
     from: Params,
     to: Params,
-    /// The version before; the one after is the next number.
+    /// The version before; the next one has the next number.
     version: u64,
     /// Slots in order, and what the digits in their columns of `G` grow by.
     slots: Vec<(usize, Vec<i16>)>,
@@ -88,7 +88,7 @@ impl Server {
         })
     }
 
-    /// Adds to the words behind column `slot` of `G`. What its digits grow by.
+    /// Adds to the words behind column `slot` of `G`, and returns by how much its digits grow.
     fn grow_slot(&mut self, slot: usize, growth: &[u32]) -> Vec<i16> {
         let mut growths = Vec::with_capacity(KAPPA * growth.len());
         for (w, growth) in growth.iter().enumerate() {

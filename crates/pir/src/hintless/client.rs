@@ -78,18 +78,18 @@ impl Client {
         &self.params
     }
 
-    /// A request for the records at `indices`, at most [`Params::batch`] of them: with fewer, the rest ask for
-    /// nothing, and the request has the same form.
+    /// A request for the records at `indices`, at most [`Params::batch`] of them. With fewer, the rest ask for nothing,
+    /// and the request has the same form.
     ///
     /// # Errors
     /// [`Error::Batch`] if there are more; [`Error::IndexOutOfRange`].
     ///
     /// # Security
     /// Errors and seed are fresh for every request. They are drawn from 32 bytes of `rng` hashed together with the
-    /// session and what is asked, so that different requests share neither even if `rng` repeats itself; the same
-    /// request from the same state is the same message, and shows only that. Time and memory accesses depend on
-    /// the number of indices, which the caller should keep the same, and not on the indices, except that one out of
-    /// range is refused.
+    /// session and what is asked. Different requests share neither even if `rng` repeats itself. The same request from
+    /// the same state is the same message, and shows only that. Time and memory accesses depend on the number of
+    /// indices, which the caller should keep the same. They do not depend on the indices, except that one out of range
+    /// is refused.
     pub fn query<R: CryptoRng + ?Sized>(
         &self,
         rng: &mut R,
@@ -130,7 +130,7 @@ impl Client {
         Ok((asked, query))
     }
 
-    #[inline(never)] // By its name the test of constant time knows the one allowed comparison.
+    #[inline(never)] // The test of constant time knows the one allowed comparison by this name.
     fn check(&self, index: usize) -> Result<(), Error> {
         let records = self.params.records();
         if index < records {

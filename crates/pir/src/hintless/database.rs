@@ -14,15 +14,15 @@ use crate::{Error, Seed};
 
 /// The records in NTT form, 8 bytes a coefficient, and what stands in which slot.
 ///
-/// Values lie in tiles of eight: tile after tile, up to four polynomials of all units after the next four within one, and
-/// unit after unit within these. So products read memory from one end to the other: units that follow each other stand
-/// at neighbouring places of their slots, whatever the group. Row 0 is zero, and stands where a slot has no unit; unit `u`
+/// Values lie in tiles of eight. Within a tile, groups of up to four polynomials of all units follow one another, and
+/// within a group unit follows unit. So products read memory from one end to the other: consecutive units stand at
+/// neighbouring places of their slots, whatever the group. Row 0 is zero, and stands where a slot has no unit; unit `u`
 /// is row `u + 1`.
 pub struct Database {
     params: Params,
     seed: Seed,
     values: Pages,
-    /// Rows that there is room for.
+    /// Rows that have room.
     room: usize,
     /// The rows of every slot, one for each place, and zeros up to a whole number of columns.
     slots: Vec<Vec<u32>>,
@@ -39,8 +39,8 @@ impl std::fmt::Debug for Database {
 /// Polynomials of a unit that share the loads of selectors.
 pub(crate) const SHARED: usize = 4;
 
-/// Polynomials that are encoded together: so that what is written in one place is long, and half a megabyte of them is
-/// still in the cache then.
+/// Polynomials that are encoded together. So each write is long, and half a megabyte of them is still in the cache when
+/// they are written.
 const TOGETHER: usize = 32;
 
 /// Adds a public stream to a unit's bytes, which makes them uniform; a second time it takes it off.
@@ -119,8 +119,8 @@ impl Database {
         &self.slots
     }
 
-    /// Tile `tile` of all rows of as many polynomials of units as share loads, from number `first` on; and how many
-    /// they are.
+    /// Tile `tile` of all rows, for the polynomials of units from number `first` on that share loads; and the number of
+    /// these polynomials.
     pub(crate) fn shared(&self, tile: usize, first: usize) -> (&[u64], usize) {
         let (polys, held) = (self.params.unit_polys(), held(&self.params, first));
         let start = (tile * polys + first) * self.room * LANES;
@@ -154,7 +154,7 @@ impl Database {
     /// cuts records to other numbers of bits, all units are encoded again.
     ///
     /// # Errors
-    /// [`Error::RecordTooLong`]; [`Error::TooLarge`] if no layout serves as many records.
+    /// [`Error::RecordTooLong`]; [`Error::TooLarge`] if no layout serves all records.
     pub fn append<R: AsRef<[u8]>>(&mut self, records: &[R]) -> Result<(), Error> {
         let old = self.params;
         let count = old.records() + records.len();

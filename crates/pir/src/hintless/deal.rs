@@ -1,11 +1,11 @@
 //! Units are dealt into slots: in each of several groups of slots every unit has one place.
 //!
-//! A **run** is as many units that follow each other as a group has slots. Run `r` has place `r` of every slot of the
-//! group, in an order of its own: unit `j` of a run has the slot that is the rank of its number among the `g` numbers that
-//! the public seed gives to the run and the group. So neighbours never share a slot, units of different runs do so by
-//! chance alone, and places that follow each other hold units that do, whatever the group.
+//! A **run** is a list of consecutive units, one for each slot of a group. Run `r` has place `r` of every slot of the
+//! group, in an order of its own. The public seed gives `g` numbers to the run and the group. Unit `j` of the run has
+//! the slot that is the rank of its number among them. So neighbours never share a slot, and units of different runs
+//! share one by chance alone. Consecutive places hold consecutive units, whatever the group.
 //!
-//! A client assigns to each unit that it wants a slot of its own, and asks every slot for one place, or for none.
+//! A client assigns to each unit that it wants a slot of its own. It asks every slot for one place, or for no place.
 
 #![expect(
     clippy::cast_possible_truncation,
@@ -21,8 +21,8 @@ use crate::Seed;
 /// The most units of one request.
 pub(crate) const MOST_BATCH: usize = 64;
 
-/// The most units of a request for which groups of 1, 2, 3, ... slots find a place for all but one request of `2^40`:
-/// of five groups, of six, of seven and of eight. Derived in the module's documentation.
+/// The most units of a request for which groups of 1, 2, 3, ... slots find a place, for all but one request of `2^40`.
+/// The rows are for five, six, seven and eight groups. The module's documentation derives them.
 pub(crate) const LARGEST: [&[usize]; 4] = [
     &[5, 5, 5, 10, 15, 20, 24, 29, 34, 38, 43, 47, 52, 57, 61, 64],
     &[6, 6, 12, 17, 23, 29, 34, 40, 46, 51, 57, 63, 64],
@@ -81,13 +81,13 @@ impl Assigned {
         &self.slots
     }
 
-    /// For each slot the place that it asks for. One that asks for nothing has a column behind the last.
+    /// For each slot the place that it asks for. A slot that asks for nothing has a column behind the last.
     #[must_use]
     pub fn places(&self) -> &[Place] {
         &self.places
     }
 
-    /// The wanted units, of what each slot has answered, all of one length; `None` if a unit has no slot.
+    /// The wanted units, out of the answers of all slots, which have one length; `None` if a unit has no slot.
     ///
     /// # Security
     /// All answers are read for every unit.
@@ -112,8 +112,9 @@ impl Assigned {
 }
 
 impl Deal {
-    /// The slots of each of `groups` groups in which all but one request of `2^40` for `batch` units find a slot for
-    /// each; `None` where no such number was derived: for fewer than five groups or more than eight, or more than 64 units.
+    /// The slots of each of `groups` groups in which each of `batch` units finds a slot, for all but one request of
+    /// `2^40`. `None` where no such number was derived: for fewer than five or more than eight groups, or for more than
+    /// 64 units.
     #[must_use]
     pub fn group(groups: usize, batch: usize) -> Option<usize> {
         let largest = LARGEST.get(groups.checked_sub(LEAST_GROUPS)?)?;
@@ -144,7 +145,7 @@ impl Deal {
         }
     }
 
-    /// The groups that there are.
+    /// The number of groups.
     #[must_use]
     pub fn groups(&self) -> usize {
         self.keys.len()
@@ -156,8 +157,8 @@ impl Deal {
         self.keys.len() * self.group.by as usize
     }
 
-    /// Assigns to each wanted unit a slot of its own, as long as there is one. The first of those that want the same unit has
-    /// the slot, and all of them share it.
+    /// Assigns to each wanted unit a slot of its own, as long as there is one. If several want the same unit, the first
+    /// has the slot, and all share it.
     ///
     /// # Security
     /// Time and memory accesses depend on how many units are wanted, and not on which.

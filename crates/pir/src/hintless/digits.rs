@@ -6,7 +6,7 @@ use sordino_lattice::products::Operands;
 
 use super::ring::{N, OF_C0, OF_C1, modulus, plan};
 
-/// The most digits that are held: those of an external product. No key has as many.
+/// The most digits that are held: the digits of an external product. Keys have fewer.
 const MOST: usize = OF_C0.digits() + OF_C1.digits();
 
 /// The memory of key switches and of external products.

@@ -1,8 +1,8 @@
 //! Expansion: from ciphertexts of many coefficients to a ciphertext for each.
 //!
-//! The first step parts even from odd coefficients, the next one each of these, and so on: in the order in which they
-//! come out, ciphertext `n` of `2^d` is that of coefficient `brv(n)`, the `d` bits of `n` in reverse. Those of the first
-//! numbers are wanted, and nothing else is expanded.
+//! The first step parts even from odd coefficients, the next one each of these, and so on. In the order in which they
+//! come out, ciphertext `n` of `2^d` belongs to coefficient `brv(n)`, the `d` bits of `n` in reverse. Only the
+//! ciphertexts of the first numbers are wanted, and nothing else is expanded.
 
 use sordino_lattice::aligned::Aligned;
 use sordino_lattice::threads;
@@ -16,7 +16,7 @@ pub(crate) const TOGETHER: u32 = 7;
 
 /// `brv(n)`: the coefficient that is ciphertext `n` of `2^depth`.
 pub(crate) const fn coefficient(n: usize, depth: u32) -> usize {
-    // Twice, since a shift by all bits is none.
+    // Twice, since a shift by all bits is not defined.
     (n.reverse_bits() >> 1) >> (usize::BITS - 1 - depth)
 }
 
@@ -73,7 +73,7 @@ impl<'a> Expansion<'a> {
         }
     }
 
-    /// Splits a ciphertext from step `i` on into `count`, of which the first one is number `first`.
+    /// Splits a ciphertext from step `i` on into `count`, the first of which has number `first`.
     pub(crate) fn descend(
         &mut self,
         i: u32,
@@ -84,7 +84,7 @@ impl<'a> Expansion<'a> {
         if i == self.depth {
             return leaf(first, ciphertext);
         }
-        // Taken out while later steps run, which use those behind it.
+        // Taken out while later steps run, which use the halves behind it.
         let mut halves = std::mem::replace(&mut self.halves[i as usize], Aligned::new(0));
         let (even, odd) = halves.split_at_mut(2 * N);
         self.split(i as usize, ciphertext, even, odd);

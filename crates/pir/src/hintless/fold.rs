@@ -1,9 +1,9 @@
-//! The second dimension: the sums of a slot's rows, folded into the one that encrypted bits tell.
+//! The second dimension: the sums of a slot's rows, folded into the one that the encrypted bits choose.
 //!
 //! A bit is encrypted for external products as GSW does over rings (Gentry, Sahai, Waters, eprint 2013/340; Mughees,
-//! Chen, Ren, eprint 2021/1081): for every digit of a ciphertext's `c_0` an encryption of the bit times the digit's factor,
-//! and for every digit of `c_1` one of that times `s`. A query has the former, and a server makes the latter with the key
-//! for `s^2`: from `c_0 + c_1 s = m + e` comes `c_0 s + c_1 s^2 = (m + e) s`.
+//! Chen, Ren, eprint 2021/1081). Every digit of a ciphertext's `c_0` has an encryption of the bit times the digit's
+//! factor. Every digit of `c_1` has an encryption of that times `s`. A query has the former, and a server makes the
+//! latter with the key for `s^2`: from `c_0 + c_1 s = m + e` comes `c_0 s + c_1 s^2 = (m + e) s`.
 
 use sordino_lattice::aligned::Aligned;
 use sordino_lattice::pages::Pages;
@@ -14,7 +14,7 @@ use super::expand::{TOGETHER, expand};
 use super::keys::Evaluation;
 use super::ring::{EVERY, GADGETS, N, OF_C0, OF_C1, SQUARE, modulus};
 
-/// Words of an encryption from an expansion, of those of one bit, and of what they become.
+/// Words of one encryption from an expansion, of all encryptions of one bit, and of what they become.
 const WORDS: usize = 2 * N;
 const OF_QUERY: usize = WORDS * OF_C1.digits();
 const OF_BIT: usize = WORDS * (OF_C0.digits() + OF_C1.digits());
@@ -29,7 +29,7 @@ pub(crate) struct Bits {
 }
 
 impl Bits {
-    /// Room for so many.
+    /// Room for `count` bits.
     pub(crate) fn new(count: usize) -> Self {
         Self {
             expanded: Pages::zeroed_words(count * OF_QUERY),
@@ -64,7 +64,7 @@ impl Bits {
     }
 }
 
-/// Makes the ciphertexts that an external product needs from those of a query.
+/// Makes the ciphertexts that an external product needs from the ciphertexts of a query.
 fn complete(keys: &Evaluation, digits: &mut Digits, bit: &[u64], pairs: &mut [u64]) {
     let (of_c0, of_c1) = pairs.split_at_mut(WORDS * OF_C0.digits());
     let bit = bit.chunks_exact(WORDS);
@@ -80,7 +80,8 @@ fn complete(keys: &Evaluation, digits: &mut Digits, bit: &[u64], pairs: &mut [u6
     }
 }
 
-/// Folds the ciphertexts of rows, in NTT form, into the one that the bits tell, the lowest first: it becomes the first.
+/// Folds the ciphertexts of rows, in NTT form, into the one that the bits choose, the lowest bit first. The result
+/// replaces the first row.
 pub(crate) fn fold(digits: &mut Digits, bits: &[u64], rows: &mut [u64]) {
     let q = modulus();
     for (i, bit) in bits.chunks_exact(OF_BIT).enumerate() {

@@ -18,8 +18,8 @@ const SEED_LEN: usize = 32;
 /// Bytes of one polynomial of a key.
 const POLY_LEN: usize = N / 8 * LOG_Q as usize;
 
-/// The keys of a session: for every step of an expansion, encryptions of the session's secret, and those of its
-/// square. Public; a server may keep them for all queries of the session.
+/// The keys of a session: encryptions of the session's secret for every step of an expansion, and of its square.
+/// Public; a server may keep them for all queries of the session.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Keys {
     /// The seed of the halves `a`.

@@ -217,7 +217,7 @@ fn bits(session: &Session, keys: &Evaluation, depth: u32, set: &[bool]) -> Bits 
     bits
 }
 
-/// The energy of an expansion's own noise in that of a selector with an error.
+/// The energy of an expansion's own noise within the energy of a selector with an error.
 fn without_error(depth: u32) -> f64 {
     let fresh = 10.5 + f64::from(2 * 14).exp2() / 12.0 + 1.0 / 6.0;
     of_selector(depth) - N as f64 * f64::from(depth).exp2() * fresh
@@ -261,7 +261,8 @@ fn encryptions_of_bits_have_the_noise_expected() {
 
 #[test]
 fn rows_are_folded_as_the_bits_tell_and_each_external_product_adds_the_noise_expected() {
-    // Few rows, of which the last one has no partner; and as many as requests for ten records of a gigabyte have.
+    // Few rows, of which the last one has no partner; and the number of rows in a request for ten records of a
+    // gigabyte.
     for (depth, fold_bits, rows, trials) in [(6, 3, 7, 12u8), (9, 8, 256, 3)] {
         let (mut found, mut count) = (0.0, 0.0);
         for trial in 0..trials {
@@ -310,7 +311,7 @@ impl Found {
         server.expand(&keys, &query, &mut room);
         server.multiply(&mut room);
         let sums = server.fold(&room);
-        // The record's coefficients are those of its unit.
+        // The record's coefficients are its unit's.
         let mut bytes = vec![0; params.poly_bytes()];
         bytes[..params.per_unit() * len].fill(byte);
         let unit = wanted / params.per_unit();

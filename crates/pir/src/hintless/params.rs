@@ -67,9 +67,9 @@ pub struct Params {
 }
 
 impl Params {
-    /// The layout of `records` records of `record_len` bytes for requests of `batch` of them, 1 to 64: of those
-    /// that keep the failure bound, the one with the fewest bytes of query and answer, among which the server's work
-    /// counts.
+    /// The layout of `records` records of `record_len` bytes for requests of `batch` of them, 1 to 64. It is the one
+    /// that costs the fewest bytes of query and answer and keeps the failure bound. The server's work counts as bytes,
+    /// too.
     ///
     /// # Errors
     /// [`Error::Empty`]; [`Error::Batch`]; [`Error::TooLarge`] if no layout keeps the failure bound.
@@ -141,16 +141,17 @@ impl Params {
         HEADER_LEN + self.slots() * self.unit_polys() * self.reply_len()
     }
 
-    /// Bytes of the database in the server's memory, which it reads for a query: 7 to 9 times those of the records,
-    /// and more where they leave room in their polynomials.
+    /// Bytes of the database in the server's memory, which it reads for a query. They are 7 to 9 times the bytes of the
+    /// records, and more where records leave room in their polynomials.
     #[must_use]
     pub fn server_bytes(&self) -> usize {
         let polys = (self.units() + 1).saturating_mul(self.unit_polys());
         polys.saturating_mul(N * size_of::<u64>())
     }
 
-    /// Bytes of memory that an answer takes next to the database, and which a server keeps from one to the next: the
-    /// selectors, the encrypted bits, and the sums of all rows. A thread has `F` ciphertexts more for as long as it folds.
+    /// Bytes of memory that an answer takes next to the database, and which a server keeps from one to the next. They
+    /// hold the selectors, the encrypted bits, and the sums of all rows. A thread has `F` ciphertexts more for as long
+    /// as it folds.
     #[must_use]
     pub fn room_bytes(&self) -> usize {
         let bits = self.slots() * self.fold as usize;

@@ -1,9 +1,9 @@
-//! Which slot asks for which wanted unit: a matching, as large as there is one, in constant time.
+//! Which slot asks for which wanted unit: the largest matching, in constant time.
 //!
 //! Wanted units are placed one after the other by augmenting paths. The slots that a unit can reach are found breadth
-//! first: its own, then those of the units that hold these, and so on. A free one that is among the first to be reached
-//! ends the path, on which every unit moves up to the next slot. Every search has a layer for each unit and looks
-//! at all units in each, whatever it finds; sets of slots are words with a bit for each.
+//! first: its own, then the slots of the units that hold these, and so on. A free one that is among the first to be
+//! reached ends the path, on which every unit moves up to the next slot. Every search has a layer for each unit and
+//! looks at all units in each, whatever it finds. Sets of slots are words with a bit for each.
 
 use sordino_lattice::choice::equal;
 use zeroize::{Zeroize, ZeroizeOnDrop};
@@ -31,7 +31,7 @@ const fn lowest(set: u128) -> u128 {
     set & set.wrapping_neg()
 }
 
-/// The set with this slot alone; with none, if there is no such slot among so many.
+/// The set with this slot alone; the empty set if the number is not below `slots`.
 pub(crate) fn slot(number: usize, slots: usize) -> u128 {
     let all = (0..slots).map(|at| (mask(at, number) as u128 & 1) << at);
     all.fold(0, |set, bit| set | bit)
@@ -40,16 +40,16 @@ pub(crate) fn slot(number: usize, slots: usize) -> u128 {
 /// The slots of the wanted units. Zeroised on drop.
 #[derive(Zeroize, ZeroizeOnDrop)]
 pub(crate) struct Assignment {
-    /// For each wanted unit the slot that asks for it, or none.
+    /// For each wanted unit the slot that asks for it, or the empty set.
     of: Vec<u128>,
-    /// The slots, in the search at hand, that are as many steps away, without those before.
+    /// For each number of steps in the current search, the slots that are first reached by it.
     layers: Vec<u128>,
-    /// The free one of each layer where the path ends: none in all but one.
+    /// For each layer the free slot where the path ends; only one layer has one.
     ends: Vec<u128>,
 }
 
 impl Assignment {
-    /// Assigns to each wanted unit one of its slots; to one without slots, none.
+    /// Assigns to each wanted unit one of its slots; a unit without slots gets none.
     pub(crate) fn new(wanted: &[u128]) -> Self {
         let mut assignment = Self {
             of: vec![0; wanted.len()],
@@ -132,7 +132,7 @@ mod tests {
         placed.count()
     }
 
-    /// The number of units that have a slot, which is their own and nobody else's.
+    /// The number of units that have a slot for themselves.
     fn placed(wanted: &[u128]) -> usize {
         let assignment = Assignment::new(wanted);
         let mut taken = 0;
@@ -152,7 +152,7 @@ mod tests {
         Seed(bytes)
     }
 
-    /// The slots of units in a deal of so many groups of so many slots.
+    /// The slots of units in a deal of `groups` groups of `group` slots.
     fn dealt(groups: usize, group: usize, seed: &Seed, units: &[usize]) -> Vec<u128> {
         let deal = Deal::new(groups, group, 1, seed);
         let of = |unit: &usize| (0..groups).map(|h| 1 << deal.place(h, *unit).slot).sum();

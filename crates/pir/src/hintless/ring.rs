@@ -22,7 +22,7 @@ pub(crate) const LOG_Q: u32 = 50;
 /// `r`: low bits of a query's coefficients that stay behind.
 pub(crate) const DROPPED: u32 = 14;
 
-/// The gadget of each step of expansion, and behind them that of the key for `s^2`.
+/// The gadget of each step of expansion, and behind them the gadget of the key for `s^2`.
 pub(crate) const GADGETS: [Gadget; KEYS] = [
     FINE, FINE, FINE, MIDDLE, MIDDLE, MIDDLE, MIDDLE, COARSE, COARSE, COARSE, COARSE, OF_SQUARE,
 ];
@@ -39,12 +39,12 @@ const COARSE: Gadget = Gadget::new(3, 12, 14);
 /// Fewer bits rounded away than elsewhere, since they meet `s^2`, whose coefficients are larger.
 const OF_SQUARE: Gadget = Gadget::new(3, 14, 8);
 
-/// Gadgets of an external product: for `c_0`, whose digits meet encryptions of a bit, and for `c_1`, whose digits
-/// meet those of the bit times `s`, which have a thousand times the noise.
+/// Gadgets of an external product. The digits of `c_0` meet encryptions of a bit. The digits of `c_1` meet encryptions
+/// of the bit times `s`, which have a thousand times the noise.
 pub(crate) const OF_C0: Gadget = Gadget::new(4, 10, 10);
 pub(crate) const OF_C1: Gadget = Gadget::new(9, 5, 5);
 
-/// Every second factor of the one gadget is a factor of the other: the query has those of `c_1` alone.
+/// Every second factor of the one gadget is a factor of the other: the query has only the encryptions for `c_1`.
 pub(crate) const EVERY: usize = 2;
 
 const _: () = {

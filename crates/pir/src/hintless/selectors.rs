@@ -14,10 +14,10 @@ use super::ring::N;
 /// Values of a selector that lie together: the halves of one vector.
 const PAIR: usize = 2 * LANES;
 
-/// Selectors in tiles of eight values, 16 words for each: those of `c_0`, then those of `c_1`.
+/// Selectors in tiles of eight values, 16 words for each: the values of `c_0`, then of `c_1`.
 ///
-/// Those that are expanded together lie in one piece, tile after tile, and selector after selector within one: a tile
-/// of all selectors stays in the cache while the records stream by.
+/// Selectors that are expanded together lie in one piece, tile after tile, and selector after selector within one. A
+/// tile of all selectors so stays in the cache while the records stream by.
 #[derive(Debug)]
 pub(crate) struct Selectors {
     pages: Pages,
@@ -27,7 +27,7 @@ pub(crate) struct Selectors {
 }
 
 impl Selectors {
-    /// Room for those of a request.
+    /// Room for the selectors of a request.
     pub(crate) fn new(params: &Params) -> Self {
         let count = params.selectors();
         Self {
@@ -64,7 +64,7 @@ impl Selectors {
         );
     }
 
-    /// Tile `i` of these selectors, in as many pieces as they lie in.
+    /// Tile `i` of these selectors, one slice for each piece that they lie in.
     pub(crate) fn tile(&self, i: usize, numbers: Range<usize>) -> impl Iterator<Item = &[u64]> {
         let words = self.pages.words();
         let pieces = (numbers.start >> self.log_held)..numbers.end.div_ceil(1 << self.log_held);

@@ -43,8 +43,8 @@ impl Session {
     /// A fresh secret, and the keys with which a server expands queries under it.
     ///
     /// # Security
-    /// Secret, errors and seeds are hashes of 32 bytes of `rng`: where `rng` repeats itself (a machine restored from
-    /// a snapshot, a `fork`) the same session comes out twice, which shows that, and nothing of its queries.
+    /// Secret, errors and seeds are hashes of 32 bytes of `rng`. Where `rng` repeats itself (a machine restored from a
+    /// snapshot, a `fork`) the same session comes out twice. That shows the repetition, and nothing of its queries.
     pub fn new<R: CryptoRng + ?Sized>(rng: &mut R) -> (Self, Keys) {
         let seeds = Hedge::new(rng, "sordino-pir hintless session").seeds::<4>();
         let mut small = Zeroizing::new(Aligned::new(N));

@@ -6,16 +6,16 @@ use std::sync::Arc;
 use super::keys::{Digest, Evaluation, Keys};
 use crate::Error;
 
-/// Keys of sessions, at most a fixed number of them: 1.5 MB each. When there is no room, whoever has the most of them
-/// loses the ones that were asked for longest ago; a client whose keys are gone sends them again.
+/// Keys of sessions, at most a fixed number of them: 1.5 MB each. When there is no room, the holder with the most keys
+/// loses those that were used longest ago. A client whose keys are gone sends them again.
 ///
-/// So one holder, whatever it sends, drives out no keys of another that has fewer than it: `n` holders keep an `n`-th of the room
-/// each. Who is one holder, the server says.
+/// So a holder, whatever it sends, drives out no keys of a holder that has fewer: `n` holders keep an `n`-th of the
+/// room each. The server decides who is one holder.
 #[derive(Debug)]
 pub struct Sessions {
     most: usize,
     keys: HashMap<Digest, Held>,
-    /// Counts what is asked.
+    /// Counts requests.
     now: u64,
 }
 
@@ -24,7 +24,7 @@ pub struct Sessions {
 struct Held {
     /// The time at which they were asked for last.
     asked: u64,
-    /// Who sent them first.
+    /// The holder that sent them first.
     holder: u128,
     keys: Arc<Evaluation>,
 }
@@ -46,7 +46,7 @@ impl Sessions {
         self.keys.len()
     }
 
-    /// True if there are none.
+    /// True if it holds no keys.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.keys.is_empty()
@@ -89,7 +89,8 @@ impl Sessions {
         Ok(Arc::clone(&held.keys))
     }
 
-    /// Makes room for keys of a holder: of those who would have the most then, the keys go that were asked for longest ago.
+    /// Makes room for keys of a holder. The holder that would have the most then loses the keys that were used longest
+    /// ago.
     fn forget(&mut self, coming: u128) {
         let mut counts = HashMap::from([(coming, 1)]);
         for held in self.keys.values() {
@@ -121,7 +122,7 @@ mod tests {
         for keys in &keys[..2] {
             assert_eq!(sessions.insert(keys).digest(), &keys.digest());
         }
-        // Again, so that the second is the one asked for longest ago.
+        // Again, so that the second is the one used longest ago.
         let first = sessions.insert(&keys[0]);
         assert!(Arc::ptr_eq(&first, &sessions.insert(&keys[0])));
         assert_eq!(sessions.len(), 2);
@@ -133,7 +134,7 @@ mod tests {
         assert!(sessions.get(&keys[2].digest()).is_ok());
     }
 
-    /// However many sessions one holder opens, and however often it names them, another keeps its share.
+    /// However many sessions one holder opens, and however often it names them, a second holder keeps its share.
     #[test]
     fn a_holder_drives_out_no_more_than_its_share() {
         let keys: Vec<Keys> = (0..12)
@@ -150,7 +151,7 @@ mod tests {
             sessions.insert_of(1, keys);
             assert_eq!(sessions.len(), 4);
         }
-        // A third holder has room at the cost of whoever has most.
+        // A third holder takes room from the holder that has most.
         let kept = |sessions: &mut Sessions, at: usize| sessions.get(&keys[at].digest()).is_ok();
         assert!(kept(&mut sessions, 4) && kept(&mut sessions, 5));
         assert!(kept(&mut sessions, 11));

@@ -5,28 +5,28 @@ use sordino_lattice::noise;
 use super::{ANSWER_BITS, KAPPA, LOG_Q, Params, Protocol, Scheme};
 
 impl<P: Protocol> Params<P> {
-    /// `log2` of the probability that a recovered record is wrong, for the worst database. It is over the seed,
-    /// too, so that the database must not be chosen to fit one: no way is known to do harm by that, but no bound
-    /// is derived for it either.
+    /// `log2` of the probability that a recovered record is wrong, for the worst database. It is over the seed, too, so
+    /// the database must not be chosen to fit a seed. No way is known to do harm by that, but no bound is derived for
+    /// it either.
     ///
-    /// A digit's noise is `D_i (e + f)` with `f` the rounding errors of the query, plus what rounding the
-    /// answer adds (at most `2^19`, taken off the radius), minus `r s` with `r` what rounding a row of the hint
-    /// adds. `e` and `s` are subgaussian with their own variance (where secrets are uniform hints are whole,
-    /// `r` is 0, and the mean of `e`, -1/2, is taken off the radius). `f` and `r` are those of uniform words:
-    /// over the seed `A s` is uniform, whatever `e` is, unless all of `s` is even, and `D_i A` is, unless the
-    /// row is zero. Queries are rounded to even, so that the mean of `f` is 0: a row of equal digits adds it
-    /// up over all columns. `||D_i||` is that of the worst row.
+    /// A digit's noise is `D_i (e + f) - r s`, plus what rounding the answer adds. `f` are the rounding errors of the
+    /// query, and `r` what rounding adds to a row of the hint. Rounding the answer adds at most `2^19`, which is
+    /// taken off the radius. `e` and `s` are subgaussian with their own variance. Where secrets are uniform hints are
+    /// whole, `r` is 0, and the mean of `e`, -1/2, is taken off the radius. `f` and `r` are the errors of uniform
+    /// words. Over the seed `A s` is uniform, whatever `e` is, unless all of `s` is even; and `D_i A` is, unless the
+    /// row is zero. Queries are rounded to even, so that the mean of `f` is 0: a row of equal digits adds it up over
+    /// all columns. `||D_i||` is the norm of the worst row.
     ///
-    /// The 5/4 on the variance of `r s` is for `||r||^2`, which exceeds its mean by as much with a probability
-    /// below `2^-45` for a row, and for rows whose digits share a factor `2^v`, of which `r` is then a multiple:
-    /// its variance is larger by `2^2v / 6`, at most 1/8 of itself with hints of 23 bits or fewer.
+    /// The 5/4 on the variance of `r s` covers two things. `||r||^2` exceeds its mean by that much with a probability
+    /// below `2^-45` for a row. And rows whose digits share a factor `2^v` have an `r` that is a multiple of it. Its
+    /// variance is larger by `2^2v / 6`, at most 1/8 of itself with hints of 23 bits or fewer.
     ///
-    /// DoublePIR rounds only the query of its first level; its second level must get right every one of the
-    /// `kappa (n + 1)` digits that a byte of the record is made of.
+    /// DoublePIR rounds only the query of its first level. Its second level must get right every one of the `kappa (n +
+    /// 1)` digits that a byte of the record is made of.
     ///
-    /// `scripts/pir_failure.py` derives this number again from the scheme's definition, and holds it above
-    /// a Chernoff bound of the real distributions for every database, and above the exact probability for
-    /// rows of zeros and of 0xff.
+    /// `scripts/pir_failure.py` derives this number again from the scheme's definition. It holds the number above a
+    /// Chernoff bound of the real distributions for every database. For rows of zeros and of 0xff it holds it above the
+    /// exact probability.
     #[must_use]
     pub fn log2_failure(&self) -> f64 {
         let digit = match P::SCHEME {

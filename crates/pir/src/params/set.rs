@@ -6,15 +6,14 @@ use super::{LOG_Q, Scheme};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Security {
-    /// At least 128 bits: the minimum over usvp, bdd, dual and dual-hybrid attacks by the lattice
-    /// estimator (commit 27a581b) under the MATZOV cost model, or [`Self::Statistical128`] where a
-    /// set of it serves.
+    /// At least 128 bits: the minimum over usvp, bdd, dual and dual-hybrid attacks by the lattice estimator (commit
+    /// 27a581b) under the MATZOV cost model. Where a set of [`Self::Statistical128`] serves, it is taken.
     #[default]
     Classical128,
     /// At least 128 bits when only the `2^(0.292 beta)` of sieving in one block is counted, or
     /// [`Self::Statistical128`] where a set of it serves.
     CoreSvp128,
-    /// Each query within `2^-128` of uniform words, if secrets, errors and `A` are uniform: up to 541 to 733
+    /// Each query is within `2^-128` of uniform words, if secrets, errors and `A` are uniform. Serves up to 541 to 733
     /// columns, by the length of a record ([`Set::log2_distance`]).
     Statistical128,
     /// The published SimplePIR set, which is worth **121.5 bits** by the same estimate: for
@@ -29,19 +28,17 @@ const DISTANCE_BITS: usize = 128;
 
 /// A named set of LWE parameters over `q = 2^32`.
 ///
-/// Those with `S` in their name take secret and error from one Gaussian, and are as hard as the lattice
-/// estimator says for any number of columns.
+/// Sets with `S` in their name take secret and error from one Gaussian. They are as hard as the lattice estimator says
+/// for any number of columns.
 ///
-/// Those with `U` take uniform secrets and errors that are uniform over 10 bits, and serve so few columns
-/// that no lattice problem is left to be hard: a query is hidden **statistically**. `(s, e) -> A s + e` is
-/// a universal hash, and its `32 n + 10 m` random bits exceed the `32 m` of its value by 254, so that by
-/// the leftover hash lemma `(A, A s + e)` is within `2^-128` of uniform
-/// ([`Self::log2_distance`] counts the collisions of differences that are multiples of powers of two,
-/// too). The distance is that of one query, and adds up over queries. Secrets, errors and `A` are drawn from
-/// AES-256 in counter mode, so that an attacker's advantage against it comes on top: at least the `2^-113` by
-/// which distinct blocks differ from uniform ones. Their hints
-/// cannot be rounded, since secrets are large; with a quarter to a half of the rows' words they are smaller
-/// all the same.
+/// Sets with `U` take uniform secrets and errors that are uniform over 10 bits. They serve so few columns that no
+/// lattice problem is left to be hard: a query is hidden **statistically**. `(s, e) -> A s + e` is a universal hash,
+/// and its `32 n + 10 m` random bits exceed the `32 m` of its value by 254. By the leftover hash lemma `(A, A s + e)`
+/// is within `2^-128` of uniform. [`Self::log2_distance`] counts the collisions of differences that are multiples of
+/// powers of two, too. The distance is for one query, and adds up over queries. Secrets, errors and `A` are drawn from
+/// AES-256 in counter mode. An attacker's advantage against it comes on top: at least the `2^-113` by which distinct
+/// blocks differ from uniform ones. Their hints cannot be rounded, since secrets are large. With a quarter to a half of
+/// the rows' words they are smaller all the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Set {
@@ -53,8 +50,8 @@ pub enum Set {
     N256U,
     /// `n = 384`, uniform secrets: up to 547 columns.
     N384U,
-    /// `n = 512`, uniform secrets: up to 733 columns, and fewer for longer records, where the failure bound
-    /// ends it: 691 for 12 bytes, 564 for 13 KB, 541 for 64 KB.
+    /// `n = 512`, uniform secrets: up to 733 columns. Longer records have fewer, where the failure bound ends it: 691
+    /// for 12 bytes, 564 for 13 KB, 541 for 64 KB.
     N512U,
     /// `n = 1024, sigma = 32`: 144.0 bits (core-SVP 118.8).
     N1024S32,
@@ -115,13 +112,13 @@ impl Set {
     pub fn sigma(self) -> f64 {
         match self.gaussian() {
             Some((numerator, denominator)) => f64::from(numerator) / f64::from(denominator),
-            // The standard deviation of 2^10 integers in a row.
+            // The standard deviation of 2^10 consecutive integers.
             None => ((f64::from(2 * ERROR_BITS).exp2() - 1.0) / 12.0).sqrt(),
         }
     }
 
-    /// The columns that the set hides a query over, if there is a limit; in DoublePIR the slots of a column
-    /// are as many at most, too.
+    /// The most columns that the set hides a query over, if there is a limit. In DoublePIR it limits the slots of a
+    /// column, too.
     #[must_use]
     pub const fn max_columns(self) -> Option<usize> {
         if !self.has_uniform_secrets() {
@@ -131,13 +128,13 @@ impl Set {
         Some(spare / (LOG_Q - ERROR_BITS) as usize)
     }
 
-    /// `log2` of a bound on the statistical distance between a query over `columns` columns, with its
-    /// `A`, and uniform words; nothing for sets that rest on a hard problem.
+    /// `log2` of a bound on the statistical distance between uniform words and a query over `columns` columns with its
+    /// `A`. `None` for sets that rest on a hard problem.
     ///
-    /// By the leftover hash lemma it is half the root of `q^m C - 1`, with `C` the probability that two
-    /// independent `A s + e` collide. Where `s - s'` is a multiple of `2^k` and of no higher power (a
-    /// probability of at most `2^-kn`), `A (s - s')` is uniform over the multiples of `2^k`, and meets
-    /// `e' - e` with probability `2^-32m` up to `k = 10`, `2^-(42 - k)m` above.
+    /// By the leftover hash lemma it is half the root of `q^m C - 1`, with `C` the probability that two independent `A
+    /// s + e` collide. Let `s - s'` be a multiple of `2^k` and of no higher power, which has a probability of at most
+    /// `2^-kn`. Then `A (s - s')` is uniform over the multiples of `2^k`. It meets `e' - e` with probability `2^-32m`
+    /// up to `k = 10`, `2^-(42 - k)m` above.
     #[must_use]
     pub fn log2_distance(self, columns: usize) -> Option<f64> {
         self.max_columns()?;

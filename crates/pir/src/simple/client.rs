@@ -1,4 +1,4 @@
-//! The client: queries that hide their index. What comes back is in `recover`.
+//! The client: queries that hide their index. `recover` reads the answers.
 
 mod recover;
 
@@ -62,8 +62,8 @@ impl std::fmt::Debug for Prepared {
     }
 }
 
-/// `A` and `H`, laid out for products with secrets: `n (4 m + 3 l)` bytes, and `4 n (m + l)` under uniform
-/// secrets or once an update has made `H` more precise than its rounding.
+/// `A` and `H`, laid out for products with secrets: `n (4 m + 3 l)` bytes. It is `4 n (m + l)` under uniform secrets,
+/// or once an update has made `H` more precise than its rounding.
 pub struct Client {
     pub(super) params: Params,
     pub(super) version: u64,
@@ -132,10 +132,10 @@ impl Client {
     /// [`Error::IndexOutOfRange`].
     ///
     /// # Security
-    /// Secret and error are fresh for every query. They are drawn from 32 bytes of `rng` hashed together with
-    /// the query, so that two queries for different records share no secret even if `rng` repeats itself, as
-    /// generators do in a machine restored from a snapshot or after a `fork` (`rand`'s `ThreadRng` is not
-    /// reseeded by one). The same query from the same state is the same message, and shows only that.
+    /// Secret and error are fresh for every query. They are drawn from 32 bytes of `rng` hashed together with the
+    /// query. Two queries for different records share no secret even if `rng` repeats itself. Generators do so in a
+    /// machine restored from a snapshot or after a `fork` (`rand`'s `ThreadRng` is not reseeded by one). The same query
+    /// from the same state is the same message, and shows only that.
     ///
     /// Time and memory accesses do not depend on `index`, except that an index out of range is refused.
     pub fn query<R: CryptoRng + ?Sized>(
@@ -175,10 +175,9 @@ impl Client {
     /// `count` queries without their indices: one pass over `A` and one over `H` for all of them.
     ///
     /// # Security
-    /// The records are not known yet, so the secrets are those of `rng` alone: unlike [`Self::query`]'s, they
-    /// repeat if `rng` does, and two queries made from one secret show the server the difference of their
-    /// messages. Take a generator of the system's, and do not keep prepared queries across a snapshot of the
-    /// machine or a `fork`.
+    /// The records are not known yet, so the secrets depend on `rng` alone. Unlike [`Self::query`]'s, they repeat if
+    /// `rng` does. Two queries made from one secret show the server the difference of their messages. Take a generator
+    /// of the system's, and do not keep prepared queries across a snapshot of the machine or a `fork`.
     pub fn prepare<R: CryptoRng + ?Sized>(&self, rng: &mut R, count: usize) -> Vec<Prepared> {
         let (s, masks) = self.masks(rng, Asked::Later(count));
         let products = Zeroizing::new(s.product(&self.h));
@@ -220,7 +219,7 @@ impl Client {
         Ok(self.seal(mask, key, index))
     }
 
-    #[inline(never)] // By its name the test of constant time knows the one allowed comparison.
+    #[inline(never)] // The test of constant time knows the one allowed comparison by this name.
     fn check(&self, index: usize) -> Result<(), Error> {
         let records = self.params.records();
         if index < records {

@@ -61,9 +61,9 @@ impl Noise {
 
 #[test]
 fn noise_is_that_of_errors_and_roundings() {
-    // Uniform errors are most of the noise, or rounding the query, or neither. A rounding error that is
-    // half a unit on average moves the mean by 0.04 of the root of the mean square at 500 columns, by a
-    // third at 3,000, by eight times it at 100,000.
+    // Uniform errors are most of the noise, or rounding the query, or neither. A rounding error that is half a unit on
+    // average moves the mean by 0.04 of the root mean square at 500 columns. At 3,000 columns it is a third, and at
+    // 100,000 eight times as much.
     let cases = [
         (100, 600),
         (500, 600),

@@ -1,6 +1,6 @@
 //! Some rows of a database: several servers hold all of them, and each answers with its words.
 //!
-//! An answer is `D b`, a word for each row of `D`, so servers that hold rows one after the other have words one after the other. With a
+//! An answer is `D b`, a word for each row of `D`. So servers that hold consecutive rows have consecutive words. With a
 //! record to a column, rows are bytes of all records.
 
 use std::ops::Range;
@@ -36,8 +36,8 @@ impl std::fmt::Debug for Share {
 }
 
 impl Share {
-    /// The rows of server `at` of `of`, from 0 on: as many for each, up to two. Those that are left where there are more servers than pairs of rows
-    /// have none.
+    /// The rows of server `at` of `of`, from 0 on. The servers' numbers of rows differ by two at most. With more
+    /// servers than pairs of rows, some have no rows.
     #[must_use]
     pub fn range(params: &Params, at: u16, of: u16) -> Range<usize> {
         let (rows, of) = (params.rows(), usize::from(of.max(1)));
@@ -49,8 +49,8 @@ impl Share {
     /// A server of these rows, of the same bytes of every record in their order.
     ///
     /// # Errors
-    /// [`Error::Length`] for another layout than one record to a column, for rows that
-    /// it does not have or that are no range of [`range`](Self::range), and for records of another length; [`Error::RecordCount`].
+    /// [`Error::Length`] for a layout with more than one record to a column, and for records of another length. Also
+    /// for rows that the layout lacks, or that are no [`range`](Self::range). [`Error::RecordCount`].
     pub fn new<'a>(
         params: &Params,
         rows: Range<usize>,
@@ -109,10 +109,11 @@ impl Share {
         Ok(packed.collect())
     }
 
-    /// The answer whose words are these of all servers, in their order: byte for byte that of a server of the whole database.
+    /// The answer made of these words of all servers, in their order. It is byte for byte the answer of a server of the
+    /// whole database.
     ///
     /// # Errors
-    /// [`Error::Length`] if they are not as many bytes as an answer has.
+    /// [`Error::Length`] if their bytes in all are not the length of an answer.
     pub fn join(params: &Params, words: &[&[u8]]) -> Result<Vec<u8>, Error> {
         let found: usize = words.iter().map(|words| words.len()).sum();
         let length = params.answer_len() - HEADER_LEN;

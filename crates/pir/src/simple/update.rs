@@ -1,9 +1,8 @@
 //! Changing records, and bringing clients up to date without a new hint.
 //!
-//! Changing column `j` of `D` by `delta` changes `H` by `delta A_j`. The server sends `delta`, two
-//! bytes for a byte of the record; clients have `A` and change their own hint. The change is exact,
-//! so that the rounding errors of the hint that a client started from stay what they were, and with
-//! them the failure bound.
+//! Changing column `j` of `D` by `delta` changes `H` by `delta A_j`. The server sends `delta`, two bytes for a byte of
+//! the record; clients have `A` and change their own hint. The change is exact. So the rounding errors of the hint that
+//! a client started from stay, and so does the failure bound.
 
 use super::{Client, Params, Server};
 use crate::Error;
@@ -17,7 +16,7 @@ pub struct Update {
     /// Layouts before and after.
     from: Params,
     to: Params,
-    /// The version before; the one after is the next number.
+    /// The version before; the next one has the next number.
     version: u64,
     /// Records and the differences of their digits, `record_len` for each.
     deltas: Vec<(usize, Vec<i16>)>,

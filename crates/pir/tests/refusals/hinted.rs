@@ -113,7 +113,7 @@ fn the_fuzz_targets_start_from_messages_of_today() {
     if !corpus.is_dir() {
         let _ = writeln!(
             std::io::stderr(),
-            "skipped: the fuzz targets' seeds, they are not beside this package"
+            "skipped: the fuzz targets' seeds, they are not next to this package"
         );
         return;
     }

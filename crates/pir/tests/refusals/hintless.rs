@@ -105,7 +105,7 @@ fn keys_of_another_ring_or_out_of_range_are_refused() {
             Err(Error::Coefficient { .. })
         ));
     }
-    // Half as many polynomials, as a ring of half the degree would have.
+    // Half the number of polynomials, as with a ring of half the degree.
     let mut half = bytes[..HEADER + 32 + 46 * 6400].to_vec();
     half[40..HEADER].copy_from_slice(&(32 + 46 * 6400u64).to_le_bytes());
     assert!(matches!(Keys::from_bytes(&half), Err(Error::Length { .. })));
@@ -190,7 +190,7 @@ fn the_fuzz_target_starts_from_messages_of_today() {
     if !corpus.is_dir() {
         let _ = writeln!(
             std::io::stderr(),
-            "skipped: a fuzz target's seeds, they are not beside this package"
+            "skipped: a fuzz target's seeds, they are not next to this package"
         );
         return;
     }

@@ -1,4 +1,4 @@
-//! DoublePIR recovers records at its real noise, where both levels' errors are those of the set.
+//! DoublePIR recovers records at its real noise, where both levels' errors are the set's.
 
 use rand_core::Rng;
 use sordino_lattice::matrix::Backend;

@@ -81,7 +81,7 @@ fn several_records_come_back_in_order_and_repeated_ones_too() {
                 "{records} of {len}: {index}"
             );
         }
-        // Fewer are asked for with as many bytes.
+        // A request for fewer has the same number of bytes.
         let (asked, query) = client.query(&mut rng(5), &session, &wanted[..1]).unwrap();
         assert_eq!(query.to_bytes().len(), params.query_len());
         let answer = server.answer(&keys, &query).unwrap();

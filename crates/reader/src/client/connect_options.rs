@@ -14,9 +14,9 @@ pub struct ConnectOptions<'a> {
     /// Where the server shows the way, all of it is checked.
     ///
     /// # Security
-    /// A server that hides another history shows a gap. Ask the owner first, by another way than that server.
+    /// A server that hides another history shows a gap. Ask the owner first, and not through that server.
     pub over_gap: bool,
-    /// A folder of parts that were downloaded before: only those that it lacks are asked for, now and at each
+    /// A folder of parts that were downloaded before. Only missing parts are asked for, now and at each
     /// [`refresh`](crate::Client::refresh), and are kept in it.
     pub cache: Option<&'a Cache>,
 }

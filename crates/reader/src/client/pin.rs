@@ -1,4 +1,4 @@
-//! A client's pin, and those of others.
+//! A client's pin, and the pins of other clients.
 
 use sordino_index::{Error, Pin};
 
@@ -7,14 +7,14 @@ use crate::history;
 use crate::transport::Transport;
 
 impl Client {
-    /// The pin to store, so that the next [`connect`](Self::connect) goes on from this version.
+    /// The pin to store, so that the next [`connect`](Self::connect) continues from this version.
     #[must_use]
     pub fn pin(&self) -> Pin {
         Pin::of(&self.manifest)
     }
 
-    /// Refuses a pin that another client of this index has stored, unless the server's newest version follows from it and
-    /// from this client's: both are then of one history. Nothing is downloaded, and this client stays as it is.
+    /// Refuses a pin that another client of this index has stored, unless the server's newest version follows from it
+    /// and from this client's. Both are then of one history. Nothing is downloaded, and this client stays as it is.
     ///
     /// # Errors
     /// The errors of [`connect`](Self::connect) with either pin.

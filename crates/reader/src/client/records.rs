@@ -10,8 +10,8 @@ use crate::transport::Transport;
 use crate::verdict::Wrong;
 
 impl Client {
-    /// The attributes of the record with this id: a row of them, `None` if there is no such record. Nothing is
-    /// asked of the server.
+    /// The attributes of the record with this id: a row of them, `None` if there is no such record. The server is not
+    /// asked.
     #[must_use]
     pub fn attributes(&self, id: &Id) -> Option<Attributes> {
         self.records.attributes(id)
@@ -29,8 +29,8 @@ impl Client {
     /// the index has no payloads.
     ///
     /// # Security
-    /// The server learns that payloads were fetched and about how many, not which: each record takes the pages of the longest one in
-    /// messages like a search's last. Where clients have downloaded all payloads, it sees nothing.
+    /// The server learns that payloads were fetched and about how many, not which. Each record takes the pages of the
+    /// longest one, in messages like a search's last. Where clients have downloaded all payloads, it sees nothing.
     ///
     /// # Errors
     /// [`Error::Stale`]; [`Error::BadReply`] if what the server sent does not belong to this index, [`Error::AfterBadReply`] if a message

@@ -3,8 +3,8 @@
 /// A time: seconds since 1970 in UTC, and nanoseconds.
 pub(super) type Time = (i64, u32);
 
-/// The time of a date or an instant, such as `2026-01-31`, `2026-01-31 10:00` or `2026-01-31T10:00:00.5+02:00`; none of another text. One
-/// without a zone is taken as in UTC, and a date is its midnight.
+/// The time of a date or an instant, such as `2026-01-31`, `2026-01-31 10:00` or `2026-01-31T10:00:00.5+02:00`; `None`
+/// for another text. A time without a zone is taken as UTC, and a date is its midnight.
 pub(super) fn time(text: &str) -> Option<Time> {
     let (date, clock) = match text.split_once(['T', ' ']) {
         Some((date, clock)) => (date, Some(clock)),

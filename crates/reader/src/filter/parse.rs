@@ -30,7 +30,7 @@ struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    /// The error of what is next.
+    /// An error about the next sign.
     fn fault(&self, why: impl Into<String>) -> Error {
         let before = &self.text[..self.text.len() - self.rest.len()];
         let fault = FilterFault::Text {
@@ -264,7 +264,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// A name as messages have it, which are short however long it is.
+/// A name as messages show it. It is short, whatever the name's length.
 pub(super) fn shown(name: &str) -> String {
     const MOST: usize = 60;
     let mut shown: String = name.chars().take(MOST).collect();

@@ -16,7 +16,7 @@ pub trait Dial {
     /// Opens one more.
     ///
     /// # Errors
-    /// [`Error::Transport`] with a kind by which the session tries again or not; others end the call.
+    /// [`Error::Transport`] with a kind that says whether the session tries again; other errors end the call.
     fn dial(&self) -> Result<Self::Transport, Error>;
 }
 

@@ -15,7 +15,7 @@ pub trait PinStore: Send {
     /// server, so nothing that others wait for is held while it runs.
     ///
     /// # Errors
-    /// [`Error::OtherIndex`], [`Error::Fork`]; those of `check`; [`Error::File`].
+    /// [`Error::OtherIndex`], [`Error::Fork`], the errors of `check`, and [`Error::File`].
     fn remember(
         &mut self,
         new: Pin,
@@ -23,7 +23,7 @@ pub trait PinStore: Send {
     ) -> Result<(), Error>;
 }
 
-/// The memory of a caller who keeps [`Client::pin`](crate::Client::pin) without help: a version, or none.
+/// The memory of a caller who keeps [`Client::pin`](crate::Client::pin) without help: a version, or nothing.
 impl PinStore for Option<Pin> {
     fn newest(&self) -> Option<Pin> {
         *self

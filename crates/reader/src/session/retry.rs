@@ -13,7 +13,7 @@ use crate::latch::Latch;
 const FIRST: Duration = Duration::from_millis(50);
 const LONGEST: Duration = Duration::from_secs(2);
 
-/// A pause ends at most this much later than it is told to.
+/// A pause ends at most this much later than it should.
 const TICK: Duration = Duration::from_millis(20);
 
 /// Changes of the index that a call follows at once. A server that changes it more often is waited for like a busy one, so that none
@@ -79,7 +79,7 @@ impl Attempts {
 ///
 /// # Security
 /// They follow from the [kind](Kind) of errors that the server knows of, never from a query nor from a bad reply. An
-/// attempt draws fresh secrets, so that nothing but time links it to the one before.
+/// attempt draws fresh secrets, so that only time links it to the one before.
 pub(crate) struct Pauses {
     retry: Retry,
     pause: Mutex<Pause>,

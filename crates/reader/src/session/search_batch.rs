@@ -1,4 +1,4 @@
-//! Searches that belong together: those of one command, one call or one request.
+//! Searches that belong together: the searches of one command, one call or one request.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -11,8 +11,9 @@ use crate::latch::{Latch, graver};
 /// Searches that belong together.
 ///
 /// # Security
-/// After a bad reply the other searches of the batch are made all the same, and so are those of other batches that have begun: a server sees no end that it could have
-/// caused. When the batch is dropped, its session begins no other. The caller drops it after the last search, whatever became of them.
+/// After a bad reply the other searches of the batch are made all the same. So are the searches of other batches that
+/// have begun. So a server sees no end that it could have caused. When the batch is dropped, its session begins no
+/// other. The caller drops it after the last search, whatever became of them.
 #[derive(Debug, Default)]
 pub struct SearchBatch {
     /// The server knows of the error for which the searches that are left are not made.
@@ -46,7 +47,8 @@ impl SearchBatch {
         self
     }
 
-    /// True if no more searches of it are to be made: it was stopped, or one has failed in a way that the server knows of.
+    /// True if no more searches of it are to be made. It was stopped, or one has failed in a way that the server knows
+    /// of.
     #[must_use]
     pub fn is_over(&self) -> bool {
         self.is_stopped() || self.failed.load(Ordering::Relaxed)
@@ -72,7 +74,7 @@ impl SearchBatch {
     /// The results of searches of it, or the gravest of their errors.
     ///
     /// # Errors
-    /// An error of one of them: the first of those that are as grave. After a bad reply it says so.
+    /// An error of one of them: the first among the gravest. After a bad reply it says so.
     pub fn outcome<T>(
         &self,
         found: impl IntoIterator<Item = Result<T, Error>>,

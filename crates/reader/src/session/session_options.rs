@@ -11,7 +11,7 @@ use crate::cache::Cache;
 pub struct SessionOptions {
     /// The memory of versions.
     pub pins: Box<dyn PinStore>,
-    /// Connects also where the server does not show that its version follows from the one that is remembered.
+    /// Connects also where the server does not show that its version follows from the remembered one.
     pub over_gap: bool,
     /// The folder of downloads.
     pub cache: Option<Cache>,

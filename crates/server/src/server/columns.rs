@@ -26,7 +26,7 @@ struct Encoding {
     width: usize,
 }
 
-/// One segment. Its memory is shared with the server of another version that has it too.
+/// One segment. A server of another version that has it too shares its memory.
 #[derive(Clone, Debug)]
 struct EncodedSegment {
     column: ColumnSegment,
@@ -35,8 +35,8 @@ struct EncodedSegment {
 }
 
 impl Columns {
-    /// Encodes the shard's rows of the segments that `before` does not hold, the first of which is the manifest's number
-    /// `first`, or maps what the shelf has of them. The bytes of each are let go before the next is read.
+    /// Encodes the shard's rows of the segments that `before` does not hold, or maps what the shelf has of them. The
+    /// first of these segments is the manifest's number `first`. The bytes of each are freed before the next is read.
     pub(super) fn new(
         rows: Rows,
         first: usize,

@@ -6,7 +6,7 @@ use sordino_index::columns::{Rows, Scheme};
 use sordino_index::manifest::{Columns, Grid, Manifest, Mode};
 use sordino_index::shard::Shard;
 
-/// One encrypted reply about blocks of positions, of which each shard has some.
+/// One encrypted reply about blocks of positions. Each shard has some of the blocks.
 #[derive(Debug)]
 pub(super) struct Cut {
     params: Params,
@@ -49,7 +49,7 @@ impl Cut {
             cut.push(blocks, 1, of);
             missing = blocks * block - stored;
         }
-        // Positions without a row are there but for those after the last segment.
+        // There are positions without a row, except after the last segment.
         if let Some(last) = cut.counts.last_mut() {
             *last -= missing;
         }
@@ -74,7 +74,7 @@ impl Cut {
         }
     }
 
-    /// Cuts `count` things in a row, of `blocks` blocks each.
+    /// Cuts `count` consecutive things, of `blocks` blocks each.
     fn push(&mut self, count: usize, blocks: usize, of: u16) {
         for (at, shard) in Shard::all(of).enumerate() {
             let own = shard.range(count).len() * blocks;

@@ -16,36 +16,37 @@ use sordino_index::manifest::PartKind;
 use sordino_index::shard::Shard;
 use sordino_index::{Error, OwnerPublicKey};
 
-/// Bytes of a database from which on it is kept. Shorter ones are encoded in a moment, and a mapped one holds a file open and
-/// its public polynomials, which weigh as much as a block.
+/// The least size in bytes of a database that is kept. Shorter ones are encoded in a moment. A mapped one holds a file
+/// open and its public polynomials, which weigh as much as a block.
 const LEAST: usize = 1 << 19;
 
 /// Files of an index that are mapped at most, since each is held open: others are encoded, and stay in memory.
 const MOST: usize = 256;
 
-/// A folder in which servers keep what they encode of an index, about seven bytes a coordinate, and of the hint of pages
-/// that are scanned. The next server maps it and scores it where it lies, which takes a fraction of the time of encoding, and of memory little but the system's cache of files.
+/// A folder in which servers keep what they encode of an index, about seven bytes a coordinate. It also has the encoded
+/// hint of pages that are scanned. The next server maps it and scores it where it lies. That takes a fraction of the
+/// time of encoding, and little memory but the system's cache of files.
 ///
-/// A file whose hint is not the one of its vectors is damaged, and made again.
+/// A file whose hint is not its vectors' hint is damaged, and made again.
 ///
 /// # Security
-/// The folder is believed as the server's memory is, and the files must not be changed by anybody else while a server
-/// runs: one that is cut short ends it. It is made for its owner alone, and refused if others may write there. It holds what
-/// the index's parts hold, and for a while what those of former versions held.
+/// A server trusts the folder like its own memory. No other program may change the files while a server runs: a file
+/// that is cut short ends the server. The folder is made for its owner alone, and refused if others may write there. It
+/// holds what the index's parts hold, and for a while what the parts of former versions held.
 #[derive(Clone)]
 pub struct Encodings(Arc<Inner>);
 
 struct Inner {
     folder: PathBuf,
     fault: Box<dyn Fn(&Error) + Send + Sync>,
-    /// True once a mapped file was found cut, which was told.
+    /// True once a mapped file was found cut, which was reported.
     cut: AtomicBool,
 }
 
 impl Encodings {
-    /// Keeps encoded databases in this folder, which is made if it is not there. What cannot be written or mapped there is told to
-    /// `fault`, once a version, and served from memory. A file that is cut while it is mapped is told once: searches are refused until
-    /// the server is opened again.
+    /// Keeps encoded databases in this folder, which is made if it is missing. What cannot be written or mapped there
+    /// is reported to `fault`, once a version, and served from memory. A file that is cut while it is mapped is
+    /// reported once: searches are refused until the server is opened again.
     ///
     /// # Errors
     /// [`Error::File`] if there is no such folder and it cannot be made, or others than its owner may write there.
@@ -71,7 +72,7 @@ impl Encodings {
         Ok(Self(Arc::new(Inner { folder, fault, cut })))
     }
 
-    /// Tells, once, that a mapped file was cut: nothing is answered from it any more.
+    /// Reports, once, that a mapped file was cut. From then on nothing is answered from it.
     pub(super) fn look(&self, answers: &[Result<Vec<u8>, Error>]) {
         let cut = answers.iter().find_map(|answer| match answer {
             Err(error @ Error::Ckks(sordino_ckks::Error::Changed { .. })) => Some(error),
@@ -85,7 +86,7 @@ impl Encodings {
     }
 }
 
-/// Refuses a folder of somebody else's, and one in which others may write.
+/// Refuses a folder of another user, and one in which others may write.
 #[cfg(unix)]
 fn check_alone(folder: &Path) -> io::Result<()> {
     use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -96,7 +97,7 @@ fn check_alone(folder: &Path) -> io::Result<()> {
             "other users may write in the folder of encoded vectors: run `chmod go-w` on it",
         );
     }
-    // Linux says there who this process is; elsewhere that is not looked at.
+    // On Linux this says which user the process has. Elsewhere that is not checked.
     let own = fs::metadata("/proc/self").map(|process| process.uid());
     if own.is_ok_and(|own| found.uid() != own && found.uid() != 0) {
         return denied(
@@ -123,11 +124,11 @@ pub(super) struct Shelf<'a> {
     /// The beginning of its files' names.
     prefix: String,
     named: HashSet<String>,
-    /// Databases that are mapped, those of the version before among them.
+    /// Databases that are mapped, with the databases of the version before.
     mapped: usize,
-    /// Something could not be kept, which was told: nothing else is tried.
+    /// Something could not be kept, which was reported: nothing else is tried.
     failed: bool,
-    /// Names of files that the manifest contradicts: they are not read any more.
+    /// Names of files that the manifest contradicts: they are no longer read.
     contradicted: HashSet<String>,
 }
 
@@ -154,7 +155,7 @@ impl<'a> Shelf<'a> {
         shelf
     }
 
-    /// The name of what is encoded of bytes `range` of a part, as `segments` are. It stays when the rest is cleared.
+    /// The name of what is encoded from bytes `range` of a part, as `segments` are. It stays when the rest is cleared.
     pub(super) fn name(&mut self, part: &Digest, range: Range<u64>, segments: &Segments) -> String {
         let fields = [
             &part[..],
@@ -168,11 +169,12 @@ impl<'a> Shelf<'a> {
         name
     }
 
-    /// The database of this name and its hint's bytes: mapped if there is a whole file of it, or encoded now and kept.
-    /// `expected` is the digest of the hint, if the manifest names it; else the one of when the file was written is.
+    /// The database of this name and its hint's bytes, mapped if there is a whole file of it, or encoded now and kept.
+    /// `expected` is the digest of the hint, if the manifest names it. Otherwise the digest from when the file was
+    /// written is expected.
     ///
     /// # Errors
-    /// Those of `encode`, and [`Error::Digest`] if what it encodes has another hint than is expected.
+    /// The errors of `encode`, and [`Error::Digest`] if what it encodes has a hint that differs from the expected one.
     pub(super) fn database(
         &mut self,
         name: &str,
@@ -239,8 +241,8 @@ impl<'a> Shelf<'a> {
         self.remove(|unfinished, name| unfinished || !self.named.contains(name));
     }
 
-    /// Removes the files of the index, or of its shard, for which `goes(is_unfinished, name)` is true. Those that
-    /// somebody is writing stay.
+    /// Removes the files of the index, or of its shard, for which `goes(is_unfinished, name)` is true. Files that
+    /// another process is writing stay.
     fn remove(&self, goes: impl Fn(bool, &str) -> bool) {
         let Some(Encodings(inner)) = self.encodings else {
             return;
@@ -264,13 +266,13 @@ impl<'a> Shelf<'a> {
     }
 }
 
-/// True if somebody is writing this file, who has locked it.
+/// True if a process is writing this file, and so has locked it.
 fn is_written(path: &Path) -> bool {
     File::open(path).is_ok_and(|file| file.try_lock_shared().is_err())
 }
 
-/// Writes a file under another name, which no other process takes, and gives it its own when the disk has all of it: what is not there
-/// yet could be lost, and read as zeros, while it is mapped.
+/// Writes a file under a temporary name, which no other process takes, and renames it when the disk has all of it. What
+/// is not on the disk yet could be lost, and read as zeros, while it is mapped.
 fn write(path: &Path, contents: impl FnOnce(&mut File) -> io::Result<()>) -> io::Result<()> {
     let random = RandomState::new().build_hasher().finish();
     let unfinished = path.with_extension(format!("{random:016x}"));

@@ -23,7 +23,7 @@ pub(super) struct Gateway {
     buckets: Option<Buckets>,
 }
 
-/// The lengths of what is sent where payloads are fetched.
+/// The lengths of messages where payloads are fetched.
 #[derive(Clone, Copy, Debug)]
 struct Fetched {
     query: usize,
@@ -100,7 +100,7 @@ impl Gateway {
 }
 
 impl Fetched {
-    /// The lengths of what a search fetches, if that is not downloaded.
+    /// The lengths of what a search fetches, if payloads are not downloaded.
     fn new(payloads: &Payloads) -> Result<Option<Self>, Error> {
         if let Some(params) = payloads.pir_params()? {
             let pages = payloads.fetched as usize;
@@ -218,11 +218,11 @@ impl Server {
         Ok(())
     }
 
-    /// The reply to a request from those of all the shards that it is for, in their order: byte for byte that of
-    /// a server with all of the data.
+    /// The reply to a request, from the replies of all the shards that it is for, in their order. It is byte for byte
+    /// the reply of a server with all of the data.
     ///
     /// # Errors
-    /// The errors of [`check_part`](Self::check_part), and if the number of replies is another.
+    /// The errors of [`check_part`](Self::check_part), and an error if the number of replies differs.
     pub fn join(&self, asked: PendingRequest, replies: &[Vec<u8>]) -> Result<Vec<u8>, Error> {
         let shards: Vec<Shard> = asked.shards().collect();
         if replies.len() != shards.len() {

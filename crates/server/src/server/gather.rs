@@ -19,15 +19,16 @@ const PIECE_HEAD: usize = 64;
 pub type Ask<'a> = dyn FnMut(Shard, &[u8], usize) -> Result<Vec<u8>, Error> + 'a;
 
 impl Server {
-    /// Serves the version that all of `of` shards have: what clients download is fetched from them, checked
-    /// against the owner's signature, and kept; queries are answered by them, and [joined](Self::join). None if it is that
-    /// of `before`, of whose downloads those that are the same are kept. It may be an older one, or another index: as with a
-    /// server that has the data, that is the operator's to say and the client's to refuse. `ask` asks one shard.
+    /// Serves the version that all of `of` shards have. What clients download is fetched from the shards, checked
+    /// against the owner's signature, and kept; the shards answer queries, and their answers are [joined](Self::join).
+    /// `None` if it is the version of `before`; otherwise downloads of `before` that are the same are kept. It may be
+    /// an older version, or another index. As with a server that has the data, that is the operator's to say and the
+    /// client's to refuse. `ask` asks one shard.
     ///
     /// # Errors
-    /// [`Error::Position`] if a shard is another than the one asked; [`Error::OtherIndex`] and [`Error::Stale`] if they
-    /// are not all of one index and version; [`Error::Mode`] for a mode that is not cut; [`Error::Digest`] and others if a shard gives out something
-    /// that the owner did not sign; those of `ask`.
+    /// [`Error::Position`] if a shard is not the one asked. [`Error::OtherIndex`] and [`Error::Stale`] if they are not
+    /// all of one index and version. [`Error::Mode`] for a mode that is not cut. [`Error::Digest`] and others if a
+    /// shard gives out something that the owner did not sign. The errors of `ask`.
     pub fn gather(
         of: u16,
         owner: &OwnerPublicKey,
@@ -39,7 +40,7 @@ impl Server {
             return Ok(None);
         }
         let limit = message_len(MAX_SIGNED_LEN);
-        // Its head says that this is no client, to whom a shard gives nothing.
+        // Its head says that this is no client: a shard gives nothing to clients.
         let request = Message::GetManifest.with(&head.to_bytes());
         let reply = ask(head.shard, &request, limit)?;
         let manifest = SignedManifest::from_bytes(Message::Manifest.expect(&reply, None)?, owner)?;
@@ -87,8 +88,8 @@ fn common(of: u16, ask: &mut Ask<'_>) -> Result<Head, Error> {
     first.ok_or_else(|| malformed("no shards".to_owned()))
 }
 
-/// The manifests before one, from the shard that shows most of them: one that shows fewer than it has does not make clients
-/// that were away believe that nothing leads to the newest.
+/// The manifests before one, from the shard that shows most of them. A shard that shows fewer than it has so does not
+/// make clients that were away believe that nothing leads to the newest.
 fn longest_history(
     manifest: &SignedManifest,
     owner: &OwnerPublicKey,
@@ -111,8 +112,8 @@ fn longest_history(
     Ok(longest)
 }
 
-/// A part that clients download, by its number: from the shard that gives it out, or, of a hint, joined from
-/// those that computed it.
+/// A part that clients download, by its number. It comes from the shard that gives it out. A hint is joined from the
+/// shards that computed it.
 fn download(
     manifest: &SignedManifest,
     number: u16,

@@ -61,7 +61,7 @@ impl<'a> OpenOptions<'a> {
         Self { shard, ..self }
     }
 
-    /// The same, with a folder of encoded databases: the server maps what is there, and keeps what it encodes.
+    /// The same, with a folder of encoded databases: the server maps what it finds there, and keeps what it encodes.
     pub fn encodings(self, encodings: Option<&'a Encodings>) -> Self {
         Self { encodings, ..self }
     }
@@ -71,8 +71,8 @@ impl<'a> OpenOptions<'a> {
         Self { most_bytes, ..self }
     }
 
-    /// The same, after the server of another version: only parts that it does not have are read, and the others are
-    /// shared with it. The shard and the folder of encoded databases are those of that server.
+    /// The same, after the server of another version. Only parts that it does not have are read, and the others are
+    /// shared with it. The shard and the folder of encoded databases are that server's.
     pub fn after(self, before: &'a Server) -> Self {
         Self {
             before: Some(before),
@@ -88,13 +88,14 @@ impl<'a> OpenOptions<'a> {
         }
     }
 
-    /// Opens a server of a version in a folder on any disk, part after part: no more is in memory at a time than what is
-    /// served and one part.
+    /// Opens a server of a version in a folder on any disk, part after part. Memory holds no more at a time than what
+    /// is served and one part.
     ///
     /// # Errors
-    /// The errors of [`Index::open_dir`], and if parts do not fit the manifest; [`Error::Mode`] for a shard of an index in a mode
-    /// that is not cut, or that cannot be cut into this number of shards; [`Error::Room`]; [`Error::Memory`] if the machine or its
-    /// container lacks what the version needs at least, where it follows no other.
+    /// The errors of [`Index::open_dir`], and errors if parts do not fit the manifest. [`Error::Mode`] for a shard of
+    /// an index in a mode that is not cut, or that cannot be cut into this number of shards. [`Error::Room`].
+    /// [`Error::Memory`] if the machine or its container lacks the least memory that the version needs, where it
+    /// follows no other.
     pub fn open<D: Disk>(&self, folder: &Folder<D>) -> Result<Server, Error> {
         match self.version {
             Some(version) => self.serve(folder, version.clone()),
@@ -105,7 +106,7 @@ impl<'a> OpenOptions<'a> {
     /// [`open`](Self::open) in a directory.
     ///
     /// # Errors
-    /// Those of `open`.
+    /// The errors of `open`.
     pub fn open_dir(&self, dir: impl AsRef<Path>) -> Result<Server, Error> {
         self.open(&Folder::new(dir.as_ref(), Files))
     }
@@ -225,13 +226,13 @@ impl Server {
         OpenOptions::new(owner).open_dir(dir)
     }
 
-    /// The payloads and the number of them that a search fetches, by which their databases are laid out.
+    /// The payloads and the number of them that a search fetches, which decides how their databases are laid out.
     fn fetched(&self) -> (&Option<Payloads>, u32) {
         (&self.manifest.payloads, self.manifest.k)
     }
 
-    /// The manifests before this one, if it is this server's or the next: their signatures were checked when
-    /// they were read, 256 of them at most.
+    /// The manifests before this one, if it is this server's or the next. Their signatures were checked when they were
+    /// read, 256 of them at most.
     pub(super) fn history_of(&self, manifest: &SignedManifest) -> Option<History> {
         let own = self.manifest.digest();
         if manifest.digest() == own {
@@ -296,7 +297,7 @@ impl Server {
             };
             given.push((part.digest, bytes));
         }
-        // Nothing that is served goes before all of this version is there.
+        // Nothing that is served goes before all of this version is ready.
         shelf.clear();
         Ok(Self {
             shard,

@@ -21,7 +21,7 @@ pub(super) struct Signed {
     pub(super) content: Digest,
     /// The seed of the public polynomials of queries.
     pub(super) seed: [u8; 32],
-    /// The seed of those of encrypted secrets.
+    /// The seed of the public polynomials of encrypted secrets.
     pub(super) hint_seed: [u8; 32],
     /// The digest of the hint that clients download.
     pub(super) hint: Digest,
@@ -39,14 +39,14 @@ impl PageTable {
     /// The table of all these pages. The shelf has its encoded hint, or keeps it.
     ///
     /// # Errors
-    /// If the pages are not those that the manifest names, or have another hint.
+    /// If the pages are not the manifest's, or have a different hint.
     pub(super) fn new(signed: Signed, pages: Bytes, shelf: &mut Shelf<'_>) -> Result<Self, Error> {
         let table = signed.scan.table(signed.seed, &pages)?;
         drop(pages);
         let names = signed.names(shelf)?;
         let (mut hint, mut given) = signed.encoded(&table, &names, shelf)?;
         let check = |given: &[u8]| digest::check(PartKind::PayloadHint.name(), given, &signed.hint);
-        // Files say of one piece what is its hint, and the manifest of all.
+        // Files say what the hint of one piece is, and the manifest of all pieces.
         if check(&given).is_err() && shelf.distrust(&names) {
             (hint, given) = signed.encoded(&table, &names, shelf)?;
         }
@@ -62,7 +62,7 @@ impl PageTable {
     /// Keeps the files of the encoded hint for another version that has the same pages.
     ///
     /// # Errors
-    /// Never for sizes that were checked.
+    /// None for sizes that were checked.
     pub(super) fn keep(&self, shelf: &mut Shelf<'_>) -> Result<(), Error> {
         self.signed.names(shelf)?;
         self.hint.databases().for_each(|it| shelf.share(it));

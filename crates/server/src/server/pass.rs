@@ -13,7 +13,7 @@ use super::malformed;
 pub(super) struct Pass<'a> {
     pub(super) places: Vec<usize>,
     pub(super) bodies: Vec<&'a [u8]>,
-    /// Whom they are from.
+    /// The holders that they are from.
     pub(super) holders: Vec<u128>,
 }
 
@@ -83,7 +83,7 @@ pub(super) fn fetch_all(
     })
 }
 
-/// Reads every query, and answers those that are well formed together.
+/// Reads every query, and answers the well-formed ones together.
 pub(super) fn in_one_pass<Q: Send>(
     bodies: &[&[u8]],
     read: impl Fn(&[u8]) -> Result<Q, Error> + Sync,

@@ -10,7 +10,7 @@ use super::page_table::{PageTable, Signed};
 use super::read::{Source, all};
 use super::retrieval::{Retrieval, Way};
 
-/// The PIR server of payloads, if those are not downloaded.
+/// The PIR server of payloads, if clients do not download them.
 pub(super) fn server(
     manifest: &Manifest,
     payloads: &Payloads,

@@ -8,10 +8,10 @@ use super::encodings::Shelf;
 
 /// The parts of an index that is served.
 pub(super) trait Read {
-    /// Bytes of a part, in the memory of one that was let go.
+    /// Bytes of a part, in the memory of a part that was freed.
     fn bytes(&mut self, part: &Part, span: Span, room: Vec<u8>) -> Result<Bytes, Error>;
 
-    /// Hands bytes of a part to `take`, piece after piece. Nothing may be done with what they make where this fails.
+    /// Hands bytes of a part to `take`, piece after piece. The caller must not use what they make if this fails.
     fn pieces(
         &mut self,
         part: &Part,
@@ -36,7 +36,7 @@ pub(super) fn all(read: &mut dyn Read, part: &Part) -> Result<Bytes, Error> {
     read.bytes(part, Span::from(0..part.len), Vec::new())
 }
 
-/// The parts of an index in memory, each of which is taken once, whole.
+/// The parts of an index in memory. Each is taken once, whole.
 pub(super) struct Taken(pub(super) Vec<(Part, Bytes)>);
 
 impl Read for Taken {

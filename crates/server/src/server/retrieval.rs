@@ -25,7 +25,7 @@ impl Default for Sessions {
 }
 
 impl Sessions {
-    /// The keys that a query names: those that came with it, or those that are held.
+    /// The keys that a query names: the keys that came with it, or the keys that are held.
     fn of(
         &self,
         holder: u128,
@@ -80,7 +80,7 @@ impl Retrieval {
     /// Keeps the files of what was encoded for another version that has the same items.
     ///
     /// # Errors
-    /// Never for items that are served.
+    /// None for items that are served.
     pub(super) fn keep(&self, shelf: &mut Shelf<'_>) -> Result<(), Error> {
         match &self.way {
             Way::Scan(table) => table.keep(shelf),

@@ -64,7 +64,7 @@ impl Base {
         let (mut hint, mut given) = hint_of(&table, hint, &names, shelf)?;
         if table.shape().groups() == all {
             let checked = digest::check(PartKind::RowsHint.name(), &given, &mode.hint);
-            // Files say of one group what is its hint, and the manifest of all.
+            // Files say what the hint of one group is, and the manifest of all groups.
             if checked.is_err() && shelf.distrust(&names) {
                 (hint, given) = hint_of(&table, table::segments(mode)?, &names, shelf)?;
             }
@@ -79,7 +79,7 @@ impl Base {
 }
 
 impl Routed {
-    /// The clusters and segments of a version. Those that `before` holds are shared with it.
+    /// The clusters and segments of a version. What `before` holds is shared with it.
     pub(super) fn new(
         manifest: &Manifest,
         mode: &manifest::Routed,
@@ -124,8 +124,8 @@ impl Routed {
         self.lens.all()
     }
 
-    /// Scores the chosen clusters and all that was added since: one scan of the clusters, one product with their hint
-    /// and one pass over the rest for all queries.
+    /// Scores the chosen clusters and all that was added since. For all queries it takes one scan of the clusters, one
+    /// product with their hint and one pass over the rest.
     pub(super) fn score(&self, bodies: &[&[u8]]) -> Vec<Result<Vec<u8>, Error>> {
         in_one_pass(
             bodies,

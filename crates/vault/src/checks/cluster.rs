@@ -1,4 +1,4 @@
-//! The check rows of clusters, for those who have their key.
+//! The check rows of clusters, for holders of their key.
 
 use sordino_aes::stream::Stream;
 use sordino_cpu::Backend;
@@ -22,8 +22,9 @@ impl ClusterChecks {
         Self { key }
     }
 
-    /// The runs of a part of a group's clusters: run `r` is read from bytes `256 r` on of the keystream of AES-256 in counter mode, of
-    /// which the part and the group are the lower and the upper half of the nonce. Word 0 has the signs, word `i` the bits of check row `i`; row 0 sums up all.
+    /// The runs of a part of a group's clusters. Run `r` is read from bytes `256 r` on of the keystream of AES-256 in
+    /// counter mode. The part and the group are the lower and the upper half of its nonce. Word 0 has the signs, word
+    /// `i` the bits of check row `i`; row 0 sums up all.
     fn runs(&self, group: usize, part: usize) -> Runs<COUNT> {
         Runs {
             stream: Stream::new(&self.key, (group as u64) << 32 | part as u64),
@@ -53,16 +54,16 @@ impl ClusterChecks {
         rows.collect()
     }
 
-    /// The largest sum of squares of how far the check rows of a part are off: `products` are those of a cluster's places,
-    /// `checks` those of its check rows, with one query, mod `P`, without pads. No more than the
-    /// [`tolerance`](sordino_index::manifest::Grid::tolerance) if the reply is honest.
+    /// The largest sum of squares of how far the check rows of a part are off. `products` are the products of a
+    /// cluster's places with one query, and `checks` the products of its check rows, mod `P`, without pads. The sum is
+    /// no more than the [`tolerance`](sordino_index::manifest::Grid::tolerance) if the reply is honest.
     ///
     /// # Security
     /// Takes the same steps for all products. Which cluster of the group was chosen decides nothing: the server chooses what it
     /// changes, and would learn it from refusals.
     ///
     /// # Panics
-    /// If the number of check rows is not that of a cluster.
+    /// If the number of check rows is not a cluster's.
     #[must_use]
     pub fn off(&self, group: usize, products: &[i32], checks: &[i32]) -> u64 {
         let expected = count(products.len());
@@ -191,7 +192,7 @@ mod tests {
                 prop_assert_eq!(checks.off(cluster, &products, &held), expected);
                 products[at] = products[at].wrapping_sub(error);
             }
-            // Half of P, on a place and on all check rows: those are off by it that do not sum up the place.
+            // Half of P, on a place and on all check rows: the check rows that do not sum up the place are off by it.
             products[at] ^= 1 << 25;
             for check in &mut held[at / PLACES * COUNT..][..COUNT] {
                 *check ^= 1 << 25;

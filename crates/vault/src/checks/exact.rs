@@ -1,4 +1,4 @@
-//! Weights and combinations, for those who have their keys.
+//! Weights and combinations, for holders of their keys.
 
 use rayon::prelude::*;
 use sordino_aes::stream::Stream;
@@ -26,8 +26,9 @@ impl Weights {
         Self { key }
     }
 
-    /// The weights of the rows of chunk `at` of [`CHUNK`], `count` of them, for each copy: row `v` of the chunk takes bytes `12 v` to `12 v + 11` of the
-    /// keystream of AES-256 in counter mode of which the chunk is the nonce, in one little-endian integer for each copy.
+    /// The weights of the rows of chunk `at` of [`CHUNK`], `count` of them, for each copy. The chunk is the nonce of a
+    /// keystream of AES-256 in counter mode. Row `v` of the chunk takes bytes `12 v` to `12 v + 11` of it, in one
+    /// little-endian integer for each copy.
     fn chunk(&self, at: usize, count: usize, copies: usize) -> Vec<Zeroizing<Vec<u64>>> {
         let mut stream = Stream::new(&self.key, at as u64);
         let lists = (0..copies).map(|_| Zeroizing::new(Vec::with_capacity(count)));
@@ -135,8 +136,9 @@ impl Exact {
         Ok(Self::new(empty.collect::<Result<_, Error>>()?))
     }
 
-    /// True if a reply has the answers of an honest server to this query, for the rows of all segments: each with its weights,
-    /// its first position and its number of rows. If it has not, it is true with probability `2^-96`.
+    /// True if a reply has the answers of an honest server to this query, for the rows of all segments. Each segment
+    /// comes with its weights, its first position and its number of rows. For a wrong reply it is true with probability
+    /// `2^-96`.
     ///
     /// # Errors
     /// [`Error::Ckks`] if query or reply are of another parameter set, or there are fewer answers.

@@ -1,4 +1,4 @@
-//! A segment's sums, for those who have its key.
+//! A segment's sums, for holders of its key.
 
 use rayon::prelude::*;
 use sordino_aes::stream::Stream;
@@ -23,8 +23,8 @@ impl Signs {
         Self { key }
     }
 
-    /// The runs of a group: bit `v` of word `i` is 1 where position `v` of the run counts positively in sum `i`. Run `r` is read from
-    /// bytes `256 r` on of the keystream of AES-256 in counter mode, of which the group is the nonce.
+    /// The runs of a group: bit `v` of word `i` is 1 where position `v` of the run counts positively in sum `i`. Run
+    /// `r` is read from bytes `256 r` on of the keystream of AES-256 in counter mode, whose nonce is the group.
     fn runs(&self, group: usize) -> Runs<COUNT> {
         Runs {
             stream: Stream::new(&self.key, group as u64),
@@ -95,9 +95,10 @@ impl ReaderSums {
         })
     }
 
-    /// The sums of squares of how far the sums of a segment's scores are from what they should be, of each group: no more than its
-    /// [`tolerance`](sordino_index::checks::held::tolerance) in an honest reply. `steps` are the scores of the rows; `query` the integers that it was encrypted as,
-    /// of which `q` are the score window, which has `2^bits` steps.
+    /// For each group, the sums of squares of how far the sums of a segment's scores are from what they should be. Each
+    /// is no more than its [`tolerance`](sordino_index::checks::held::tolerance) in an honest reply. `steps` are the
+    /// scores of the rows, and `query` the integers that the query was encrypted as. `q` of them are the score window,
+    /// which has `2^bits` steps.
     ///
     /// # Security
     /// Takes the same steps for all scores and queries.

@@ -1,4 +1,4 @@
-//! A segment's check rows, for those who have its key.
+//! A segment's check rows, for holders of its key.
 
 use rayon::prelude::*;
 use sordino_aes::stream::Stream;
@@ -28,8 +28,8 @@ impl Checks {
         }
     }
 
-    /// The runs of a group: run `r` is read from bytes `176 r` on of the keystream of AES-256 in counter mode, of
-    /// which the group is the nonce. Word 0 has the signs, the next the bits of one check row each.
+    /// The runs of a group. Run `r` is read from bytes `176 r` on of the keystream of AES-256 in counter mode, whose
+    /// nonce is the group. Word 0 has the signs, the next words the bits of one check row each.
     fn runs(&self, group: usize) -> Runs<COUNT> {
         Runs {
             stream: Stream::new(&self.key, group as u64),
@@ -69,15 +69,15 @@ impl Checks {
         rows.collect()
     }
 
-    /// The most that a check row's product is away from the sum of its group's: `products` are those of a
-    /// segment's rows and check rows with one query, mod P, without pads. No more than the
+    /// The most that a check row's product is away from the sum of its group's products. `products` are the products of
+    /// a segment's rows and check rows with one query, mod P, without pads. It is no more than the
     /// [`tolerance`](sordino_index::checks::tolerance) if the reply is honest.
     ///
     /// # Security
     /// Takes the same steps for all products.
     ///
     /// # Panics
-    /// If they are not those of `n` rows and their check rows.
+    /// If they do not belong to `n` rows and their check rows.
     #[must_use]
     pub fn off(&self, n: usize, products: &[i32]) -> u32 {
         let (rows, checks) = products.split_at(n);

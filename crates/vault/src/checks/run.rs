@@ -32,7 +32,7 @@ impl Words<'_> {
     }
 }
 
-/// The runs of a group, of which each is read from the next words of the keystream of AES-256 in counter mode.
+/// The runs of a group. Each is read from the next words of the keystream of AES-256 in counter mode.
 pub(super) struct Runs<const K: usize> {
     pub(super) stream: Stream,
     /// Bytes of a run, whole blocks.

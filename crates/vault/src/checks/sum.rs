@@ -44,7 +44,7 @@ impl<const K: usize> Sums<K> {
         }
     }
 
-    /// Adds the products of a run, of which the last one of a segment may be shorter.
+    /// Adds the products of a run. The last run of a segment may be shorter.
     pub(super) fn add(&mut self, run: &Run<K>, products: &[i32]) {
         if let Ok(products) = products.try_into() {
             return add(self.kernels, &mut self.lanes, run, products);

@@ -3,10 +3,10 @@
 use crate::reader_secret::ReaderPublicKey;
 use crate::writer_secret::WriterPublicKey;
 
-/// A change of who may read what.
+/// A change of what readers may read.
 #[derive(Clone, Copy, Debug)]
 pub enum Change<'a> {
-    /// Gives a reader labels and groups next to those it has. One that is not there yet has to come with its public key.
+    /// Gives a reader labels and groups in addition to its own. A new reader has to come with its public key.
     Grant {
         /// The reader's name.
         reader: &'a str,
@@ -14,21 +14,22 @@ pub enum Change<'a> {
         public: Option<&'a ReaderPublicKey>,
         /// Labels, made if need be.
         labels: &'a [String],
-        /// Groups that there are.
+        /// Existing groups.
         groups: &'a [String],
     },
-    /// Gives a reader labels, and the right to add records under them until a time; without labels, records that have none.
+    /// Gives a reader labels, and the right to add records under them until a time. Without labels it may add records
+    /// without a label.
     GrantWriter {
         /// The reader's name.
         reader: &'a str,
-        /// Its public key; one that is a writer already needs none.
+        /// Its public key; an existing writer needs no key here.
         public: Option<&'a WriterPublicKey>,
         /// Labels, made if need be.
         labels: &'a [String],
         /// The time at which the right ends, under all labels, in seconds since 1970.
         until: u64,
     },
-    /// Takes from a reader the right to add records. What it reads stays.
+    /// Takes from a reader the right to add records. It still reads the same.
     StopWriting {
         /// The reader's name.
         reader: &'a str,

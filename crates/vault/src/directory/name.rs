@@ -11,7 +11,7 @@ pub fn check_label(label: &str) -> Result<(), Error> {
     check_name("label", label)
 }
 
-/// Refuses a name that cannot be told from others on a screen, or is none.
+/// Refuses a name that a person cannot tell from others on a screen, or that is no name.
 pub(super) fn check_name(what: &'static str, name: &str) -> Result<(), Error> {
     let fits = name != UNLABELLED && name.len() <= MAX_NAME;
     match fits && name.trim() == name && is_shown(name) {
@@ -24,8 +24,8 @@ pub(super) fn check_name(what: &'static str, name: &str) -> Result<(), Error> {
     }
 }
 
-/// True if all of a name is drawn, in one way: marks that stand for themselves, and would make another name of the same look, are
-/// refused. Letters of two scripts that look alike are not told apart.
+/// True if all of a name is drawn, in one way. Marks that stand for themselves, and would make a different name of the
+/// same look, are refused. Letters of two scripts that look alike are not told apart.
 fn is_shown(name: &str) -> bool {
     let blank = |c: char| {
         matches!(

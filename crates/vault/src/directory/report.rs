@@ -1,4 +1,4 @@
-//! The owner's list in words: who can read what.
+//! The owner's list in words: what each reader can read.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,7 +12,7 @@ use sordino_index::manifest::SHARED;
 pub struct Reading {
     /// Its name.
     pub name: String,
-    /// The digest of its public key, short; none if it is on the list no longer.
+    /// The digest of its public key, short; `None` if it is no longer on the list.
     pub key: Option<String>,
     /// The labels that it was granted itself.
     pub labels: Vec<String>,
@@ -22,8 +22,8 @@ pub struct Reading {
     pub records: u64,
     /// The right to add records, if it has one.
     pub writing: Option<Writing>,
-    /// Records that it may not read any longer, and can as long as they are under keys that it was given: until they are
-    /// rewritten, which compacting does.
+    /// Records that it may not read any longer, but can while they are under keys that it was given. Compacting
+    /// rewrites them and ends that.
     pub until_compacted: u64,
 }
 
@@ -33,20 +33,21 @@ pub struct Reading {
 pub struct Label {
     /// Its name; empty for records without one.
     pub name: String,
-    /// Generations of keys that records are under, and the one that is written under now.
+    /// Generations of keys that records are under, with the one that is written under now.
     pub generations: usize,
     /// Records.
     pub records: u64,
-    /// Rows that are stored next to them, of records that were deleted, replaced or given another label: a holder of the label's keys can
-    /// read them until the index is compacted.
+    /// Rows that are stored next to them, of records that were deleted, replaced or given another label. A holder of
+    /// the label's keys can read them until the index is compacted.
     pub stale: u64,
-    /// Rows, those among them, that are not under the newest key.
+    /// How many of these rows are not under the newest key.
     pub older: u64,
 }
 
 impl Directory {
-    /// Who can read how many records: readers, then former ones. `live` records are under each key and searches find them,
-    /// `stored` ones with those that are deleted or replaced, which a holder of the key can read until the index is compacted.
+    /// Who can read how many records: readers, then former ones. `live` counts the records under each key that searches
+    /// find. `stored` adds records that are deleted or replaced, which a holder of the key can read until the index is
+    /// compacted.
     #[must_use]
     pub fn reading(&self, live: &BTreeMap<u32, u64>, stored: &BTreeMap<u32, u64>) -> Vec<Reading> {
         let under = |records: &BTreeMap<u32, u64>, key: u32| match key {
@@ -91,7 +92,7 @@ impl Directory {
         readers.chain(gone).collect()
     }
 
-    /// The labels, with the records that are stored under each key: those that searches find, and all.
+    /// The labels, with the records that are stored under each key: the ones that searches find, and all.
     #[must_use]
     pub fn labels(&self, live: &BTreeMap<u32, u64>, stored: &BTreeMap<u32, u64>) -> Vec<Label> {
         let labels = self.labels.iter().map(|(name, keys)| {

@@ -10,7 +10,7 @@ use sordino_index::Error;
 impl Directory {
     /// Makes a change. `salt` gives the salt of a new key as for [`salt`](Self::salt).
     ///
-    /// A label that somebody loses gets a new key, under which all is written from then on.
+    /// A label that a reader loses gets a new key, under which all is written from then on.
     ///
     /// # Errors
     /// [`Error::Access`] with the reason. Then nothing is changed.
@@ -49,10 +49,10 @@ impl Directory {
         Ok(())
     }
 
-    /// Makes sure that there is a label; the number of its newest key.
+    /// Makes a label if it does not exist, and returns the number of its newest key.
     ///
     /// # Errors
-    /// [`Error::Access`] for a name that is none.
+    /// [`Error::Access`] if the name is not allowed.
     pub fn label_for(
         &mut self,
         label: &str,
@@ -63,8 +63,8 @@ impl Directory {
         Ok(number)
     }
 
-    /// Gives labels that there are new keys, though no one lost them: a record that readers to come are not to have was under the
-    /// keys before.
+    /// Gives labels new keys, though no reader lost them. The reason is a record under the old keys that future readers
+    /// are not to have.
     ///
     /// # Errors
     /// [`Error::Access`] if the list is too long. Then nothing is changed.
@@ -83,7 +83,7 @@ impl Directory {
     }
 
     fn need_label(&mut self, label: &str) -> Result<u32, Error> {
-        // One that is there stays usable, whatever names were once.
+        // An existing label stays usable, even if its name would not be allowed now.
         if label != UNLABELLED
             && let Some(number) = self.newest(label)
         {
@@ -118,7 +118,7 @@ impl Directory {
                 None => Err(access("reader", reader, "there is none of this name")),
             },
             Change::Group { group, labels } => {
-                // One that is there stays usable, whatever names were once.
+                // An existing group stays usable, even if its name would not be allowed now.
                 if !self.groups.contains_key(group) {
                     check_name("group", group)?;
                 }
@@ -240,7 +240,7 @@ impl Directory {
         rights.collect()
     }
 
-    /// No one is a former reader of what it may read.
+    /// A reader is no former reader of what it may read.
     fn settle_former(&mut self) {
         let readers: Vec<_> = self.readers.iter().collect();
         for (name, reader) in readers {

@@ -113,7 +113,7 @@ impl Directory {
         !self.writers.is_empty()
     }
 
-    /// The writers as a manifest names them, but for those whose right has ended by `now`, in seconds since 1970.
+    /// The writers as a manifest names them, without those whose right has ended by `now`, in seconds since 1970.
     #[must_use]
     pub fn writers(&self, root: &ContentRoot, now: u64) -> Vec<Writer> {
         let rights = self.writers.values().filter(|right| right.until > now);

@@ -71,7 +71,7 @@ impl Frame {
     }
 }
 
-/// Without the centre and the bases, by which vectors show.
+/// Without the centre and the bases, which would show vectors.
 impl core::fmt::Debug for Frame {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         f.debug_struct("Frame")

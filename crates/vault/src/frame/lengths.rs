@@ -46,8 +46,8 @@ impl Lengths {
             return 0;
         }
         let least = f64::from(i32::from(self.least)).exp2();
-        // Both are numbers with the exponents of doubles: their bits are in the order of the numbers, and a unit of the last
-        // bit that is kept is this one.
+        // Both are numbers with the exponents of doubles. Their bits are in the order of the numbers, and a unit of the
+        // last bit that is kept is this one.
         let unit = 52 - u32::from(self.bits);
         let above = length.max(least).to_bits() - least.to_bits();
         let steps = above.div_ceil(1 << unit);
@@ -79,7 +79,7 @@ impl Lengths {
     /// Reads what [`to_bytes`](Self::to_bytes) has written.
     ///
     /// # Errors
-    /// [`Error::Malformed`] for lengths that are none.
+    /// [`Error::Malformed`] for bytes that are no lengths.
     pub fn from_bytes([low, high, bits]: [u8; Self::LEN]) -> Result<Self, Error> {
         let least = i16::from_le_bytes([low, high]);
         let known = OCTAVES.iter().any(|(_, known)| *known == bits);

@@ -8,7 +8,7 @@ use zeroize::Zeroizing;
 use super::{Frame, RowScale, product, squared_distance};
 use sordino_index::Error;
 
-/// A query as an index of this frame is asked for it, with what turns scores into the metric's.
+/// A query in the form that an index of this frame needs, with what turns scores into the metric's.
 ///
 /// Scores of different rows are compared by their keys: larger is nearer.
 pub struct FrameQuery {
@@ -191,7 +191,8 @@ impl FrameQuery {
         }
     }
 
-    /// The metric's score of a key: never more than 1 for the cosine, and above 0 for the Euclidean distance but for that of equal vectors.
+    /// The metric's score of a key: never more than 1 for the cosine. For the Euclidean distance it is above 0, except
+    /// between equal vectors.
     #[must_use]
     pub fn score(&self, key: f32) -> f32 {
         let key = f64::from(key);
@@ -204,7 +205,7 @@ impl FrameQuery {
                 let most = f64::from(f32::MAX);
                 to_f32(((key + self.rest) * self.length).clamp(-most, most))
             }
-            // A square that the noise of its parts has made negative is a distance too small to be told.
+            // A square that the noise of its parts has made negative is too small a distance to be measured.
             Metric::Euclidean if key > 0.0 => f32::MIN_POSITIVE,
             Metric::Euclidean => to_f32(-key),
         }

@@ -27,7 +27,7 @@ impl RowScale {
         let mut constant = 0.0;
         if code > 0 {
             let before = f64::from(lengths.length(code - 1).max(scale / 2.0));
-            // The first code stands for all that is shorter.
+            // The first code is for all that is shorter.
             let before = if code == 1 { f64::from(scale) } else { before };
             let length = (before + f64::from(scale)) / 2.0;
             constant = (length * length / f64::from(scale)) as f32;
@@ -42,7 +42,7 @@ impl RowScale {
     /// Reads the bases and scales of rows, as they are sealed.
     ///
     /// # Errors
-    /// [`Error::Malformed`] for other bytes than those of this number of rows.
+    /// [`Error::Malformed`] for bytes that are not the code of this number of rows.
     pub fn read_all(metric: Metric, n: usize, code: &[u8]) -> Result<Vec<Self>, Error> {
         let wrong = || Error::Malformed {
             what: "scales",

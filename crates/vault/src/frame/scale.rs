@@ -3,8 +3,8 @@
 use sordino_index::Error;
 use sordino_index::code::SCALES_HEAD_LEN;
 
-/// The scales that a list of rows has: steps of the same ratio, a multiple of 2^(1/8), so that a scale is at most
-/// that much larger than it has to be.
+/// The scales that a list of rows has: steps of the same ratio, a multiple of 2^(1/8). So a scale is at most that much
+/// larger than it has to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Scales {
     /// The scale of code 1, as the eighth part of a logarithm to base 2.
@@ -80,7 +80,7 @@ impl Scales {
         let at = i32::from(self.least) + i32::from(steps) * i32::from(self.step);
         let at = at.min(i32::from(*RANGE.end()) + 8);
         let eighth = EIGHTHS[usize::try_from(at.rem_euclid(8)).unwrap_or(0)];
-        // Exact: the exponent is that of a normal number.
+        // Exact: the exponent is a normal number's.
         let exponent = u64::try_from(1023 + at.div_euclid(8)).unwrap_or(1);
         (eighth * f64::from_bits(exponent << 52)) as f32
     }
@@ -95,7 +95,7 @@ impl Scales {
     /// Reads what [`to_bytes`](Self::to_bytes) has written.
     ///
     /// # Errors
-    /// [`Error::Malformed`] for scales that are none.
+    /// [`Error::Malformed`] for bytes that are no scales.
     pub fn from_bytes([low, high, step]: [u8; Self::LEN]) -> Result<Self, Error> {
         let least = i16::from_le_bytes([low, high]);
         if !RANGE.contains(&least) || step == 0 {

@@ -3,7 +3,7 @@
 use sordino_vectors::u32_of;
 use zeroize::{Zeroize, Zeroizing};
 
-/// Registers that are encrypted side by side: a round takes four cycles, and two begin in each.
+/// Registers that are encrypted together: a round takes four cycles, and two begin in each.
 pub(super) const LANES: usize = 8;
 
 /// Rounds of AES-256.

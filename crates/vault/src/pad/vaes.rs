@@ -1,5 +1,5 @@
-//! VAES in registers of 256 bits: 16 blocks in eight of them at a time, multiplied with the query as they come out of the last
-//! round. For processors that have it without AVX-512.
+//! VAES in registers of 256 bits: 16 blocks in eight of them at a time. They are multiplied with the query as they come
+//! out of the last round. For processors that have it without AVX-512.
 #![expect(unsafe_code, reason = "entry into target features, loads and stores")]
 
 use std::arch::x86_64::{

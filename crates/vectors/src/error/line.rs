@@ -1,4 +1,4 @@
-//! Rows of a text file, told as its lines.
+//! Rows of a text file, reported as its lines.
 
 use super::Error;
 

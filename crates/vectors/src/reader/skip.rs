@@ -5,7 +5,7 @@ use crate::input::Rest;
 use crate::{Error, Vectors};
 
 impl Chunk {
-    /// The first rows, and those from `row` on, to look for one that cannot be used.
+    /// The first rows, and the rows from `row` on, to look for one that cannot be used.
     ///
     /// # Errors
     /// [`Error::NoVectors`] if one of both has no rows.

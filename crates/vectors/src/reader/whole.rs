@@ -10,8 +10,8 @@ impl Vectors {
     /// Reads a whole file, in the format of its extension: see [`Format`].
     ///
     /// # Errors
-    /// If the file cannot be read, its format is not one of these, its length contradicts its
-    /// header, or it holds no vector or a value that is not finite.
+    /// If the file cannot be read, its format is not one of these, or its length contradicts its header. Also if it
+    /// holds no vector or a value that is not finite.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, Error> {
         Self::open_columns(path, &ColumnNames::default())
     }
@@ -36,7 +36,7 @@ impl Vectors {
     /// All that is left of a file.
     ///
     /// # Errors
-    /// Those of the reader, and if nothing is left.
+    /// The errors of the reader, and an error if nothing is left.
     pub fn collect(reader: Reader) -> Result<Self, Error> {
         let dim = reader.dim();
         let mut data = Vec::new();

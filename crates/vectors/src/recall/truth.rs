@@ -15,7 +15,7 @@ pub struct Truth(Vec<Nearest>);
 /// The nearest rows of one query.
 #[derive(Clone, Debug, PartialEq)]
 struct Nearest {
-    /// Best first, those that are as near as the last among them.
+    /// Best first, with all rows that are as near as the last.
     rows: Vec<u32>,
     /// For each of the rows how many are nearer, where it is known which are equally near; else empty.
     nearer: Vec<usize>,
@@ -23,8 +23,8 @@ struct Nearest {
     k: usize,
 }
 
-/// The `k` rows of `base` that are nearest to each query, best first, in double precision. Rows that are equally near, as far as that tells, may
-/// stand for each other: which of them a search finds is no question of its precision.
+/// The `k` rows of `base` that are nearest to each query, best first, in double precision. Rows that are equally near
+/// in double precision may stand for each other: which of them a search finds is no question of its precision.
 ///
 /// It takes some nanoseconds for each coordinate of each row and query.
 ///
@@ -79,8 +79,8 @@ fn sum(query: &[f64], row: &[f32], each: impl Fn(f64, f64) -> f64) -> f64 {
     sums.iter().sum::<f64>() + rest.map(|(&q, &x)| each(q, f64::from(x))).sum::<f64>()
 }
 
-/// More than double precision is off by in a nearness: where two differ by less, nothing tells which is nearer. Of the cosine
-/// nearness is that of unit vectors, each of which is off by some units in the last place.
+/// More than the error of a nearness in double precision. Where two differ by less, nothing tells which is nearer. The
+/// cosine's nearness is for unit vectors, each of which is off by some units in the last place.
 fn rounding(metric: Metric, dim: usize, near: f64) -> f64 {
     let sum = dim as f64 * near.abs();
     f64::EPSILON
@@ -115,7 +115,7 @@ impl Nearest {
         Self { rows, nearer, k }
     }
 
-    /// The rows as they come, of which no two are known to be equally near.
+    /// The rows as they come; no two are known to be equally near.
     fn known(rows: Vec<u32>) -> Self {
         Self {
             k: rows.len(),
@@ -141,7 +141,7 @@ impl Nearest {
 }
 
 impl Truth {
-    /// Rows in the order in which they are given, of which no two are known to be equally near.
+    /// Rows in the order in which they are given; no two are known to be equally near.
     pub(super) fn ranked(rows: Vec<Vec<u32>>) -> Self {
         Self(rows.into_iter().map(Nearest::known).collect())
     }
@@ -227,7 +227,8 @@ mod tests {
         let truth = nearest(Metric::Cosine, &base, &queries, 10);
         let mut lost = 0.0;
         for at in 0..5 {
-            // With nearly equal lengths the nearest by the angle are those by the distance of what is left of the constant.
+            // With nearly equal lengths, the nearest by the angle are the nearest by the distance of what is left of
+            // the constant.
             let distance = |row: usize| {
                 let pairs = base.row(row).iter().zip(queries.row(at));
                 pairs.map(|(&a, &b)| f64::from(a - b).powi(2)).sum::<f64>()

@@ -116,7 +116,7 @@ impl Stream {
         Ok(None)
     }
 
-    /// Checks that the footer, of which the start was read, ends the file and tells of the number of batches that there were.
+    /// Checks that the footer, whose start was read, ends the file and names the number of batches that there were.
     fn check_footer(&mut self, start: Vec<u8>) -> Result<(), Error> {
         let truncated = || damaged("it does not end with a footer and ARROW1: it is truncated");
         let mut end = start;

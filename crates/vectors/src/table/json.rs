@@ -122,7 +122,7 @@ fn write(out: &mut String, values: &ArrayRef, at: usize) -> Result<(), &'static 
     }
 }
 
-/// The list in a row, if the column is one of lists.
+/// The list in a row, if the column has lists.
 fn list(values: &ArrayRef, at: usize) -> Option<ArrayRef> {
     let is_list = matches!(
         values.data_type(),

@@ -26,7 +26,7 @@ pub(super) struct Columns {
     order: Vec<(usize, Vec<usize>)>,
     /// The number of columns that vectors are in.
     pub(super) vectors: usize,
-    /// The names of those that are wanted.
+    /// The names of the wanted columns.
     pub(super) names: Vec<String>,
     /// The names of all columns of the file.
     pub(super) all: Vec<String>,
@@ -62,7 +62,7 @@ impl Columns {
         })
     }
 
-    /// The wanted columns of a batch of those that are read.
+    /// The wanted columns among the columns of a batch.
     pub(super) fn of(&self, batch: &RecordBatch) -> Result<Batch, ArrowError> {
         let columns = self.order.iter().map(|(place, within)| {
             let column = batch.columns().get(*place);
@@ -96,7 +96,7 @@ fn inner(column: &ArrayRef, at: usize) -> Result<ArrayRef, ArrowError> {
 /// A column that was found.
 struct Found {
     name: String,
-    /// Its place, and those of fields within it.
+    /// Its place, and the places of fields within it.
     path: Vec<usize>,
     kind: DataType,
 }

@@ -21,7 +21,7 @@ pub(super) fn is_bytes(kind: &DataType) -> bool {
     )
 }
 
-/// The text in a row that has a value; none in a column of another type.
+/// The text in a row that has a value; `None` in a column of another type.
 pub(super) fn text(column: &ArrayRef, at: usize) -> Option<&str> {
     match column.data_type() {
         DataType::Utf8 => Some(column.as_string::<i32>().value(at)),
@@ -31,7 +31,7 @@ pub(super) fn text(column: &ArrayRef, at: usize) -> Option<&str> {
     }
 }
 
-/// The bytes in a row that has a value; none in a column of another type.
+/// The bytes in a row that has a value; `None` in a column of another type.
 pub(super) fn bytes(column: &ArrayRef, at: usize) -> Option<&[u8]> {
     match column.data_type() {
         DataType::Binary => Some(column.as_binary::<i32>().value(at)),

@@ -40,7 +40,7 @@ pub(super) fn value_type(kind: &DataType) -> &DataType {
     }
 }
 
-/// The bytes that a row may have more than its share of a column's: those of the longest value of a dictionary.
+/// The bytes that a row may have more than its share of a column's: the bytes of the longest value of a dictionary.
 pub(super) fn longest(column: &ArrayRef) -> usize {
     let Some(dictionary) = column.as_any_dictionary_opt() else {
         return 0;
@@ -125,7 +125,7 @@ pub(super) fn ids(column: &ArrayRef, kind: Option<IdKind>, first: u64) -> Result
     };
     ids.ok_or(Error::IdRow {
         row: first,
-        found: "bytes of another length than 16".to_owned(),
+        found: "bytes whose length is not 16".to_owned(),
         expected: IdKind::Uuid.expected(),
     })
 }

@@ -52,14 +52,14 @@ pub(super) enum Row {
     Array(ArrayRef),
     /// A text's, or several columns'.
     Numbers(Vec<f64>),
-    /// Those of bytes.
+    /// The numbers of bytes.
     Floats(Vec<f32>),
 }
 
-/// The vector in row `at` of these columns; none if a value is missing.
+/// The vector in row `at` of these columns; `None` if a value is missing.
 ///
 /// # Errors
-/// [`Error::Numbers`] for a text or bytes that are none.
+/// [`Error::Numbers`] for a text or bytes that are no numbers.
 pub(super) fn row(columns: &[ArrayRef], at: usize) -> Result<Option<Row>, Error> {
     if let Some(column) = columns
         .first()
@@ -102,8 +102,9 @@ fn floats(bytes: &[u8]) -> Result<Vec<f32>, Error> {
     Ok(floats.iter().map(|b| f32::from_le_bytes(*b)).collect())
 }
 
-/// True for bytes that are vectors as floats of 64 bits, and none as floats of 32 bits. The first halves of doubles are either any bits,
-/// of which every fourth float is beyond all embeddings, or, if they were floats before, the same few.
+/// True for bytes that are vectors as floats of 64 bits, and none as floats of 32 bits. The first halves of doubles are
+/// either any bits, of which every fourth float is beyond all embeddings. Or, if the doubles were floats before, they
+/// are the same few.
 fn are_halves_of_doubles(floats: &[[u8; 4]]) -> bool {
     let (pairs, rest) = floats.as_chunks::<2>();
     if !rest.is_empty() || pairs.len() < 8 {
@@ -154,7 +155,7 @@ impl Row {
         matches!(self, Self::Array(values) if values.null_count() > 0)
     }
 
-    /// Appends the numbers, of which none is missing.
+    /// Appends the numbers; all are present.
     pub(super) fn append(self, rounding: &mut Rounding, out: &mut Vec<f32>) {
         match self {
             Self::Numbers(numbers) => rounding.row(numbers.into_iter(), out),

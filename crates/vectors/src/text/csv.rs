@@ -177,7 +177,7 @@ enum Ends {
 }
 
 impl Ends {
-    /// Those of the first line, if it is here.
+    /// The ends of the first line, if it is here.
     fn of(start: &[u8]) -> Self {
         let end = start.iter().position(|&byte| byte == b'\n');
         match end {
@@ -199,8 +199,8 @@ impl Ends {
             csv::ErrorKind::UnequalLengths {
                 expected_len, len, ..
             } => {
-                let why = "as many as the first line names; a field with a comma, a quotation mark, \
-                           a line feed or a carriage return in it stands in quotation marks";
+                let why = "the number that the first line names. Put a field with a comma, a quotation mark, \
+                           a line feed or a carriage return in quotation marks";
                 fault(
                     line,
                     format!("{len} fields: expected {expected_len}, {why}"),

@@ -128,7 +128,7 @@ fn record(
     };
     let values = names.values.iter().map(|name| {
         let value = member(name);
-        // Where values are all that is read, one that is missing is no value that is none.
+        // Where only values are read, a missing value is an error, not an empty value.
         if names.vectorless && value.is_none() {
             return Err(missing(name));
         }
@@ -177,8 +177,8 @@ fn only_list(object: &Object<'_>) -> Result<String, Error> {
         return Err(Error::Table {
             format: "JSON",
             why: format!(
-                "member {name} is a list of lists, so this object may be a whole table: expected an object for each record, as pandas \
-                 writes with to_json(orient='records'); where it is one record, name the member of its vector"
+                "member {name} is a list of lists, so this object may be a whole table. Write an object for each record, as pandas \
+                 does with to_json(orient='records'). If it is one record, name the member of its vector"
             ),
         });
     }

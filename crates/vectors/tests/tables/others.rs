@@ -142,7 +142,7 @@ fn vectors_come_from_every_type_of_column() {
     );
 }
 
-/// Doubles have the length of twice as many floats, which no search would find.
+/// Doubles have the length of twice the number of floats, which no search would find.
 #[test]
 fn bytes_of_doubles_are_no_floats() {
     let doubles = (0..64).map(|at| (f64::from(at) / 7.0).sin());

@@ -15,9 +15,9 @@ impl Client {
     /// Decrypts the scores of a real-valued query, and ends its secret.
     ///
     /// # Errors
-    /// [`Error::Encoding`] for a modular set, [`Error::Mismatch`] if the secret or the reply belongs to
-    /// another parameter set or the reply to another shape of database, [`Error::Epoch`] or
-    /// [`Error::Version`] if to another state of it.
+    /// [`Error::Encoding`] for a modular set. [`Error::Mismatch`] if the secret or the reply belongs to a different
+    /// parameter set, or the reply to a different shape of database. [`Error::Epoch`] or [`Error::Version`] if the
+    /// reply belongs to a different state of the database.
     ///
     /// # Security
     /// Runs in constant time. The scores carry an error that depends on the secret: they must stay with

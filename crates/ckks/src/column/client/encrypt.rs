@@ -28,11 +28,10 @@ impl Client {
     /// [`Error::NotFinite`], [`Error::Norm`] if it is longer than [`Params::norm_bound`](crate::column::Params::norm_bound).
     ///
     /// # Security
-    /// The secret and the errors are fresh for this query. They are drawn from 32 bytes of `rng` hashed together
-    /// with the query, so that different queries share no secret even if `rng` repeats itself, as generators do in
-    /// a machine restored from a snapshot or after a `fork` (`rand`'s `ThreadRng` is not reseeded by one). The same
-    /// query from the same state is the same message, and shows only that. Sampling and encryption run in constant
-    /// time.
+    /// The secret and the errors are fresh for this query. They are drawn from 32 bytes of `rng` hashed together with
+    /// the query. Different queries share no secret even if `rng` repeats itself. Generators do so in a machine
+    /// restored from a snapshot, or after a `fork` (`rand`'s `ThreadRng` is not reseeded by one). The same query from
+    /// the same state is the same message, and shows only that. Sampling and encryption run in constant time.
     pub fn encrypt<R: CryptoRng + ?Sized>(
         &self,
         rng: &mut R,
@@ -45,8 +44,8 @@ impl Client {
         Ok(self.encrypt_message(rng, query, bytes, |x| nearest(f64::from(x) * unit)))
     }
 
-    /// The integers that a real-valued query is encrypted as: the score of codes is their inner product with these, of
-    /// which `q` are the score window.
+    /// The integers that a real-valued query is encrypted as. Their inner product with codes is the score, of which `q`
+    /// are the score window.
     ///
     /// # Errors
     /// [`Error::Encoding`] for a modular set.
@@ -137,8 +136,8 @@ impl Client {
             cbd::fill(&mut errors, &mut e);
             add_signed(modulus, &mut b, &e);
             for residue in b.iter_mut() {
-                // Ties to even: half a unit too much on average would add up under equal codes. q - 1 is a
-                // multiple of 2^r, so rounding up ends at q - 1 at most.
+                // Ties go to even, because half a unit too much on average would add up under equal codes. q - 1 is a
+                // multiple of 2^r. So rounding up ends at q - 1 at most.
                 *residue = shift(*residue, dropped);
             }
             query.set(l, &b);

@@ -8,8 +8,8 @@ use super::centre;
 use crate::column::params::Params;
 use crate::dot::{self, N};
 
-/// `H_j`, one after the other, mod the 50-bit prime whatever `q`, in NTT form: the product with a secret is an
-/// integer below `2^(h - 1) N`, so it is exact there.
+/// The polynomials `H_j`, one after the other, in NTT form mod the 50-bit prime, whatever `q` is. The product with a
+/// secret is an integer below `2^(h - 1) N`, so it is exact there.
 pub(super) struct Lifted {
     /// Blocks that came together are one piece of memory: a system makes one large piece sooner than a thousand small ones.
     pieces: Vec<Piece>,

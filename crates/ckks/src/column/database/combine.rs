@@ -47,8 +47,9 @@ impl Database {
         Ok(combination)
     }
 
-    /// `C_j` of each block in NTT form, in reverse. Value `i` is the one at `psi^(2 brv(i) + 1)`, of which `psi^(2 brv(N - 1 - i) + 1)` is the inverse:
-    /// so these meet the values of `P_jl(1/X)` in the places where those of `P_jl` lie.
+    /// The `C_j` of each block in NTT form, in reverse. Value `i` is the one at `psi^(2 brv(i) + 1)`, of which `psi^(2
+    /// brv(N - 1 - i) + 1)` is the inverse. So these meet the values of `P_jl(1/X)` in the places where the values of
+    /// `P_jl` lie.
     fn turned(&self, weights: &[u64]) -> Vec<Zeroizing<Aligned<u64>>> {
         let (plan, shape) = (self.params.plan(), self.shape);
         let turned = |weights: &[u64]| {

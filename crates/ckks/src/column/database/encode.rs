@@ -21,9 +21,8 @@ impl Database {
     /// Encodes real-valued `vectors`, row after row of `dim` coordinates, for the public polynomials
     /// that `seed` expands to. A seed serves one epoch of one database; draw it at random.
     ///
-    /// Vectors whose coordinates are small multiples of one number (raw integer features over a common
-    /// norm) have rounding errors that add up: rotate such vectors and all queries by one public random
-    /// rotation first.
+    /// Rounding errors add up for vectors whose coordinates are small multiples of one number, such as raw integer
+    /// features over a common norm. Apply one public random rotation to such vectors and to all queries first.
     ///
     /// # Errors
     /// [`Error::Encoding`] for a modular set, [`Error::Dimension`], [`Error::Count`], [`Error::Length`],
@@ -63,7 +62,7 @@ impl Database {
         Self::with_public(params, Seed(seed), a, codes, dim)
     }
 
-    /// Encodes codes whose public polynomials are there already.
+    /// Encodes codes whose public polynomials exist already.
     ///
     /// # Errors
     /// [`Error::Dimension`], [`Error::Count`], [`Error::Range`].
@@ -151,8 +150,8 @@ impl Database {
         );
     }
 
-    /// Encodes all blocks of codes, and their hint: each polynomial is multiplied while it is at hand, so that
-    /// the encoded vectors are not read again.
+    /// Encodes all blocks of codes, and their hint. Each polynomial is multiplied while it is at hand, so the encoded
+    /// vectors are not read again.
     fn fill_with_hint(&mut self, codes: &[i32]) -> Result<Hint, Error> {
         let (params, shape, len) = (self.params, self.shape, self.block_len());
         let (a, state) = (Arc::clone(&self.a), self.state());
@@ -168,7 +167,7 @@ impl Database {
         )
     }
 
-    /// The hint of codes whose public polynomials are there already, without the database.
+    /// The hint of codes whose public polynomials exist already, without the database.
     ///
     /// # Errors
     /// [`Error::Dimension`], [`Error::Count`], [`Error::Range`].
@@ -200,8 +199,8 @@ fn hinted<P: Send>(
         blocks.zip(hint.blocks_mut()).collect(),
         || Aligned::new(2 * N),
         |room, j, ((mut place, codes), hint)| {
-            // Reads them in order, which brings them into the cache: polynomials take a few coordinates of each
-            // vector, and memory is slow at steps of a vector.
+            // Reading the codes in order brings them into the cache. Polynomials take a few coordinates of each vector,
+            // and memory is slow at steps of a vector.
             params.check_codes(codes, j * shape.per * shape.dim)?;
             let (sum, poly) = room.split_at_mut(N);
             sum.fill(0);

@@ -37,7 +37,7 @@ impl Database {
     /// Writes the database.
     ///
     /// # Errors
-    /// Those of the writer.
+    /// The errors of the writer.
     pub fn write_to(&self, out: impl Write) -> io::Result<()> {
         let head = Head::new(
             Kind::Database,
@@ -64,8 +64,8 @@ impl Database {
     /// Reads a database into memory, and its hint, which is computed from the values while they are checked.
     ///
     /// # Errors
-    /// If the bytes are not a database of this version, name an unknown set, have another length than
-    /// their shape fixes, or hold a value that is not below `q`.
+    /// If the bytes are not a database of this version, or its set is unknown. Also if its length does not fit its
+    /// shape, or a value is not below `q`.
     pub fn from_bytes(bytes: &[u8]) -> Result<(Self, Hint), Error> {
         let contents = Contents::check(bytes)?;
         let values = &bytes[OFFSET..];
@@ -76,8 +76,8 @@ impl Database {
     /// copy in memory. The first change of a vector copies it into memory; the file stays as it is.
     ///
     /// # Errors
-    /// [`Error::Io`], and those of [`from_bytes`](Self::from_bytes). If the file's length has changed,
-    /// later scores are refused with [`Error::Changed`].
+    /// [`Error::Io`], and the errors of [`from_bytes`](Self::from_bytes). If the file's length has changed, later
+    /// scores are refused with [`Error::Changed`].
     ///
     /// # Safety
     /// Nobody may write to the file or shorten it while the database is in use. The length is checked

@@ -26,9 +26,8 @@ impl Database {
     /// The encrypted dot products of one query with every vector.
     ///
     /// # Errors
-    /// [`Error::Mismatch`] if the query was made for another parameter set or dimension,
-    /// [`Error::Epoch`] if for another seed; [`Error::MessageLength`] and [`Error::Io`] if a mapped file has
-    /// changed.
+    /// [`Error::Mismatch`] if the query was made for another parameter set or dimension, and [`Error::Epoch`] if for
+    /// another seed. [`Error::MessageLength`] and [`Error::Io`] if a mapped file has changed.
     pub fn score(&self, query: &Query) -> Result<Reply, Error> {
         let mut reply = Reply::zero(self.params, self.shape, self.state());
         self.fill(
@@ -49,9 +48,9 @@ impl Database {
         Ok(replies)
     }
 
-    /// [`score_batch`](Self::score_batch) with a public number added to every score: `onto[k][v]`, in units of
-    /// `P / 2^32`, to that of query `k` and vector `v`. It is added before the answer is rounded, so that the sum
-    /// is rounded once.
+    /// [`score_batch`](Self::score_batch) with a public number added to every score. `onto[k][v]`, in units of `P /
+    /// 2^32`, is added to the score of query `k` and vector `v`. It is added before the answer is rounded, so that the
+    /// sum is rounded once.
     ///
     /// # Errors
     /// The errors of [`score_batch`](Self::score_batch); [`Error::Encoding`] for a real-valued set; [`Error::Mismatch`]
@@ -68,8 +67,8 @@ impl Database {
         fill(self.shape, &[self], queries, &[], replies)
     }
 
-    /// Fills in the answers of these blocks of the whole, of which the first is number `first` of `shape`
-    /// and number 0 here; blocks are shared between [`threads`].
+    /// Fills in the answers of these blocks of the whole. The first block is number `first` of `shape` and number 0
+    /// here. Blocks are shared between [`threads`].
     fn answer(
         &self,
         (shape, first): (Shape, usize),
@@ -123,8 +122,8 @@ impl Database {
         )
     }
 
-    /// The polynomials of a few queries in NTT form, turned so that coefficient `v t` of a product is what
-    /// was coefficient `v t + t - 1`, the score of vector `v`.
+    /// The polynomials of a few queries in NTT form. They are turned so that coefficient `v t` of a product is what was
+    /// coefficient `v t + t - 1`: the score of vector `v`.
     fn group(&self, queries: &[Query]) -> Group {
         let (Shape { polys, t, .. }, plan) = (self.shape, self.params.plan());
         let mut group = Group::new(queries.len(), polys * N);
@@ -172,8 +171,8 @@ fn add_parts(modulus: Modulus, residues: &mut [u64], onto: &[u32]) {
     }
 }
 
-/// Fills in the reply to each query, with `onto` added to its scores if there is any. The blocks of `databases`, of
-/// one seed and shape but for their counts, follow one another in `shape`.
+/// Fills in the reply to each query, with `onto` added to its scores if there is any. The blocks of `databases` follow
+/// one another in `shape`; these have one seed and shape, and differ in their counts.
 pub(in crate::column) fn fill(
     shape: Shape,
     databases: &[&Database],

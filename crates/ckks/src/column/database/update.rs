@@ -16,7 +16,7 @@ impl Database {
     /// Puts a real-valued `vector` instead of vector `index`.
     ///
     /// # Errors
-    /// [`Error::Index`], and those of [`encode`](Self::encode).
+    /// [`Error::Index`], and the errors of [`encode`](Self::encode).
     pub fn replace(&mut self, index: usize, vector: &[f32]) -> Result<HintDelta, Error> {
         let codes = self.params.real_codes(vector, self.shape.dim)?;
         self.replace_codes(index, &codes)
@@ -25,7 +25,7 @@ impl Database {
     /// Puts a `vector` of integers instead of vector `index`.
     ///
     /// # Errors
-    /// [`Error::Index`], and those of [`encode_modular`](Self::encode_modular).
+    /// [`Error::Index`], and the errors of [`encode_modular`](Self::encode_modular).
     pub fn replace_modular(&mut self, index: usize, vector: &[i32]) -> Result<HintDelta, Error> {
         self.params.check_modular(vector, self.shape.dim)?;
         self.replace_codes(index, vector)
@@ -78,11 +78,11 @@ impl Database {
         self.append_codes(vectors)
     }
 
-    /// Appends real-valued `vectors` from a new block on: what is left of the last block stays zero. The
-    /// hint is that of these vectors alone, the same as if they had been encoded by themselves.
+    /// Appends real-valued `vectors` from a new block on: what is left of the last block stays zero. The hint belongs
+    /// to these vectors alone, and is the same as if they had been encoded by themselves.
     ///
-    /// The version does not count segments. Replies with as many vectors of other segments look alike to
-    /// a client, so whoever puts segments together must tell clients which they are.
+    /// The version does not count segments. Replies with the same number of vectors from different segments look alike
+    /// to a client. So a program that puts segments together must tell clients which they are.
     ///
     /// # Errors
     /// The errors of [`encode`](Self::encode).

@@ -31,7 +31,7 @@ pub(super) fn mac<const B: usize>(
 }
 
 /// # Safety
-/// `block` holds rows of a tile and 64 bytes more, `x` a tile for every `step`th of as many rows.
+/// `block` holds rows of a tile and 64 bytes more. `x` holds a tile for every `step`th row, the same number of rows.
 #[target_feature(enable = "avx2")]
 unsafe fn mac_tile<const B: usize>(
     modulus: Modulus,

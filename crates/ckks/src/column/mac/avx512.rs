@@ -1,5 +1,5 @@
-//! AVX-512 IFMA and VBMI: one byte permute expands eight packed values for up to four queries, two
-//! multiply-adds per accumulator pair, no reduction inside the sum.
+//! AVX-512 IFMA and VBMI. One byte permute expands eight packed values for up to four queries. Each accumulator pair
+//! takes two multiply-adds, and the sum is not reduced inside.
 #![expect(
     unsafe_code,
     reason = "vector loads and stores, entry into target features"
@@ -84,7 +84,7 @@ unsafe fn run_tiles<const B: usize>(pass: &Pass, sums: &mut [u64]) {
             for (first, group) in pass.numbered() {
                 let x = group.tile(tile, pass.rows);
                 let at = (tile, j, first);
-                // SAFETY: the blocks taken are left, and the group has as many queries.
+                // SAFETY: the blocks taken are left, and the group has `Q` queries.
                 unsafe {
                     match (group.queries, together) {
                         (1, 4) => sum::<B, 1, 4>(pass, at, x, &unpack, &reduction, sums),
@@ -105,9 +105,9 @@ unsafe fn run_tiles<const B: usize>(pass: &Pass, sums: &mut [u64]) {
     }
 }
 
-/// A tile of the `R` blocks from `j` on for the group of `Q` queries from `k` on: what is loaded of a query
-/// serves all blocks, what is unpacked of a block all queries. Rows are fetched [`AHEAD`] bytes before their
-/// use, those of the next blocks behind a tile's last: the streams are too short for the hardware to do it.
+/// A tile of the `R` blocks from `j` on, for the group of `Q` queries from `k` on. What is loaded of a query serves all
+/// blocks, and what is unpacked of a block serves all queries. Rows are fetched [`AHEAD`] bytes before their use, and
+/// the next blocks' rows behind a tile's last. The streams are too short for the hardware to do it.
 ///
 /// # Safety
 /// The pass has these blocks, `x` holds the group's rows of the tile, and `sums` a value for every block,
@@ -178,7 +178,7 @@ unsafe fn sum<const B: usize, const Q: usize, const R: usize>(
     }
 }
 
-/// The indices by which a byte permute expands eight packed values: byte `i` of lane `v` comes from byte `v B + i`; the
+/// The indices by which a byte permute expands eight packed values. Byte `i` of lane `v` comes from byte `v B + i`; the
 /// bytes above `B` are 0.
 struct Unpack {
     source: __m512i,

@@ -74,7 +74,7 @@ fn store_values<const LEN: usize>(poly: &[u64], l: usize, t: usize, block: &mut 
 
 /// Reads polynomial `l` back from its rows of `block`.
 pub(in crate::column) fn take(len: usize, block: &[u8], l: usize, t: usize, poly: &mut [u64]) {
-    // With constants the steps are those of single moves: a third less time for the sets with t = 4 and 8.
+    // With constants the compiler makes single moves of the steps: a third less time for the sets with t = 4 and 8.
     match (len, t) {
         (5, 4) => take_values::<5>(block, l, 4, poly),
         (5, 8) => take_values::<5>(block, l, 8, poly),

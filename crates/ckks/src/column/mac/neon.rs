@@ -49,7 +49,7 @@ fn add_products(sums: &mut [uint64x2_t; 2], a: uint32x4_t, b: uint32x4_t) {
 }
 
 /// # Safety
-/// `block` holds rows of a tile and 64 bytes more, `x` a tile for every `step`th of as many rows.
+/// `block` holds rows of a tile and 64 bytes more. `x` holds a tile for every `step`th row, the same number of rows.
 #[target_feature(enable = "neon")]
 unsafe fn mac_tile<const B: usize>(
     modulus: Modulus,

@@ -14,8 +14,8 @@ impl Params {
     #[must_use]
     pub fn worst_error(&self, dim: usize) -> WorstError {
         let (q, d, per) = (self.q as f64, dim as f64, (N / self.t) as f64);
-        // The norm of a vector's codes, their sum at most, a unit of the message in units of the score, what
-        // rounding codes and the decrypted score adds.
+        // The norm of a vector's codes and their largest sum; a unit of the message, in units of the score; the window;
+        // what rounding adds.
         let (norm, sum, unit, window, coded) = match self.encoding {
             Encoding::Real { scale, window } => {
                 let norm = NORM * scale + d.sqrt() / 2.0;
@@ -44,9 +44,10 @@ impl Params {
         }
     }
 
-    /// The variance of a decrypted score's error in `dim` dimensions, in squares of a [step](Self::step_bits) of a real-valued set, for the worst vectors: the part
-    /// that the errors of a query's polynomials carry, which scores of equal vectors may have in common, and the part that
-    /// each score has of its own. The rounding of codes and of the query is in neither.
+    /// The variance of a decrypted score's error in `dim` dimensions for the worst vectors, in squares of a
+    /// [step](Self::step_bits) of a real-valued set. The first part comes from the errors of a query's polynomials, and
+    /// scores of equal vectors may have it in common. The second part is each score's own. The rounding of codes and of
+    /// the query is in neither.
     ///
     /// # Errors
     /// [`Error::Encoding`](crate::Error::Encoding) for a modular set.

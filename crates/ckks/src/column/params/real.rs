@@ -40,7 +40,7 @@ impl Params {
         }
     }
 
-    /// The score of so many steps, of a real-valued set; 0 of a modular one.
+    /// The score of `steps` steps of a real-valued set; 0 for a modular one.
     #[must_use]
     #[expect(
         clippy::cast_possible_truncation,

@@ -116,9 +116,9 @@ impl Params {
         }
     }
 
-    /// Modular, `P = 2^26`, `t = 64`, for dimensions above a thousand, where the upload outweighs the hint: 11,776
-    /// bytes per 64 dimensions up, 2 bytes a vector down, 152 bytes of hint a vector. In 1536 dimensions a score is
-    /// off by `2.0e3` (standard deviation), of `2^26`.
+    /// Modular, `P = 2^26`, `t = 64`, for dimensions above a thousand, where the upload outweighs the hint. It takes
+    /// 11,776 bytes per 64 dimensions up, 2 bytes a vector down and 152 bytes of hint a vector. In 1536 dimensions a
+    /// score is off by `2.0e3` (standard deviation), of `2^26`.
     #[must_use]
     pub const fn modular_26_t64() -> Self {
         Self::packed(6, "column-2048-50-mod26-t64", 64)

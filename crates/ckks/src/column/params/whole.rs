@@ -6,8 +6,8 @@ use super::{Encoding, Params};
 pub(super) const WHOLE: u8 = 0x20;
 
 impl Params {
-    /// The same set with answers that are not rounded, `q`'s bits for each vector, so that a [`Combination`](crate::column::Combination)
-    /// can check them; the client rounds them itself.
+    /// The same set with answers that are not rounded and take `q`'s bits for each vector. A
+    /// [`Combination`](crate::column::Combination) can check them, and the client rounds them itself.
     #[must_use]
     pub const fn whole(self) -> Self {
         let answer_bits = match self.encoding {

@@ -19,7 +19,7 @@ impl Plaintexts {
     /// Writes the encoded vectors.
     ///
     /// # Errors
-    /// Those of the writer; [`ErrorKind::Unsupported`] on processors of the other byte order.
+    /// The errors of the writer; [`ErrorKind::Unsupported`] on processors of the other byte order.
     pub fn write_to(&self, out: impl Write) -> io::Result<()> {
         if cfg!(target_endian = "big") {
             return Err(ErrorKind::Unsupported.into());
@@ -41,8 +41,8 @@ impl Plaintexts {
     /// Reads encoded vectors into memory.
     ///
     /// # Errors
-    /// If the bytes are not encoded vectors of this version, name an unknown set, have another length
-    /// than their shape fixes, or hold a value that is not below `q`.
+    /// If the bytes are not encoded vectors of this version, or their set is unknown. Also if their length does not fit
+    /// their shape, or a value is not below `q`.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
         let (params, shape) = check(bytes)?;
         let values = &bytes[OFFSET..];
@@ -55,8 +55,8 @@ impl Plaintexts {
     /// it is.
     ///
     /// # Errors
-    /// [`Error::Io`], and those of [`from_bytes`](Self::from_bytes). If the file's length has changed,
-    /// later scores are refused with [`Error::Changed`].
+    /// [`Error::Io`], and the errors of [`from_bytes`](Self::from_bytes). If the file's length has changed, later
+    /// scores are refused with [`Error::Changed`].
     ///
     /// # Safety
     /// Nobody may write to the file or shorten it while the vectors are in use. The length is checked

@@ -174,7 +174,7 @@ fn segments_lie_in_one_database_as_in_databases_of_their_own() {
     assert!(database.append_segment(&[0.0; 11]).is_err());
 }
 
-/// Replies are those of one database, bit for bit, and a segment serves two states at once.
+/// Replies equal the replies of one database, bit for bit, and a segment serves two states at once.
 #[test]
 fn shared_segments_score_as_one_database_does() {
     let mut rng = ChaCha12Rng::from_seed([10; 32]);

@@ -124,7 +124,7 @@ fn combinations_of_honest_answers_hold_and_of_changed_ones_do_not() {
                     assert!(!one(at, by), "{} {at} {by}", params.name());
                 }
             }
-            // Positions between segments are nobody's.
+            // Positions between segments are unused.
             assert!(one(2 * per + 37, 1));
             let swapped = changed(&reply, |answers| answers.swap(0, 1)).unwrap();
             assert!(!bed.holds(&query, &swapped));

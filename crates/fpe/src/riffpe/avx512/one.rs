@@ -1,9 +1,9 @@
 //! Riffpe on one string with AVX-512, for radices up to 48 and labels of whole blocks.
 //!
-//! A step is a chain of AES blocks, each of which is one label. The processor waits for each block
-//! some forty cycles, and all other work is done in that time: each label is sorted among those
-//! before it as it comes. While the last block is under way the two neighbours at place `x` are
-//! found: the answer is the middle one of these two and the last label, by a maximum and a minimum.
+//! A step is a chain of AES blocks, each of which is one label. The processor waits for each block some forty cycles,
+//! and all other work is done in that time. Each label is sorted among the earlier ones as it comes. While the last
+//! block is under way the two neighbours at place `x` are found. The answer is the middle one of these two and the last
+//! label, by a maximum and a minimum.
 #![expect(unsafe_code, reason = "calls of vector instructions")]
 
 use crate::riffpe::definition;
@@ -36,8 +36,7 @@ pub(in crate::riffpe) fn fits(bases: &[u32]) -> bool {
 /// Encrypts or decrypts one string. `iv` is the tweak's state.
 ///
 /// # Panics
-/// If there are not as many digits as bases, or more than [`MAX_DIGITS`], or a base is above
-/// [`CARDS`].
+/// If the numbers of digits and bases differ or exceed [`MAX_DIGITS`], or a base is above [`CARDS`].
 pub(in crate::riffpe) fn run<const INVERSE: bool>(
     _: Token,
     (key, aesni): (&Key, &aesni::Key),
@@ -129,9 +128,8 @@ fn steps<const INVERSE: bool, const B: usize>(cipher: &Cipher<'_>, digits: &mut 
 /// A card that is not there is above all others.
 type Keys<const G: usize> = [__m512i; G];
 
-/// The card at place `x` of `n` sorted cards, or with `INVERSE` the place of card `x`; `None` if
-/// two labels share their first 58 bits. `s` is the last block of the message before its
-/// encryption, whitened.
+/// The card at place `x` of `n` sorted cards, or with `INVERSE` the place of card `x`. `None` if two labels share their
+/// first 58 bits. `s` is the last block of the message before its encryption, whitened.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,aes,avx2,sse4.1,popcnt")]
 #[expect(clippy::cast_possible_truncation, reason = "at most 48 cards")]
@@ -265,7 +263,7 @@ impl Neighbours {
         }
     }
 
-    /// The card at place `x` once the last key is there: the middle one of the three.
+    /// The card at place `x` once the last key has come: the middle one of the three.
     #[inline]
     #[target_feature(enable = "avx512f,avx512vl")]
     #[expect(
@@ -294,7 +292,7 @@ fn shared(a: __m128i, b: __m128i) -> bool {
     (_mm_cvtsi128_si64(_mm_xor_si128(a, b)) as u64) < 64
 }
 
-/// The number of keys below `key`, and of those that share its label.
+/// The number of keys below `key`, and of keys that share its label.
 #[inline]
 #[target_feature(enable = "avx512f,popcnt")]
 fn count<const G: usize>(keys: &Keys<G>, key: __m128i) -> (u32, u32) {

@@ -1,5 +1,5 @@
-//! Riffpe on 16 strings in step, for radices up to 16 and labels of whole blocks: VAES on
-//! registers of four blocks, and all pairs of labels compared lane by lane.
+//! Riffpe on 16 strings in step, for radices up to 16 and labels of whole blocks. It uses VAES on registers of four
+//! blocks, and compares all pairs of labels lane by lane.
 //!
 //! A message's block is a 128-bit lane of one of four registers, string `k` in lane `k % 4` of
 //! register `k / 4`. The first 32 bits of the strings' labels are one register, as unpacking the
@@ -22,13 +22,11 @@ const BLOCKS: usize = 4;
 /// Most digits: with the index and one byte of padding they fill the blocks.
 pub(in crate::riffpe) const MAX_DIGITS: usize = 16 * BLOCKS - 2;
 
-/// Encrypts or decrypts [`STRINGS`] strings of `bases.len()` digits each, one after another;
-/// false, and nothing changed, if a label that a step selects shares its first four bytes (one
-/// time in some hundred thousand).
+/// Encrypts or decrypts [`STRINGS`] strings of `bases.len()` digits each, one after another. False, and nothing
+/// changed, if a label that a step selects shares its first four bytes (one time in some hundred thousand).
 ///
 /// # Panics
-/// If there are not as many digits, or more than [`MAX_DIGITS`] in a string, or a base is above
-/// [`CARDS`].
+/// If the number of digits differs, there are more than [`MAX_DIGITS`] in a string, or a base is above [`CARDS`].
 pub(in crate::riffpe) fn run<const INVERSE: bool>(
     _: sordino_cpu::Avx512Vaes,
     key: &aesni::Key,

@@ -46,8 +46,8 @@ impl Scheme {
         }
     }
 
-    /// Bytes of the sums that readers hold of `n` open rows, sealed, or of the combinations by which scores are checked exactly: what is downloaded
-    /// once next to the hint.
+    /// Bytes of what is downloaded once in addition to the hint. It is the sums that readers hold of `n` open rows,
+    /// sealed, or the combinations by which scores are checked exactly.
     ///
     /// # Errors
     /// If there are no rows of this width.

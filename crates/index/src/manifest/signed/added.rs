@@ -97,7 +97,7 @@ fn verified(
         return Err(refused(why));
     };
     if verify {
-        // Nothing in it is looked at before the signature is known to be the writer's.
+        // Its content is not read before the signature is known to be the writer's.
         let key = match keys.entry(number) {
             std::collections::hash_map::Entry::Occupied(key) => key.into_mut(),
             std::collections::hash_map::Entry::Vacant(free) => {
@@ -135,19 +135,21 @@ impl SignedManifest {
         additions.map(|it| (&self.manifest.writers[it.writer], &it.addition))
     }
 
-    /// The versions before this one that it has in it, oldest first: the owner's last, and those of all additions but the last.
+    /// The versions before this one that it includes, oldest first: the owner's last version, and the versions of all
+    /// additions but the last.
     #[must_use]
     pub fn shown(&self) -> impl DoubleEndedIterator<Item = &ShownVersion> {
         self.additions.iter().map(|it| &it.before)
     }
 
-    /// The digest of the newest version before this one that it does not have in it; zeros if there is none.
+    /// The digest of the newest earlier version that it does not include; zeros if there is no such version.
     #[must_use]
     pub fn before_shown(&self) -> Digest {
         self.before_base
     }
 
-    /// True if it shows that it follows from the version with this digest: it has it in it, or names it as the one before those.
+    /// True if it shows that it follows from the version with this digest. It includes that version, or names it as the
+    /// one before the included ones.
     #[must_use]
     pub fn follows(&self, version: &Digest) -> bool {
         self.before_base == *version || self.shown().any(|it| it.manifest == *version)
@@ -165,8 +167,8 @@ impl SignedManifest {
         read.ok()
     }
 
-    /// The bytes of a version with one more addition, by the writer of this number, whose signature `sign` makes. Nothing is checked:
-    /// [`from_bytes`](Self::from_bytes) does.
+    /// The bytes of a version with one more addition, by the writer of this number, whose signature `sign` makes. It is
+    /// not checked here: [`from_bytes`](Self::from_bytes) checks it.
     #[must_use]
     #[expect(clippy::missing_panics_doc, reason = "a vector accepts all bytes")]
     pub fn with_addition(
@@ -265,7 +267,8 @@ mod tests {
         all.into_iter().unzip()
     }
 
-    /// An index of two labels, keys 1 and 3, of which the first has an older key: agent 0 adds under both, agent 1 under the second.
+    /// An index of two labels, keys 1 and 3, of which the first has an older key. Agent 0 adds under both, agent 1
+    /// under the second.
     fn manifest() -> Manifest {
         let mut columns = Columns::new(Packing::T4, [4; 32]);
         columns.segments.push(column(1, 7, 100));
@@ -447,7 +450,7 @@ mod tests {
         expected(refused(0, 1, &|it| it.payloads = None), "records carry");
         let more = |it: &mut Addition| it.payloads.as_mut().unwrap().records = 11;
         expected(refused(0, 1, &more), "other records than its own");
-        // Ids of what is there: of a segment, of the base's payloads, of the ring, of what was added before.
+        // Existing ids: of a segment, of the base's payloads, of the ring, of what was added before.
         for id in [1, 10, 13, 20, 120] {
             let reused = |it: &mut Addition| it.segments[0].segment.id = [id; 16];
             expected(refused(0, 1, &reused), "same id");
@@ -550,7 +553,7 @@ mod tests {
             head[HEAD_LEN..].copy_from_slice(other.to_bytes());
             assert!(why(read(&[&head, a].concat())).contains("another version"));
         }
-        // Additions are no base, and a base with a writer that somebody put there is not the owner's.
+        // Additions are no base. A base with a writer that an attacker added is not the owner's.
         let nested = [&head[..8], &len(bytes), bytes, a].concat();
         assert!(read(&nested).is_err());
         let mut own = manifest();

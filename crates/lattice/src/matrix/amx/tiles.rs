@@ -20,8 +20,8 @@ pub(super) struct Config {
 }
 
 impl Config {
-    /// Tiles 0 to 3 hold sums, tile 4 the operand that meets four others, tiles 5 to 7 those. Shapes
-    /// are rows and bytes of a row.
+    /// Tiles 0 to 3 hold sums, tile 4 the operand that meets the four others, and tiles 5 to 7 the others. Shapes are
+    /// rows and bytes of a row.
     #[expect(
         clippy::cast_possible_truncation,
         reason = "a tile has 16 rows at most"
@@ -60,9 +60,8 @@ pub(super) struct Tiles;
 
 impl Tiles {
     pub(super) fn configure(_: Amx, config: &Config) -> Self {
-        // SAFETY: the token proves the level and that the system admits tiles; `config` is 64 bytes long and
-        // of a form that the processor takes: palette 1, shapes that `Config::new` has checked, the
-        // rest zeros.
+        // SAFETY: the token proves the level and that the system admits tiles. `config` is 64 bytes long and of a form
+        // that the processor takes: palette 1, shapes that `Config::new` has checked, the rest zeros.
         unsafe {
             asm!(
                 "ldtilecfg [{config}]",

@@ -51,9 +51,9 @@ fn mul_panels_vnni<const R: usize, const P: usize>(d: &[u8], b: Strip<'_>, out: 
     }
 }
 
-/// `R` rows of a strip against one panel: `width` sums are added to each row of `out`, `columns` words
-/// apart. The next `R` rows are fetched meanwhile, for the processor does not see that they follow: 16
-/// columns with 128 MiB take 20 instead of 25 ms (Zen 5).
+/// `R` rows of a strip against one panel: `width` sums are added to each row of `out`, `columns` words apart. The next
+/// `R` rows are fetched meanwhile, since the processor does not see that they follow. So 16 columns with 128 MiB take
+/// 20 instead of 25 ms (Zen 5).
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
 fn panel_rows<const R: usize, const P: usize>(

@@ -38,8 +38,8 @@ pub(in crate::matrix) fn mul_small(
 #[target_feature(enable = "avx512f")]
 fn load_half<T>(slice: &[T], at: usize) -> __m256i {
     debug_assert!(at + 32 <= size_of_val(slice));
-    // SAFETY: callers step through a row with a byte for each of its entries, whose number is a multiple of
-    // `LANES`, as `Words::mul` asserts: `at + 32` stays within the slice.
+    // SAFETY: callers step through a row with a byte for each of its entries. Their number is a multiple of `LANES`, as
+    // `Words::mul` asserts, so `at + 32` stays within the slice.
     unsafe { _mm256_loadu_si256(slice.as_ptr().cast::<u8>().add(at).cast()) }
 }
 
@@ -62,9 +62,9 @@ fn mul_small_vnni<const ROUNDED: bool>(w: &[u32], s: &[i16], stride: usize, out:
     }
 }
 
-/// `R` rows of `W` against all of `S`, four secrets at a time: the rows stay in the L1 cache. The next
-/// `R` rows are fetched after the first four secrets, for nothing asks for them then: 16 secrets take
-/// 1.5 instead of 2.0 ms with 22 MB (Zen 5).
+/// `R` rows of `W` against all of `S`, four secrets at a time, so the rows stay in the L1 cache. The next `R` rows are
+/// fetched after the first four secrets, since nothing asks for them then. So 16 secrets take 1.5 instead of 2.0 ms
+/// with 22 MB (Zen 5).
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
 fn small_rows<const R: usize, const ROUNDED: bool>(
@@ -94,8 +94,8 @@ fn small_rows<const R: usize, const ROUNDED: bool>(
     }
 }
 
-/// `_mm512_dpwssd_epi32`, out of the compiler's sight: it makes two instructions of half of them, which
-/// is meant to shorten chains of sums, where none is waited for here, and takes 8% longer (Zen 5).
+/// `_mm512_dpwssd_epi32`, hidden from the compiler, which would make two instructions of half of them. That is meant to
+/// shorten chains of sums; none is waited for here, and it takes 8 % longer (Zen 5).
 #[inline]
 #[target_feature(enable = "avx512f,avx512vnni")]
 fn dpwssd(mut sum: __m512i, a: __m512i, b: __m512i) -> __m512i {
@@ -123,8 +123,8 @@ fn small_tile<const R: usize, const C: usize, const ROUNDED: bool>(
 ) {
     let mut low = [[_mm512_setzero_si512(); C]; R];
     let mut high = [[_mm512_setzero_si512(); C]; R];
-    // A row of W is 2 stride bytes of low limbs, then as many of high ones, or half as many of bytes;
-    // a row of S is 2 stride bytes.
+    // A row of W is 2 stride bytes of low limbs, then 2 stride bytes of high limbs or stride of high bytes. A row of S
+    // is 2 stride bytes.
     for at in (0..2 * stride).step_by(64) {
         let mut secrets = [_mm512_setzero_si512(); C];
         for (c, secret) in secrets.iter_mut().enumerate() {

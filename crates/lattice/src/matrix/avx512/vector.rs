@@ -15,10 +15,10 @@ pub(in crate::matrix) const CACHED: usize = 24 << 20;
 
 /// Without the lowest plane if all words of `q` are `rounded`.
 ///
-/// A strip is read in parts, each from end to end, side by side. From a cache, four parts and a line
-/// of each in turn load `q` the fewest times. Memory gives most to two or three parts and two lines of
-/// each: 1 GiB is read at 0.95 of the speed of reading alone with three planes and at 0.92 with four,
-/// which leave fewer loads under way; in four parts at 0.87 (Zen 5).
+/// A strip is read in parts, each from end to end, next to each other. From a cache, four parts and a line of each in
+/// turn load `q` the fewest times. Memory gives most to two or three parts and two lines of each. So 1 GiB is read at
+/// 0.95 of the speed of reading alone with three planes. With four planes it is 0.92, since these leave fewer loads
+/// under way. In four parts the speed is 0.87 (Zen 5).
 pub(in crate::matrix) fn mul_vec(
     _: Avx512Vnni,
     d: &[u8],

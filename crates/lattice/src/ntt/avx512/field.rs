@@ -200,8 +200,8 @@ impl Field {
     }
 }
 
-/// For the `i`-th eighth of `[0, 4u)`, `(2 - k) q`, where `k q` is the multiple next to its middle
-/// `(2i + 1) u / 4`: within `q/2` of it, so within `q/2 + u/4` of all of the eighth.
+/// For the `i`-th eighth of `[0, 4u)`, `(2 - k) q`, where `k q` is the multiple next to its middle `(2i + 1) u / 4`. It
+/// is within `q/2` of the middle, so within `q/2 + u/4` of all of the eighth.
 const fn folds(modulus: Modulus) -> Words {
     let (q, u) = (modulus.q(), 1 << modulus.bits());
     let mut folds = [0; LANES];

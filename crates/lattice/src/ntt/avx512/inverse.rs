@@ -1,8 +1,8 @@
 //! The inverse transform: of a polynomial, of a product, or of every `2^k`-th coefficient.
 //!
-//! It starts with cyclic inverses of up to 512 values, whose butterflies are those of the forward transform and
-//! whose factors are the same in all of them; the first are 1. Their coefficients are multiplied by powers of a
-//! root, which makes them parts of the negacyclic inverse, and Gentleman and Sande's butterflies join the parts.
+//! It starts with cyclic inverses of up to 512 values. Their butterflies are the forward transform's, and their factors
+//! are the same in all of them; the first are 1. Their coefficients are multiplied by powers of a root, which makes
+//! them parts of the negacyclic inverse. Gentleman and Sande's butterflies join the parts.
 #![expect(
     unsafe_code,
     reason = "intrinsics of the features that the token proves, entry into target features"

@@ -85,7 +85,7 @@ fn unused(token: Avx512Ifma) -> Factor {
     }
 }
 
-/// The factors of one plan. Those of the registers of a network are numbered as [`super::network`] wants them.
+/// The factors of one plan. Factors of the registers of a network are numbered as [`super::network`] wants them.
 #[derive(Clone)]
 pub(in crate::ntt) struct Tables {
     /// `psi^brv(i)`.
@@ -109,9 +109,9 @@ pub(super) const fn cyclic_length(len: usize) -> usize {
 /// The longest of them.
 const LONGEST: usize = 512;
 
-/// Part `g` of `parts` of the values of a polynomial are its values at `s`, times the roots of unity of the
-/// order of its length, for `s = psi^(2 brv(g) + 1)`: a cyclic inverse finds coefficient `j` times `s^j`. So
-/// this is `s^-j / n`, for `psi` of the order `2 len`. `powers(i)` is `psi^-i` for that of order `2n`.
+/// Part `g` of `parts` of the values of a polynomial are its values at `s` times the roots of unity whose order is its
+/// length. Here `s = psi^(2 brv(g) + 1)`. A cyclic inverse finds coefficient `j` times `s^j`. So this is `s^-j / n`,
+/// for `psi` of the order `2 len`. `powers(i)` is `psi^-i`, for `psi` of the order `2n`.
 fn twists(n: usize, powers: impl Fn(usize) -> u64, per_n: u64, modulus: Modulus) -> Vec<u64> {
     let mut twists = vec![0; 2 * n];
     let mut len = 1;
@@ -222,8 +222,8 @@ impl Tables {
         self.twists.eights(token, R)
     }
 
-    /// For coefficients of cyclic inverse `part` of an inverse of `registers` registers: those in register `i`
-    /// of each of the `R` rows of eight registers of the part.
+    /// The factors for coefficients of cyclic inverse `part` of an inverse of `registers` registers. They belong to
+    /// register `i` of each of the part's `R` rows of eight registers.
     #[inline(always)]
     pub(super) fn twists<const R: usize>(
         &self,

@@ -1,11 +1,10 @@
-//! AVX-512: 32 samples at a time, ranked among the entries by a key of 16 bits and then compared in
-//! full with the one entry that the key leaves open.
+//! AVX-512: 32 samples at a time. A key of 16 bits ranks them among the entries, and they are compared in full with the
+//! one entry that the key leaves open.
 //!
-//! The key of `u` is its length in bits and the nine bits below its first: it never decreases with
-//! `u`, and no two entries share one, since neighbours are further apart than one part in 512. So
-//! entries of a larger key are above `u`, entries of a smaller one are not, and at most one entry has
-//! `u`'s own. Entries and their keys are looked up by permutes of registers, which take the same time
-//! for every index.
+//! The key of `u` is its length in bits and the nine bits below its first. It never decreases with `u`, and no two
+//! entries share one, since neighbours are further apart than one part in 512. So entries of a larger key are above
+//! `u`, and entries of a smaller one are not. At most one entry has `u`'s own key. Entries and their keys are looked up
+//! by permutes of registers, which take the same time for every index.
 
 #![expect(
     unsafe_code,

@@ -21,7 +21,7 @@ pub(super) fn magnitudes(table: &[Block], words: &[u8], out: &mut [i16]) {
     }
 }
 
-/// Samples from magnitudes: those whose bit of `signs` is 1 are negated.
+/// Samples from magnitudes: samples whose bit of `signs` is 1 are negated.
 pub(super) fn negate(signs: &[u8], out: &mut [i16]) {
     for (eight, byte) in out.chunks_mut(8).zip(signs) {
         for (i, out) in eight.iter_mut().enumerate() {

@@ -9,11 +9,11 @@ use super::{KeyFile, KeyKind};
 use crate::Error;
 
 impl KeyFile {
-    /// The file of a reader's keys: of its own pair, or the key that readers share, which is the one that an owner's
-    /// lead to.
+    /// The file of a reader's keys: its own pair, or the key that readers share. An owner's keys lead to the shared
+    /// one.
     ///
     /// # Panics
-    /// Never: keys have one of the two.
+    /// Never panics: keys have one of the two.
     #[must_use]
     pub fn of_reader(keys: &ReaderKeys) -> Self {
         let (kind, secret) = match keys.secret() {
@@ -35,7 +35,7 @@ impl KeyFile {
     /// The reader's keys: of a reader's or the owner's file.
     ///
     /// # Errors
-    /// [`Error::KeyKind`] if it is another kind of key.
+    /// [`Error::KeyKind`] if it is a different kind of key.
     pub fn reader(&self) -> Result<ReaderKeys, Error> {
         match self.kind {
             KeyKind::Owner => Ok(self.owner()?.reader()),
@@ -52,7 +52,7 @@ impl KeyFile {
     /// A reader's public key: of its own or the pair's file.
     ///
     /// # Errors
-    /// [`Error::KeyKind`] if it is another kind of key, and [`Error::ReaderKey`] if nothing can be wrapped for it.
+    /// [`Error::KeyKind`] if it is a different kind of key, and [`Error::ReaderKey`] if nothing can be wrapped for it.
     pub fn reader_public(&self) -> Result<ReaderPublicKey, Error> {
         match self.kind {
             KeyKind::ReaderPair => Ok(ReaderSecret::from_bytes(*self.secret()).public()),
@@ -81,7 +81,7 @@ impl KeyFile {
     /// The writer's keys.
     ///
     /// # Errors
-    /// [`Error::KeyKind`] if it is another kind of key.
+    /// [`Error::KeyKind`] if it is a different kind of key.
     pub fn writer(&self) -> Result<WriterKeys, Error> {
         match self.kind {
             KeyKind::Writer => {
@@ -95,7 +95,7 @@ impl KeyFile {
     /// A writer's public key: of its own or the writer's file.
     ///
     /// # Errors
-    /// [`Error::KeyKind`] if it is another kind of key, and [`Error::ReaderKey`] if nothing can be wrapped for it.
+    /// [`Error::KeyKind`] if it is a different kind of key, and [`Error::ReaderKey`] if nothing can be wrapped for it.
     pub fn writer_public(&self) -> Result<WriterPublicKey, Error> {
         match self.kind {
             KeyKind::Writer => Ok(self.writer()?.secret().public()),

@@ -1,4 +1,4 @@
-//! Key files that are read back, damaged, or none.
+//! Files that are read back as keys, damaged ones, and files that are no key files.
 
 use super::*;
 use proptest::prelude::*;

@@ -1,4 +1,4 @@
-//! The version that is there, and those that are coming.
+//! The current version, and the versions that are coming.
 
 use std::time::{Duration, Instant};
 
@@ -8,10 +8,10 @@ use sordino_index::manifest::SignedManifest;
 use crate::schema::StepReply;
 use crate::server::writers::Signer;
 
-/// The time after an owner's step in which writers wait, so that nobody holds up a revocation.
+/// The time after an owner's step in which writers wait, so that they cannot hold up a revocation.
 const OWNERS_TURN: Duration = Duration::from_secs(30);
 
-/// The version that is there, and those that are coming.
+/// The current version, and the versions that are coming.
 #[derive(Debug)]
 pub(super) struct State {
     pub(super) current: SignedManifest,

@@ -8,7 +8,7 @@ use std::collections::HashSet;
 
 const INSTANCE: [u8; 32] = [9; 32];
 
-/// Bytes that a tag adds to a request: three fields, their tags and lengths, and those of the whole.
+/// Bytes that a tag adds to a request: three fields, their tags and lengths, and the tag and length of the whole.
 const TAG_LEN: usize = (1 + 8) + (1 + 8) + (2 + 32) + 2;
 
 /// The number of the client that made a tag.
@@ -73,7 +73,7 @@ fn a_login_belongs_to_one_run_and_ends() {
         Some(Refusal::Login)
     );
     assert_eq!(check(&first, &tag, b"x"), Ok(1));
-    // A key that is not known any more has no logins.
+    // A key that is no longer known has no logins.
     first.retain(|client| client != 1);
     assert_eq!(check(&first, &alice.tag(b"x"), b"x"), Err(Refusal::Login));
 }

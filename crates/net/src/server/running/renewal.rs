@@ -1,4 +1,4 @@
-//! Changes of a service while it listens: who may ask, the rates, and the certificate.
+//! Changes of a service while it listens: the clients that may ask, the rates, and the certificate.
 
 use super::super::certificate::CertificateInfo;
 use super::super::identity::{Acceptor, Identity};
@@ -6,8 +6,8 @@ use super::Running;
 use crate::{Access, Error, Limits};
 
 impl<S> Running<S> {
-    /// Changes who may ask and the rates, as [`Service::change`](crate::Service::change) does, and the certificate if one is given:
-    /// connections that come from now on get it, those that are there keep the old.
+    /// Changes the clients that may ask and the rates, as [`Service::change`](crate::Service::change) does, and the
+    /// certificate if one is given. New connections get the new certificate; existing ones keep the old.
     ///
     /// # Errors
     /// The errors of [`Service::change`](crate::Service::change); [`Error::Certificate`] if the certificate cannot be used, or if there

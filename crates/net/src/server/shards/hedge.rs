@@ -1,9 +1,9 @@
 //! A second server for a request whose first one is late.
 //!
 //! # Security
-//! The same ciphertext goes to a second server of the same shard, which holds the same rows and could have been asked in the first place, so
-//! no one learns more than the one server that is asked otherwise. When it goes depends on how long answers took, and
-//! that on machines and lines: a shard scans all its rows for every query.
+//! The same ciphertext goes to a second server of the same shard. It holds the same rows and could have been asked in
+//! the first place. So no one learns more than the one server that is asked otherwise. When it goes depends on how long
+//! answers took. That depends on machines and links, since a shard scans all its rows for every query.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -17,7 +17,7 @@ const ENOUGH: usize = 32;
 /// One in this number of requests may be sent twice, so that servers which are late because they are busy do not get busier.
 const SPARE: u32 = 10;
 
-/// Requests that may be sent twice in a row after a long time in which none was.
+/// Consecutive requests that may be sent twice, after a long time in which none was.
 const MOST: u32 = 8;
 
 /// The recent times of a shard's answers, and when a second server is asked.
@@ -52,7 +52,7 @@ impl Hedge {
         recent.saved = (recent.saved + 1).min(MOST * SPARE);
     }
 
-    /// The time after which an answer is late: that within which 95 of 100 came. None while too little is known.
+    /// The time after which an answer is late: 95 of 100 came within it. `None` while too little is known.
     pub(super) fn late(&self) -> Option<Duration> {
         let mut times = self.recent().times.clone();
         if times.len() < ENOUGH {

@@ -20,7 +20,7 @@ use crate::{Deadlines, Endpoint, Error, Refusal};
 /// The time for which a server that failed is asked after the others.
 const DOUBT: Duration = Duration::from_secs(5);
 
-/// Answers in a row that came from another server first, after which one is asked after the others.
+/// Consecutive answers that came from another server first, after which a server is asked after the others.
 const LOSSES: usize = 3;
 
 /// A shard and the servers that hold it.
@@ -33,15 +33,15 @@ pub(super) struct Line {
     pub(super) hedge: Hedge,
 }
 
-/// One of the servers that hold a shard.
+/// A server that holds a shard.
 pub(super) struct Replica {
     pub(super) address: String,
     calls: SearchClient<Channel>,
     deadlines: Deadlines,
     failed: Mutex<Option<Instant>>,
-    /// Times in a row that another answered before it.
+    /// How often, without a break, another answered before it.
     losses: AtomicUsize,
-    /// It has another version than the one that is served.
+    /// Its version is not the one that is served.
     other: AtomicBool,
     /// The fault that was said last, until it does its part.
     said: Mutex<Option<String>>,
@@ -60,7 +60,7 @@ impl Line {
         }
     }
 
-    /// Replaces its servers. Connections to those that stay are kept; new ones are made when they are needed, by the
+    /// Replaces its servers. Connections to servers that stay are kept. New ones are made when they are needed, by the
     /// runtime that this is called in.
     pub(super) fn reach(
         &self,
@@ -95,8 +95,8 @@ impl Line {
         replicas.iter().map(|one| one.address.clone()).collect()
     }
 
-    /// The servers in the order in which a request asks them: in turns, and those last that have another version or failed a moment ago. A
-    /// `fetch` asks the first, which has the keys of sessions.
+    /// The servers in the order in which a request asks them: in turns. Servers with another version, or that failed a
+    /// moment ago, come last. A `fetch` asks the first, which has the keys of sessions.
     ///
     /// # Security
     /// The turn is a count of requests: nothing of a query decides where it goes.
@@ -136,14 +136,14 @@ impl Line {
         let replicas = self.order(false);
         let all = replicas.len();
         for replica in replicas {
-            // One that is in doubt is asked last, and not waited for if another has answered.
+            // A server in doubt is asked last, and not waited for if another has answered.
             if !found.is_empty() && replica.is_doubtful() {
                 continue;
             }
             match replica.head(runtime, self.shard) {
                 Ok(head) => found.push((replica, head)),
                 Err(error) => {
-                    // One that answers and has no such shard is of no use for now.
+                    // A server that answers and lacks this shard is of no use for now.
                     let of_network = matches!(error, sordino_index::Error::Transport { .. });
                     let no_shard =
                         !of_network || matches!(Error::of(&error), Some(Error::Reply(_)));
@@ -165,13 +165,15 @@ fn same(a: Head, b: Head) -> bool {
     (a.index, a.edition) == (b.index, b.edition)
 }
 
-/// True if this version is gone: of some shard all servers have answered, and none has it. One that did not answer may have it.
+/// True if this version is gone: all servers of some shard have answered, and none has it. A server that did not answer
+/// may have it.
 pub(super) fn is_gone(before: Head, found: &[(Vec<Found>, bool)]) -> bool {
     let has = |shard: &[Found]| shard.iter().any(|(_, head)| same(before, *head));
     found.iter().any(|(shard, whole)| *whole && !has(shard))
 }
 
-/// The newest version of which each shard has a server. One that stands still, or is ahead of others, is no hindrance.
+/// The newest version that a server of each shard has. A server that stands still, or is ahead of others, is no
+/// hindrance.
 pub(super) fn newest(found: &[(Vec<Found>, bool)]) -> Option<Head> {
     let (first, others) = found.split_first()?;
     let mut heads: Vec<Head> = first.0.iter().map(|(_, head)| *head).collect();
@@ -182,7 +184,7 @@ pub(super) fn newest(found: &[(Vec<Found>, bool)]) -> Option<Head> {
     })
 }
 
-/// Said of a server that answers, and has the index whole or none of it.
+/// The message about a server that answers, and has the index whole or none of it.
 const NO_SHARD: &str = "it holds no shard: a server of one is started with --shard NUMBER/OF";
 
 /// The error of a shard that no server holds now.
@@ -212,21 +214,21 @@ impl Replica {
         })
     }
 
-    /// Another that was asked later answered first. One to which that happens again and again is asked last for a while, as
-    /// one that failed: it may answer no more at all, and no request waits to find that out.
+    /// A server that was asked later answered first. If that happens to one again and again, it is asked last for a
+    /// while, as if it had failed. It may answer no more at all, and no request waits to find that out.
     pub(super) fn lost(&self) {
         if self.losses.fetch_add(1, Ordering::Relaxed) + 1 >= LOSSES {
             self.note(true);
         }
     }
 
-    /// Remembers whether it has the version that is served; says so if it has not, and had.
+    /// Remembers whether it has the version that is served; says so when it no longer has it.
     pub(super) fn is_at(&self, shard: Shard, found: Head, served: Head) {
         let other = !same(found, served);
         if other && !self.other.swap(other, Ordering::Relaxed) {
             let (address, version) = (&self.address, found.edition.version);
             let served = served.edition.version;
-            tracing::warn!(%shard, address, version, served, "a server of a shard has another version than is served: it is asked last");
+            tracing::warn!(%shard, address, version, served, "a server of a shard does not have the version that is served: it is asked last");
         }
         self.other.store(other, Ordering::Relaxed);
     }

@@ -26,8 +26,8 @@ pub(super) struct Question {
 }
 
 impl Question {
-    /// The shard's part of the reply. Where it fails, it is asked once more: another of its servers if there is one, or
-    /// whatever process is behind the one address by then.
+    /// The shard's part of the reply. Where it fails, it is asked once more: another of its servers, or with one
+    /// address the process that is behind it by then.
     pub(super) async fn part(self) -> Result<Vec<u8>, Refusal> {
         let shard = self.line.shard;
         let limit = self.server.longest_part(self.asked, shard);
@@ -74,7 +74,7 @@ impl Question {
 
     /// The time after which a second server is asked, if one may be.
     fn late(&self, second: &Replica) -> Option<Duration> {
-        // One that has just failed is no help.
+        // A server that has just failed is no help.
         let may = self.hedged && !self.asked.is_fetch() && !second.is_doubtful();
         self.line.hedge.late().filter(|_| may)
     }
@@ -122,12 +122,12 @@ impl Question {
     }
 }
 
-/// The pause before the only server of a shard is asked again: a process that is gone refuses at once, and another may
-/// take its place.
+/// The pause before the only server of a shard is asked again. A process that is gone refuses at once, and a new one
+/// may take its place.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// A refusal that is the client's to act on: a fetch lacks a session's keys, or the message is not one that the index
-/// answers, if the shard says so when it is asked again too.
+/// A refusal that is the client's to act on: a fetch lacks a session's keys, or the index does not answer such a
+/// message. For the second, the shard must say so when it is asked again too.
 fn of_client(asked: PendingRequest, error: &sordino_server::Error, last: bool) -> Option<Refusal> {
     match error {
         sordino_server::Error::Session if asked.is_fetch() => Some(Refusal::Session),

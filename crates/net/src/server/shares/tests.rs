@@ -31,7 +31,7 @@ fn each_address_has_its_places_and_gets_them_back() {
     assert!(shares.admit(Newcomer::from(ip(1))).is_none());
 }
 
-/// Nothing is kept of an address whose places are given back, however many come.
+/// Nothing is kept for an address whose places are given back, however many come.
 #[test]
 fn memory_is_for_taken_places_only() {
     let shares = Shares::new(10, 1, true);
@@ -76,7 +76,7 @@ fn many_addresses_each_with_one_do_not_shut_out_another() {
     let late = shares.admit(Newcomer::from(ip(200))).expect("a place");
     assert!(gone(&held[0]), "the oldest makes room");
     assert!(!gone(&late));
-    // It has as much as they have, so a second place is not to be had.
+    // It has the same share as the others, so it cannot get a second place.
     assert!(shares.admit(Newcomer::from(ip(200))).is_none());
 }
 
@@ -104,7 +104,7 @@ async fn whoever_is_displaced_is_told() {
     assert!(told.await.is_ok());
 }
 
-/// Somebody whose request takes long to arrive, among the most strangers that there may be.
+/// A stranger whose request takes long to arrive, among the largest allowed number of strangers.
 #[test]
 fn strangers_do_not_take_the_place_of_a_known_key() {
     let shares = Shares::new(4, 4, true);
@@ -118,7 +118,7 @@ fn strangers_do_not_take_the_place_of_a_known_key() {
         strangers.extend([shares.admit(on(host, 300, true))]);
     }
     assert!(strangers.iter().all(Option::is_some));
-    // Between known keys it goes on by shares.
+    // Between known keys, places go by shares.
     let more: Vec<_> = (0..4).map(|_| shares.admit(on(1, 1, true))).collect();
     assert_eq!(more.iter().flatten().count(), 1);
     assert!(!gone(&known));
@@ -168,7 +168,7 @@ fn keys_that_keep_all_places_shut_nobody_out() {
     let kept = third.iter().filter(|&place| !gone(place)).count();
     assert_eq!((kept, of(0), of(1)), (8, 8, 8));
     drop(strangers);
-    // Where each key has one place, none loses it.
+    // Where each key has one place, no key loses it.
     let shares = Shares::new(4, 4, true);
     let each: Vec<_> = (0..4)
         .filter_map(|host| shares.admit(Newcomer::from(ip(host))))
@@ -217,7 +217,7 @@ fn a_key_that_is_being_received_from_everywhere_shuts_nobody_out() {
     let known = shares.admit(of(1, 101, Some(2))).expect("a place");
     held.extend((0..16).filter_map(hog));
     assert!(!gone(&known) && !gone(&held[14]));
-    // A stranger's may be taken, and is to be had again.
+    // A stranger's place may be taken, and becomes free again.
     assert!(gone(&stranger) && shares.admit(of(1, 102, None)).is_some());
     assert!(!gone(&held[14]) && !gone(&known));
 }

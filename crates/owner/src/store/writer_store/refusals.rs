@@ -27,7 +27,7 @@ impl<D: Disk> WriterStore<D> {
         }
         let granted = writer.labels.iter().find_map(|it| {
             let key = self.contents.get(it.key)?;
-            // Both are known to who has the key.
+            // A holder of the key knows both.
             (key.label_tag(label) == it.tag).then(|| (it.key, key.clone()))
         });
         granted.ok_or_else(|| {
@@ -35,7 +35,7 @@ impl<D: Disk> WriterStore<D> {
                 UNLABELLED => {
                     "you may not add records without a label: name one that the owner granted you to write under"
                 }
-                _ => "the owner has not granted you to write under it",
+                _ => "the owner did not grant you the right to write under it",
             };
             let label = if label == UNLABELLED { "none" } else { label };
             AccessFault::new("label", label, why).into()
@@ -45,7 +45,7 @@ impl<D: Disk> WriterStore<D> {
     /// Refuses records that a writer cannot add in this form.
     pub(super) fn check_batch(&self, batch: &Batch) -> Result<(), Error> {
         if batch.ids.is_none() {
-            let why = "a writer names the id of each: numbers that follow could be those of records that it cannot read";
+            let why = "a writer names the id of each: numbers that follow could belong to records that it cannot read";
             return Err(AccessFault::new("records", "without ids", why).into());
         }
         let payloads = batch.payloads.iter().flatten();
@@ -62,7 +62,7 @@ impl<D: Disk> WriterStore<D> {
         Ok(())
     }
 
-    /// Refuses what is too much for an addition, and records that are there.
+    /// Refuses what is too much for an addition, and records that exist already.
     pub(super) fn check_added(&self, draft: &Draft, before: usize) -> Result<(), Error> {
         let (there, fresh) = draft.records.sets.split_at(before);
         let records: usize = fresh.iter().map(|ids| ids.len()).sum();

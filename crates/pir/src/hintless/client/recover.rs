@@ -78,7 +78,7 @@ impl Client {
         let rounding = 1i64 << (k1 - params.log_p - 1);
         let words = first.zip(product.iter()).map(|(word, product)| {
             let sum = (i64::from(word) << (k1 - k0)) + q.centred(*product);
-            // The coefficient, of which the lowest bits are kept, and half of P more: as it was before it was centred.
+            // The coefficient, plus half of P: as it was before it was centred. Its lowest bits are kept.
             coefficient(((sum + rounding) >> (k1 - params.log_p)) + (1 << (params.log_p - 1)))
         });
         pack(words, params.log_p, bytes);

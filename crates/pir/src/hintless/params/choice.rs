@@ -16,10 +16,10 @@ const MOST_FOLD: u32 = 9;
 /// Bytes of the units of a request at most.
 const MOST_ANSWERED: usize = 1 << 27;
 
-/// The server's work, in the bytes that a line of 16 Mbit/s transfers in the same time on a core with AVX-512: a key
-/// switch and the split behind it (26 us), an external product (83 us), the products of a polynomial in two groups
-/// (1.4 us; alone in its unit 2 us, with others 1 us), and what a ciphertext of the answer takes (74 us). Fitted to eleven
-/// layouts, of 3 to 100 MB.
+/// The server's work, in the bytes that a link of 16 Mbit/s transfers in the same time on a core with AVX-512. It
+/// counts a key switch and the split behind it (26 us), and an external product (83 us). It counts a ciphertext of the
+/// answer (74 us), and the products of a polynomial in two groups (1.4 us). These take 2 us alone in a unit and 1 us
+/// with others. Fitted to eleven layouts, of 3 to 100 MB.
 const SWITCH: usize = 52;
 const EXTERNAL: usize = 165;
 const PRODUCTS: usize = 3;
@@ -78,7 +78,7 @@ impl Params {
         })
     }
 
-    /// Those with as many bits of an answer as the bound asks for.
+    /// Layouts for each number of answer bits that keeps the failure bound.
     fn with_answers(self) -> impl Iterator<Item = Self> {
         // Fewer bits of the half that meets no secret cost less.
         let bits = (7..=11).flat_map(move |above| {
@@ -115,8 +115,8 @@ impl Params {
     }
 }
 
-/// Numbers of groups, with the slots of a group that as many records need: up to five records, one for each, all of which
-/// hold all units.
+/// Numbers of groups, with the slots of a group that `batch` records need. Up to five records have one slot each, and
+/// every slot holds all units.
 fn deals(batch: usize) -> impl Iterator<Item = (usize, usize)> {
     let few = (batch <= 5).then_some((batch, 1));
     let many = (5..=batch).filter(move |_| batch > 5);
@@ -124,7 +124,7 @@ fn deals(batch: usize) -> impl Iterator<Item = (usize, usize)> {
     few.into_iter().chain(many)
 }
 
-/// The depth at which one ciphertext holds as many, or the largest, and up to two less.
+/// The depth at which one ciphertext holds `count` selectors, or the largest depth; and up to two less.
 fn depths(count: usize) -> std::ops::RangeInclusive<u32> {
     let deepest = count.min(N).next_power_of_two().ilog2();
     deepest.saturating_sub(2)..=deepest

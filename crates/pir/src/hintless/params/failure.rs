@@ -50,7 +50,7 @@ pub(crate) fn of_selector(depth: u32) -> f64 {
     energy(depth, 1.0)
 }
 
-/// `E'`: the same of an encryption of a bit times `s`.
+/// `E'`: the same for an encryption of a bit times `s`.
 pub(crate) fn of_bit(depth: u32) -> f64 {
     let switch = of_switch(GADGETS[SQUARE], OF_SQUARE);
     N as f64 * (OF_SECRET * energy(depth, 2.0) + switch)
@@ -104,7 +104,7 @@ impl Params {
         noise::log2_union(noise::log2_tail(radius, variance), self.touched() as f64)
     }
 
-    /// Coefficients that a record has bits in, at most. One that shares its unit may start within a coefficient.
+    /// The most coefficients that hold bits of a record. A record that shares its unit may start within a coefficient.
     fn touched(&self) -> usize {
         let (bits, log_p) = (8 * self.record_len, self.log_p as usize);
         if self.per_unit() > 1 {

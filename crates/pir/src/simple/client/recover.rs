@@ -37,7 +37,7 @@ impl Client {
     /// The records that the secrets' queries asked for: one pass over the hint for all of them.
     ///
     /// # Errors
-    /// The errors of [`Self::recover`], and [`Error::Count`] if there are not as many answers as secrets.
+    /// The errors of [`Self::recover`], and [`Error::Count`] if the numbers of answers and secrets differ.
     ///
     /// # Security
     /// The same as for [`Self::recover`].

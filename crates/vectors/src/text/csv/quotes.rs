@@ -11,10 +11,10 @@ use crate::text::MAX_RECORD;
 /// Where a file stands in quotation marks, followed as its bytes are read.
 #[derive(Clone, Default)]
 pub(super) struct Quotes {
-    /// The line of the field whose quotation mark is open; 0 if none is.
+    /// The line of the field whose quotation mark is open; 0 if no mark is open.
     open: Arc<AtomicU64>,
     at_end: Arc<AtomicBool>,
-    /// The line of the first field that goes on after its closing quotation mark; 0 if none does.
+    /// The line of the first field that goes on after its closing quotation mark; 0 if there is no such field.
     goes_on: Arc<AtomicU64>,
 }
 
@@ -55,7 +55,7 @@ impl Quotes {
     }
 }
 
-/// The place of a byte in a field, as RFC 4180 has it.
+/// The place of a byte in a field, as RFC 4180 defines it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Field {
     Start,
