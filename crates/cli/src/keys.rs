@@ -257,7 +257,8 @@ fn show(path: &Path, file: &KeyFile, output: Output) -> Result<(), Error> {
         KeyKind::Writer | KeyKind::WriterPublic => {
             let public = file.writer_public().map_err(at(path))?;
             let digest = blake3::hash(&public.signing.to_bytes());
-            key = Some(digest::short(&public.reader.digest()));
+            let half = blake3::hash(public.reader.as_bytes());
+            key = Some(digest::short(half.as_bytes()));
             signing = Some(digest::short(digest.as_bytes()));
             digest
         }

@@ -18,7 +18,7 @@ pub(crate) fn instant(text: &str) -> Result<u64, String> {
     })
 }
 
-/// [`instant`], of a time that has not passed.
+/// [`instant`], of a time to come.
 pub(crate) fn to_come(text: &str) -> Result<u64, String> {
     let (time, now) = (instant(text)?, now());
     if time > now {
