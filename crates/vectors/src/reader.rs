@@ -46,7 +46,8 @@ pub struct Chunk {
 /// # Security
 /// Files may be hostile: whatever they promise, a reader allocates in proportion to what they hold,
 /// and one chunk at a time. Exceptions are the table formats, which compress: a batch of an Arrow
-/// file may take 2 GiB, and so may a page of a Parquet file.
+/// file may take 2 GiB, and so may a page of a Parquet file. Lists of Parquet may have 2^25 values that stand in no bytes, and 256 for each
+/// byte.
 pub struct Reader {
     source: Source,
     dim: usize,
@@ -93,6 +94,16 @@ impl Reader {
             Source::Table(table) => table.columns(),
             #[cfg(feature = "text")]
             Source::Text(text) => text.columns(),
+        }
+    }
+
+    /// The column that pandas says was the index of the table that it wrote, if it was one column.
+    #[must_use]
+    pub fn index_column(&self) -> Option<&str> {
+        match &self.source {
+            #[cfg(feature = "arrow")]
+            Source::Table(table) => table.index_column(),
+            _ => None,
         }
     }
 

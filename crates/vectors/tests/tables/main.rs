@@ -12,6 +12,8 @@ mod files;
 #[cfg(all(feature = "arrow", feature = "text"))]
 mod others;
 #[cfg(all(feature = "arrow", feature = "text"))]
+mod promises;
+#[cfg(all(feature = "arrow", feature = "text"))]
 mod skipped;
 #[cfg(feature = "arrow")]
 mod structures;
