@@ -220,8 +220,8 @@ pub struct ColumnNames {
     pub vectorless: bool,
     /// The column of ids; if `None`, vectors have none.
     pub ids: Option<String>,
-    /// The kind of ids that texts are read as; `None`: texts stay texts. Columns of integers hold numbers, those
-    /// of 16 bytes UUIDs.
+    /// The kind of ids that texts are read as; `None`: texts stay texts. Columns of integers hold numbers, which are read
+    /// as texts if those are asked for, and columns of 16 bytes hold UUIDs.
     pub id_kind: Option<IdKind>,
     /// Columns of other values that are read too.
     pub values: Vec<String>,

@@ -7,6 +7,8 @@
 
 #[cfg(all(feature = "arrow", feature = "text"))]
 mod columns;
+#[cfg(all(feature = "arrow", feature = "text"))]
+mod dialects;
 #[cfg(feature = "arrow")]
 mod files;
 #[cfg(all(feature = "arrow", feature = "text"))]
