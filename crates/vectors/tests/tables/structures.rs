@@ -158,7 +158,7 @@ fn values_that_people_have_are_json() {
             assert_eq!(found, json(*expected), "{format:?} {name}");
         }
     }
-    // Parquet has no durations, and its writers say beside the numbers that they are some.
+    // Parquet has no durations, and its writers say next to the numbers that they are some.
     let durations = DurationMillisecondArray::from(vec![-90_500, 86_400_000]);
     let durations: ArrayRef = Arc::new(durations);
     let item = Arc::new(Field::new_list_field(durations.data_type().clone(), true));
