@@ -148,6 +148,7 @@ fn search_class(error: &Search) -> &'static str {
 fn vectors_class(error: &Vectors) -> &'static str {
     match error {
         Vectors::File { source, .. } | Vectors::Read(source) => file_class(source),
+        Vectors::Folder { .. } => "FileError",
         Vectors::Id { .. }
         | Vectors::IdRow { .. }
         | Vectors::IdsShape { .. }

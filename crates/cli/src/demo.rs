@@ -11,6 +11,7 @@ use sordino_net::{Access, Limits, Listen, Running, Service};
 use sordino_search::{Index, Server};
 use std::fmt::Write;
 use std::fs;
+use std::io::ErrorKind;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
@@ -106,7 +107,13 @@ impl Folder {
     fn new(keep: Option<&Path>) -> Result<Self, Error> {
         Ok(match keep {
             Some(path) => {
-                fs::create_dir(path).map_err(Error::at(path))?;
+                fs::create_dir(path).map_err(|error| match error.kind() {
+                    ErrorKind::AlreadyExists => Error::Arguments(format!(
+                        "--keep {path}: it exists already: name a folder that does not exist yet, or remove this one",
+                        path = path.display()
+                    )),
+                    _ => Error::at(path)(error),
+                })?;
                 Self::Kept(path.to_owned())
             }
             None => Self::Temporary(tempfile::tempdir()?),

@@ -261,7 +261,7 @@ impl Error {
         let path = path.to_owned();
         move |source| match source {
             // It names the file itself.
-            vectors::Error::File { .. } => source.into(),
+            vectors::Error::File { .. } | vectors::Error::Folder { .. } => source.into(),
             source => Self::Vectors {
                 path: path.clone(),
                 source,

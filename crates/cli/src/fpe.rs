@@ -91,7 +91,8 @@ struct Fields {
     /// The CSV input has no header.
     #[arg(long, requires = "column")]
     no_header: bool,
-    /// The separator of the CSV fields: comma, tab, semicolon, pipe or space, or the sign itself. [default: ,]
+    /// The separator of the CSV fields: comma, tab, semicolon, pipe or space, or the sign itself. The default is a comma,
+    /// or a tab if the name of --input ends in .tsv or .tab.
     #[arg(long, requires = "column", value_parser = file_args::delimiter)]
     delimiter: Option<u8>,
     /// Let empty fields pass.
@@ -266,13 +267,25 @@ impl Fields {
     /// The form of the records, if the input has columns.
     fn records(&self) -> Option<Records> {
         self.column.as_ref()?;
-        let extension = self.input.as_ref().and_then(|path| path.extension());
-        let named = match extension.and_then(OsStr::to_str) {
+        let named = match self.ending().as_deref() {
             Some("jsonl" | "ndjson") => Records::Jsonl,
             Some("parquet") => Records::Parquet,
             _ => Records::Csv,
         };
         Some(self.input_format.unwrap_or(named))
+    }
+
+    /// The ending of the input's name, in small letters.
+    fn ending(&self) -> Option<String> {
+        let extension = self.input.as_ref()?.extension();
+        extension.and_then(OsStr::to_str).map(str::to_lowercase)
+    }
+
+    fn usual_delimiter(&self) -> u8 {
+        match self.ending().as_deref() {
+            Some("tsv" | "tab") => b'\t',
+            _ => b',',
+        }
     }
 
     /// The members, if the input is JSON lines.
@@ -298,7 +311,7 @@ impl Fields {
             column: column(name)?,
             tweak_column: self.tweak_column.as_ref().map(column).transpose()?,
             header: !self.no_header,
-            delimiter: self.delimiter.unwrap_or(b','),
+            delimiter: self.delimiter.unwrap_or_else(|| self.usual_delimiter()),
         }))
     }
 }

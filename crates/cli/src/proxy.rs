@@ -3,6 +3,7 @@
 //! `sordino-proxy` has the port and the searches; here are arguments, signals and output.
 
 mod attribute_columns;
+mod listing;
 mod owner_args;
 mod records;
 
@@ -76,7 +77,8 @@ for good. GET /healthz says that the process lives. GET /openapi.json describes 
 With --owner-key, --index and --write-token-file the proxy has more paths, which ask for that token:
 PUT /records takes {\"records\": [{\"id\": 7, \"vector\": [...], \"payload\": \"text\", \"attributes\": {\"year\": 2020}}]} and
 adds or replaces records; without vectors it changes payloads and attributes. DELETE /records takes {\"ids\": [7]}.
-POST /records/scroll takes {\"after\": 7, \"limit\": 100} and lists records. GET /records/count counts them.
+POST /records/scroll takes {\"after\": 7, \"limit\": 100} and lists records. GET /records/count counts them. A change after which much of
+the index is out of use is followed by a compaction, which makes a version of its own; the answer has the last version.
 
 Up to eight searches run at a time, on eight connections. Queries go to the server encrypted, as `sordino query` sends them.
 Programs on this machine see them, and so does anyone on the way to a --listen address of a network.";

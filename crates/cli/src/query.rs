@@ -16,6 +16,7 @@ use columns::Columns;
 use input::Queries;
 use report::Form;
 use sordino_net::Deadlines;
+use sordino_search::vectors::FileOptions;
 use sordino_search::{Filter, InProcess, Retry, Server, SessionOptions};
 use std::{path::PathBuf, time::Duration};
 use work::{Wanted, Work};
@@ -80,7 +81,8 @@ pub struct Args {
     /// Searches at a time, each on its own connection. The server answers them in one pass.
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=64))]
     jobs: u16,
-    /// Print the results of each search as one JSON object, as soon as they arrive.
+    /// Print the results of each search as one JSON object, as soon as they arrive. A query that cannot be read or
+    /// searched for has an object with its error, and the others go on.
     #[arg(long)]
     jsonl: bool,
 }
@@ -123,7 +125,12 @@ pub fn run(args: &Args, output: Output) -> Result<(), Error> {
             ids: args.id_column.as_deref(),
             guess: !args.no_guess,
         },
-        &args.file_args,
+        FileOptions {
+            one_vector: true,
+            // Each query has a line, be it an error's, and the others go on.
+            skip: form == Form::Lines,
+            ..args.file_args.options()
+        },
     )?;
     let mut work = Work {
         keys: &keys,

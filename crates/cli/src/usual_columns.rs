@@ -71,23 +71,37 @@ impl UsualColumns {
         self.only(&TEXTS)
     }
 
+    /// The columns that could be the texts, if there are several: then none is taken.
+    pub(crate) fn several_texts(&self) -> Vec<String> {
+        match self.texts() {
+            Some(_) => Vec::new(),
+            None => self.named(&TEXTS),
+        }
+    }
+
     /// The only name of columns that is one of these; if there is none, the only one that is so in other capitals.
     fn only(&self, usual: &[&str]) -> Option<String> {
-        let named = |is: &dyn Fn(&str, &str) -> bool| {
-            let found = self.all.iter();
-            let found = found.filter(|name| usual.iter().any(|usual| is(name, usual)));
-            found.collect::<Vec<_>>()
-        };
-        let mut found = named(&|name, usual| name == usual);
-        if found.is_empty() {
-            found = named(&|name, usual| name.eq_ignore_ascii_case(usual));
-        }
+        let found = self.named(usual);
         // The reader refuses two columns of one name, with their places.
         let first = found.first()?;
         found
             .iter()
             .all(|name| name == first)
-            .then(|| (*first).clone())
+            .then(|| first.clone())
+    }
+
+    /// The names of columns that are one of these; if there is none, those that are so in other capitals.
+    fn named(&self, usual: &[&str]) -> Vec<String> {
+        let named = |is: &dyn Fn(&str, &str) -> bool| {
+            let found = self.all.iter();
+            let found = found.filter(|name| usual.iter().any(|usual| is(name, usual)));
+            found.cloned().collect::<Vec<_>>()
+        };
+        let mut found = named(&|name, usual| name == usual);
+        if found.is_empty() {
+            found = named(&|name, usual| name.eq_ignore_ascii_case(usual));
+        }
+        found
     }
 }
 

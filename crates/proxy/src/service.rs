@@ -16,7 +16,7 @@ use serde_json::json;
 use sordino_net::CrossOrigin;
 use std::{
     sync::{Arc, OnceLock},
-    time::Instant,
+    time::{Duration, Instant},
 };
 use tokio::sync::Semaphore;
 use tokio::time::timeout_at;
@@ -24,8 +24,11 @@ use tokio::time::timeout_at;
 /// Requests whose bodies are in memory at a time.
 const REQUESTS: u32 = 32;
 
-/// Requests about records, which take turns, at a time.
+/// Requests about records at a time. Others wait for their turn.
 const CHANGES: u32 = 8;
+
+/// The time between the end of a search and that of its request, at most.
+const MARGIN: Duration = Duration::from_secs(1);
 
 /// Bytes of a body.
 const BODY: usize = 4 << 20;
@@ -83,6 +86,8 @@ impl Service {
         if let Ok(Ok(all)) = timeout_at(end.into(), changes).await {
             all.forget();
         }
+        // Those that wait still are refused.
+        self.changes.close();
     }
 
     /// The answer to a request, whatever becomes of it.
@@ -121,7 +126,7 @@ impl Service {
             }
             "/search" if request.method() == Method::POST => self.search(request, place, end).await,
             "/search" => Err(Problem::method("POST")),
-            path if path.starts_with("/records") => self.records(request, place).await,
+            path if path.starts_with("/records") => self.records(request, place, end).await,
             path => Err(Problem::path(path)),
         }
     }
@@ -161,7 +166,12 @@ impl Service {
         }
     }
 
-    async fn records(&self, request: Request<Incoming>, place: &Place) -> Result<Reply, Problem> {
+    async fn records(
+        &self,
+        request: Request<Incoming>,
+        place: &Place,
+        end: Instant,
+    ) -> Result<Reply, Problem> {
         let (method, path) = (request.method(), request.uri().path());
         let work: Work = match (method.as_str(), path) {
             ("PUT", "/records") => records::put,
@@ -180,7 +190,10 @@ impl Service {
             .ok_or_else(Problem::no_owner)?;
         Self::admit((token, "--write-token-file"), &request, place)?;
         let records = Arc::clone(records);
-        let permit = Arc::clone(&self.changes).try_acquire_owned();
+        // A request waits for its turn without its body, so no more bodies are in memory than there are turns. Connections are bounded, and
+        // with them the requests that wait.
+        let permit = timeout_at(end.into(), Arc::clone(&self.changes).acquire_owned()).await;
+        let permit = permit.map_err(|_| Problem::busy())?;
         let permit = permit.map_err(|_| Problem::busy())?;
         let body = body(request).await?;
         // Work that is late goes on, and keeps its permit.
@@ -202,7 +215,9 @@ impl Service {
         let searcher = self.searcher()?;
         let _permit = self.requests.try_acquire().map_err(|_| Problem::busy())?;
         let request = SearchRequest::read(&body(request).await?, searcher.snapshot().shape)?;
-        let answer = searcher.ask(request, end)?.await;
+        // The search ends before the request does, so that its answer is the reason why the server does not answer.
+        let margin = (self.options.timeout / 10).min(MARGIN);
+        let answer = searcher.ask(request, end - margin)?.await;
         let answer = answer.map_err(|_| Problem::ended())?;
         let answer = answer.map_err(|error| Problem::server(&error))?;
         let text = serde_json::to_string(&Results::of(&answer));

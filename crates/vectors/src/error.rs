@@ -17,6 +17,17 @@ pub enum Error {
         /// Why.
         source: std::io::Error,
     },
+    /// A folder stands where a file should, such as Spark writes with a part of a table in each file.
+    #[error(
+        "{path}: it is a folder: expected a file. Of a folder of Parquet files, as Spark and others write, make one with `duckdb -c \"copy \
+         (from '{path}/**/*.parquet') to 'base.parquet'\"`, or with `python3 -c \"import pandas; \
+         pandas.read_parquet('{path}').to_parquet('base.parquet')\"`",
+        path = path.display()
+    )]
+    Folder {
+        /// The folder.
+        path: PathBuf,
+    },
     /// A file could not be read on.
     #[error("while reading: {0}")]
     Read(std::io::Error),
@@ -202,6 +213,18 @@ pub enum Error {
         row: u64,
         /// The column's name.
         column: String,
+        /// The values that it may have.
+        expected: &'static str,
+    },
+    /// A text of a column is no value of the type that was asked for.
+    #[error("row {row}, column {column}: {found}, expected {expected}")]
+    Text {
+        /// The row, from 0.
+        row: u64,
+        /// The column's name.
+        column: String,
+        /// The text in quotes, or the beginning of it with its length.
+        found: String,
         /// The values that it may have.
         expected: &'static str,
     },

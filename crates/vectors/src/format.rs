@@ -223,8 +223,8 @@ pub struct ColumnNames {
     pub vectorless: bool,
     /// The column of ids; if `None`, vectors have none.
     pub ids: Option<String>,
-    /// The kind of ids that texts are read as; `None`: texts stay texts. Columns of integers hold numbers, and columns
-    /// of 16 bytes hold UUIDs.
+    /// The kind of ids that texts are read as; `None`: texts stay texts. Columns of integers hold numbers, which are read
+    /// as texts if texts are asked for. Columns of 16 bytes hold UUIDs.
     pub id_kind: Option<IdKind>,
     /// Columns of other values that are read too.
     pub values: Vec<String>,

@@ -167,8 +167,9 @@ impl PartialEq<u64> for Id {
     }
 }
 
-/// A text that is no id, for a message: in quotes, and of a long one the beginning, with its length.
-fn shown(text: &str) -> String {
+/// A text that is no id or no other value, for a message: in quotes, and of a long one the beginning, with its length.
+#[must_use]
+pub fn shown(text: &str) -> String {
     const MOST: usize = 64;
     if text.len() <= MOST {
         return format!("{text:?}");

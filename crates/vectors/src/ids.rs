@@ -9,7 +9,7 @@ use crate::{extension, npy};
 /// U+FEFF in UTF-8.
 const MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// Reads ids of this kind from `.npy` (one dimension of u32, i32, u64 or i64) or else from text, one id a line.
+/// Reads ids of this kind from `.npy` (one dimension of u32, i32, u64 or i64, also as texts) or else from text, one id a line.
 ///
 /// # Errors
 /// If the file cannot be read, or holds something else.
@@ -18,7 +18,11 @@ pub fn open(path: impl AsRef<Path>, kind: IdKind) -> Result<Vec<Id>, Error> {
     let bytes = crate::read(path)?;
     match (&*extension(path), kind) {
         ("npy", IdKind::Number) => npy::ids(&bytes),
-        ("npy", _) => Err(Error::Id {
+        ("npy", IdKind::Text) => {
+            let numbers = npy::ids(&bytes)?.into_iter();
+            Ok(numbers.map(|id| Id::Text(id.to_string().into())).collect())
+        }
+        ("npy", IdKind::Uuid) => Err(Error::Id {
             found: "an array of numbers".to_owned(),
             expected: kind.expected(),
         }),

@@ -46,7 +46,7 @@ pub struct Chunk {
 /// # Security
 /// Files may be hostile. Whatever they promise, a reader allocates in proportion to what they hold, and one chunk at a
 /// time. Table formats compress, and are exceptions: a batch of an Arrow file may take 2 GiB, and so may a page of a
-/// Parquet file.
+/// Parquet file. Lists of Parquet may have 2^25 values that stand in no bytes, and 256 for each byte.
 pub struct Reader {
     source: Source,
     dim: usize,
@@ -93,6 +93,16 @@ impl Reader {
             Source::Table(table) => table.columns(),
             #[cfg(feature = "text")]
             Source::Text(text) => text.columns(),
+        }
+    }
+
+    /// The column that pandas says was the index of the table that it wrote, if it was one column.
+    #[must_use]
+    pub fn index_column(&self) -> Option<&str> {
+        match &self.source {
+            #[cfg(feature = "arrow")]
+            Source::Table(table) => table.index_column(),
+            _ => None,
         }
     }
 

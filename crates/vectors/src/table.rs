@@ -11,6 +11,7 @@ use crate::{ColumnNames, Error};
 
 mod ipc;
 mod json;
+mod pandas;
 mod parquet;
 mod schema;
 mod strings;
@@ -128,6 +129,11 @@ impl Table {
     /// The names of all columns.
     pub(super) fn columns(&self) -> &[String] {
         &self.columns.all
+    }
+
+    /// The column that was the index of a table of pandas.
+    pub(super) fn index_column(&self) -> Option<&str> {
+        self.columns.index.as_deref()
     }
 
     /// The next rows, no more than fit a chunk and none at the end. A row that is left out ends them.

@@ -71,7 +71,14 @@ impl Text {
             Format::Csv | Format::Tsv => {
                 let usual = if format == Format::Tsv { b'\t' } else { b',' };
                 let delimiter = options.delimiter.unwrap_or(usual);
-                (csv::records(bytes, names, &found, delimiter)?, false)
+                let escapes = match (format, options.delimiter) {
+                    (Format::Tsv, None) => csv::Escapes::Possible,
+                    _ => csv::Escapes::None,
+                };
+                (
+                    csv::records(bytes, names, &found, delimiter, escapes)?,
+                    false,
+                )
             }
             Format::Json => (jsonl::records(array::elements(bytes)?, names, &found), true),
             _ => (jsonl::records(Box::new(lines(bytes)), names, &found), true),

@@ -7,6 +7,7 @@ use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use json_text::{is_instant, is_list, is_several, unquoted};
 use serde_json::{Map, Value};
+use sordino_search::vectors::id::shown;
 use sordino_search::{Attributes, Client, Column, ColumnKind, Error as Search, Id, vectors};
 use std::collections::BTreeMap;
 use std::str::FromStr;
@@ -82,7 +83,7 @@ impl Attribute {
                     "false" | "False" | "FALSE" | "0" => Some(false),
                     _ => None,
                 };
-                Column::Bool(self.parsed(&texts, first, "true or false", read)?)
+                Column::Bool(self.parsed(&texts, first, "true or false, or 1 or 0", read)?)
             }
             (Some(ColumnKind::Float), Column::Int(values)) => {
                 let floats = values.into_iter().map(|x| x.map(|x| x as f64));
@@ -164,7 +165,7 @@ impl Attribute {
             Some(at) => Err(self.unexpected(
                 first + at,
                 "a whole number below 2^63, a number, a truth value, a text, a date, an instant or a list of these; for \
-                 decimals say NAME:float",
+                 decimals say NAME:float, for durations NAME:text",
             )),
         }
     }
@@ -217,9 +218,10 @@ impl Attribute {
         let values = (first as u64..).zip(texts).map(|(row, text)| {
             let text = text.as_deref().map(str::trim);
             let value = text.filter(|text| !text.is_empty()).map(|text| {
-                read(text).ok_or_else(|| vectors::Error::Value {
+                read(text).ok_or_else(|| vectors::Error::Text {
                     row,
                     column: self.name.clone(),
+                    found: shown(text),
                     expected,
                 })
             });
@@ -386,7 +388,10 @@ mod tests {
         assert_eq!(read("year:int").unwrap(), ("year".to_owned(), seven));
         assert_eq!(read("a:b").unwrap(), ("a:b".to_owned(), texts.clone()));
         let error = read("year:bool").unwrap_err().to_string();
-        assert_eq!(error, "row 10, column year: expected true or false");
+        assert_eq!(
+            error,
+            "row 10, column year: \"7\", expected true or false, or 1 or 0"
+        );
         assert!("".parse::<Attribute>().is_err());
     }
 

@@ -1,4 +1,5 @@
-//! The attributes of records that are written over HTTP, in columns of one type each.
+//! The attributes of records that are written over HTTP, in columns of one type each. A list is a text that holds it as JSON, as in
+//! other indexes: conditions with `has` look into it.
 
 use serde_json::Value;
 use sordino_proxy::Record;
@@ -24,10 +25,13 @@ pub(super) fn of(records: &[Record], known: &Attributes) -> Result<Attributes, S
         };
         let column = column(kind, &values).map_err(|at| {
             let (id, kind) = (&records[at].id, kind.name());
-            format!(
-                "record {id}: attribute {name:?} is {}: expected {kind}",
-                values[at]
-            )
+            let list = if kind == ColumnKind::Text.name() {
+                ", or a list of single values"
+            } else {
+                ""
+            };
+            let found = &values[at];
+            format!("record {id}: attribute {name:?} is {found}: expected {kind}{list}")
         })?;
         columns.push((name.to_owned(), column));
     }
@@ -43,6 +47,17 @@ fn kind_of(values: &[&Value]) -> Option<ColumnKind> {
         Value::Number(_) => ColumnKind::Int,
         _ => ColumnKind::Text,
     })
+}
+
+/// A text, or a list of single values as JSON.
+fn text(value: &Value) -> Option<Box<str>> {
+    match value {
+        Value::String(text) => Some(text.as_str().into()),
+        Value::Array(list) if !list.iter().any(|it| it.is_array() || it.is_object()) => {
+            Some(value.to_string().into())
+        }
+        _ => None,
+    }
 }
 
 /// A column of values, or the place of one that has another type.
@@ -62,7 +77,7 @@ fn column(kind: ColumnKind, values: &[&Value]) -> Result<Column, usize> {
         ColumnKind::Int => Column::Int(each(values, Value::as_i64)?),
         ColumnKind::Float => Column::Float(each(values, Value::as_f64)?),
         ColumnKind::Bool => Column::Bool(each(values, Value::as_bool)?),
-        _ => Column::Text(each(values, |value| value.as_str().map(Box::from))?),
+        _ => Column::Text(each(values, text)?),
     })
 }
 
@@ -104,8 +119,29 @@ mod tests {
         assert_eq!(column("none"), None);
         let known = Attributes::new(0, [("year".to_owned(), Column::Text(Vec::new()))]).unwrap();
         let why = of(&records, &known).unwrap_err();
-        assert_eq!(why, "record a: attribute \"year\" is 2020: expected text");
-        let list = [record("a", json!({"tags": ["x"]}))];
-        assert!(of(&list, &Attributes::none(0)).is_err());
+        let expected = "expected text, or a list of single values";
+        assert_eq!(
+            why,
+            format!("record a: attribute \"year\" is 2020: {expected}")
+        );
+    }
+
+    #[test]
+    fn lists_are_texts_of_json() {
+        let lists = [
+            record("a", json!({"tags": ["x", 7, null]})),
+            record("b", json!({"tags": []})),
+        ];
+        let found = of(&lists, &Attributes::none(0)).unwrap();
+        let texts = [r#"["x",7,null]"#, "[]"].map(|text| Some(text.into()));
+        assert_eq!(found.column("tags"), Some(&Column::Text(texts.to_vec())));
+        for other in [json!([["x"]]), json!([{"a": 1}]), json!({"a": 1})] {
+            let records = [record("a", json!({ "tags": other }))];
+            let why = of(&records, &Attributes::none(0)).unwrap_err();
+            assert!(why.contains("a list of single values"), "{why}");
+        }
+        let numbers = Column::Int(Vec::new());
+        let known = Attributes::new(0, [("tags".to_owned(), numbers)]).unwrap();
+        assert!(of(&lists, &known).unwrap_err().ends_with("expected int"));
     }
 }

@@ -58,7 +58,7 @@ impl OwnerArgs {
             server: self.push.then(|| server.clone()),
             output,
             pushed: AtomicBool::new(false),
-            turn: Mutex::new(()),
+            turn: Mutex::default(),
         };
         if self.push && !records.place.is_here() {
             let why = "--push: expected an index in a folder on this machine";

@@ -1,16 +1,17 @@
 //! Records that programs write over HTTP: the owner's index on this machine.
 
 use super::attribute_columns;
+use super::listing::Ahead;
 use crate::owned_index::{OwnedArgs, OwnedIndex};
 use crate::place::Place;
 use crate::{Error, Output, random};
 use sordino_net::{Connection, Endpoint};
-use sordino_proxy::{Counted, Listed, Page, Record, Records, RecordsError, Written};
+use sordino_proxy::{Counted, Page, Record, Records, RecordsError, Written};
 use sordino_search::{
     AnyDisk, Batch, Compaction, Edit, Error as Search, Id, IdKind, OwnerKeys, Store, Stored,
     Vectors,
 };
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -21,9 +22,6 @@ const COMPACTION: Compaction = Compaction {
     segments: Some(32),
     deleted: Some(0.3),
 };
-
-/// Bytes of the payloads of a page, but for its first record.
-const PAGE_BYTES: usize = 16 << 20;
 
 /// An index on this machine. It is opened for each request, so that other commands can change it between two.
 pub(super) struct OwnedRecords {
@@ -37,7 +35,8 @@ pub(super) struct OwnedRecords {
     pub(super) output: Output,
     /// True if the server has all changes that were made here; not known at the start.
     pub(super) pushed: AtomicBool,
-    pub(super) turn: Mutex<()>,
+    /// The turn of one request, with what was read for the pages after the last.
+    pub(super) turn: Mutex<Ahead>,
 }
 
 impl fmt::Debug for OwnedRecords {
@@ -72,13 +71,19 @@ fn fault(error: &Search) -> RecordsError {
 }
 
 impl OwnedRecords {
-    fn turn(&self) -> MutexGuard<'_, ()> {
+    fn turn(&self) -> MutexGuard<'_, Ahead> {
         self.turn.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(super) fn open(&self) -> Result<OwnedIndex, Error> {
         self.owned
             .open(&self.index, (&self.key, &self.keys), self.output)
+    }
+
+    /// These records, as far as they are there.
+    fn read(&self, ids: &[Id]) -> Result<Vec<Stored>, Search> {
+        self.place
+            .read(&self.keys.reader(), |contents| contents.get(ids).collect())
     }
 
     fn opened(&self) -> Result<OwnedIndex, RecordsError> {
@@ -214,62 +219,6 @@ impl OwnedRecords {
             replaced: len,
         })
     }
-
-    /// The records after this id, at a version.
-    fn page(
-        &self,
-        index: OwnedIndex,
-        after: Option<&Id>,
-        limit: usize,
-    ) -> Result<Page, RecordsError> {
-        let mut ids: BTreeSet<Id> = index.ids().collect();
-        let version = index.version();
-        drop(index);
-        if let Some(after) = after {
-            ids = ids.split_off(after);
-            ids.remove(after);
-        }
-        let wanted: Vec<Id> = ids.iter().take(limit).cloned().collect();
-        let records = self.place.read(&self.keys.reader(), |contents| {
-            let mut found = HashMap::new();
-            for some in contents.get(&wanted) {
-                let some = some?;
-                for (at, id) in some.ids.iter().enumerate() {
-                    found.insert(id.clone(), listed(&some, at));
-                }
-            }
-            let (mut records, mut bytes) = (Vec::new(), 0);
-            for (record, len) in wanted.iter().filter_map(|id| found.remove(id)) {
-                if bytes + len > PAGE_BYTES && !records.is_empty() {
-                    break;
-                }
-                bytes += len;
-                records.push(record);
-            }
-            Ok(records)
-        });
-        let records = records.map_err(|error| fault(&error))?;
-        let last = records.last().map(|record: &Listed| record.id.clone());
-        let more = ids.last() != last.as_ref();
-        Ok(Page {
-            version,
-            next: last.filter(|_| more),
-            records,
-        })
-    }
-}
-
-/// A record of a page, and the bytes of its payload.
-fn listed(stored: &Stored, at: usize) -> (Listed, usize) {
-    let payload = stored
-        .payloads
-        .as_ref()
-        .map(|payloads| payloads[at].clone());
-    let len = payload.as_ref().map_or(0, Vec::len);
-    let columns = stored.attributes.columns();
-    let attributes = columns.map(|(name, column)| (name.to_owned(), column.json(at)));
-    let listed = Listed::new(stored.ids[at].clone(), payload, attributes.collect());
-    (listed, len)
 }
 
 /// The ids of these texts.
@@ -327,10 +276,11 @@ impl Records for OwnedRecords {
     }
 
     fn scroll(&self, after: Option<&str>, limit: usize) -> Result<Page, RecordsError> {
-        let _turn = self.turn();
+        let mut ahead = self.turn();
         let index = self.opened()?;
         let after = parsed(index.manifest().ids, after.into_iter())?;
-        self.page(index, after.first(), limit)
+        let read = |ids: &[Id]| self.read(ids).map_err(|error| fault(&error));
+        ahead.page(&index, (after.first(), limit), read)
     }
 
     fn count(&self) -> Result<Counted, RecordsError> {

@@ -1,7 +1,7 @@
 //! The vectors to search for, one after another, as they come.
 
 use super::columns::Columns;
-use crate::file_args::{self, FileArgs};
+use crate::file_args;
 use crate::{Error, stdio::stdin};
 use sordino_search::vectors::{self, FileOptions, numbers, to_f32};
 use sordino_search::{Error as Search, Id, Vectors};
@@ -38,7 +38,7 @@ pub(super) struct Query {
 #[derive(Clone, Debug)]
 pub(super) enum Place {
     Argument,
-    Row(PathBuf, usize),
+    Row(PathBuf, u64),
     Line(usize),
 }
 
@@ -99,7 +99,7 @@ impl Queries {
         text: Option<&str>,
         file: Option<&Path>,
         columns: Columns<'_>,
-        file_args: &FileArgs,
+        options: FileOptions,
     ) -> Result<Self, Error> {
         match (text, file) {
             (Some(text), _) => {
@@ -109,10 +109,6 @@ impl Queries {
                 Self::start(Some(1), move || std::iter::once(Ok(one)))
             }
             (None, Some(path)) => {
-                let options = FileOptions {
-                    one_vector: true,
-                    ..file_args.options()
-                };
                 let names = columns.names(path, &options);
                 let names = names.map_err(Error::vectors(path))?;
                 let reader = vectors::Reader::open_with(file_args::path(path), &names, &options);
@@ -194,25 +190,45 @@ impl Queries {
     }
 }
 
-/// The vectors of a file, read a chunk at a time.
-fn rows(reader: vectors::Reader, path: PathBuf) -> impl Iterator<Item = Item> {
+/// The vectors of a file, read a chunk at a time, and the faults of rows that the reader leaves out, in their order.
+fn rows(mut reader: vectors::Reader, path: PathBuf) -> impl Iterator<Item = Item> {
     let named = Error::vectors(&path);
-    let mut row = 0;
-    reader.flat_map(move |chunk| -> Vec<Item> {
-        match chunk {
-            Ok(chunk) => {
-                let rows = (row..).zip(chunk.vectors.rows());
-                row += chunk.vectors.len();
-                let mut ids = chunk.ids.into_iter().flatten();
-                let given = rows.map(|(row, vector)| {
-                    let place = Place::Row(path.clone(), row);
-                    Ok((place, Ok(vector.to_vec()), ids.next()))
-                });
-                given.collect()
+    // Rows that were read or left out.
+    let mut passed = 0;
+    let chunks = std::iter::from_fn(move || {
+        let chunk = reader.next();
+        let mut faults = reader.take_faults().into_iter();
+        let start = passed;
+        passed = reader.position();
+        let fault = |(row, fault): (u64, vectors::Error)| {
+            let (place, why) = (path.display().to_string(), fault.to_string());
+            let wrong = Err(Error::Query { place, why });
+            Ok((Place::Row(path.clone(), row), wrong, None))
+        };
+        let chunk = match chunk {
+            Some(Ok(chunk)) => chunk,
+            Some(Err(error)) => {
+                let faults = (start..).zip(faults).map(fault);
+                return Some(faults.chain([Err(named(error))]).collect());
             }
-            Err(error) => vec![Err(named(error))],
-        }
-    })
+            None => {
+                let faults: Vec<Item> = (start..).zip(faults).map(fault).collect();
+                return (!faults.is_empty()).then_some(faults);
+            }
+        };
+        let before = (start..chunk.first).zip(faults.by_ref());
+        let mut items: Vec<Item> = before.map(fault).collect();
+        let end = chunk.first + chunk.vectors.len() as u64;
+        let mut ids = chunk.ids.into_iter().flatten();
+        let rows = (chunk.first..).zip(chunk.vectors.rows());
+        items.extend(rows.map(|(row, vector)| {
+            let place = Place::Row(path.clone(), row);
+            Ok((place, Ok(vector.to_vec()), ids.next()))
+        }));
+        items.extend((end..).zip(faults).map(fault));
+        Some(items)
+    });
+    chunks.flatten()
 }
 
 /// A vector a line; empty lines are passed over.

@@ -29,9 +29,14 @@ pub(super) enum Form {
 /// One search's results, or why there are none, while others go on.
 #[derive(Debug, Serialize)]
 #[serde(untagged)]
-enum Line {
+pub(super) enum Line {
     Found(Answer),
-    Failed { query: usize, error: String },
+    Failed {
+        query: usize,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        query_id: Option<Id>,
+        error: String,
+    },
 }
 
 /// One search's results.
@@ -140,13 +145,9 @@ impl Printer {
         self.put(answer.query, Line::Found(answer))
     }
 
-    /// Reports that a search failed, while others continue. A program that waits for a query's line before the next
-    /// query does not wait for ever.
-    pub(super) fn skip(&mut self, query: usize, error: String) -> Result<(), Error> {
-        self.put(query, Line::Failed { query, error })
-    }
-
-    fn put(&mut self, query: usize, line: Line) -> Result<(), Error> {
+    /// Prints a query's line, or that its search failed while others continue. A program that waits for a query's line
+    /// before the next query does not wait for ever.
+    pub(super) fn put(&mut self, query: usize, line: Line) -> Result<(), Error> {
         self.waiting.insert(query, line);
         if self.form == Form::Object {
             return Ok(());

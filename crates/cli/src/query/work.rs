@@ -1,11 +1,11 @@
 //! The searches of one command: a session, and threads that search with it.
 
 use super::input::{Queries, Query};
-use super::report::{Answer, Form, Printer, Summary};
+use super::report::{Answer, Form, Line, Printer, Summary};
 use crate::{Error, Output};
 use signal_hook::consts::SIGINT;
 use sordino_search::{
-    Dial, Error as Search, Filter, Kind, Metric, Question, ReaderKeys, SearchBatch, Session,
+    Dial, Error as Search, Filter, Id, Kind, Metric, Question, ReaderKeys, SearchBatch, Session,
     SessionOptions, graver,
 };
 use std::{
@@ -134,11 +134,11 @@ where
     fn some(&self) -> Result<(), Error> {
         let mut skipped = Ok(());
         while let Some(query) = self.next()? {
-            let number = query.number;
+            let (number, id) = (query.number, query.id.clone());
             match self.answer(query) {
                 Err(error) if self.form == Form::Lines && matches!(error, Error::Query { .. }) => {
                     // The lines of others are waited for.
-                    self.skip(number, &error)?;
+                    self.skip((number, id), &error)?;
                     skipped = skipped.and(Err(error));
                 }
                 done => done?,
@@ -148,9 +148,18 @@ where
         skipped
     }
 
-    fn skip(&self, number: usize, error: &impl std::fmt::Display) -> Result<(), Error> {
-        self.output.note(&format!("query {number}: {error}"));
-        self.printer().skip(number, error.to_string())
+    fn skip(
+        &self,
+        (query, query_id): (usize, Option<Id>),
+        error: &impl std::fmt::Display,
+    ) -> Result<(), Error> {
+        self.output.note(&format!("query {query}: {error}"));
+        let failed = Line::Failed {
+            query,
+            query_id,
+            error: error.to_string(),
+        };
+        self.printer().put(query, failed)
     }
 
     /// The next query, unless there is none, or a reason to stop.
@@ -197,7 +206,7 @@ where
                 let printed = match error.seen() {
                     Some(_) => Ok(()),
                     // Others go on.
-                    None => self.skip(query.number, &error),
+                    None => self.skip((query.number, query.id), &error),
                 };
                 let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
                 *told = Some(match told.take() {

@@ -161,3 +161,24 @@ fn a_reader_that_has_seen_enough_is_no_error() {
     assert_eq!(String::from_utf8_lossy(&out.stderr), "");
     assert_eq!(out.status.code(), Some(0));
 }
+
+/// Files of a spreadsheet's tabs, as their names say; an option says otherwise.
+#[test]
+fn tabs_stand_between_the_fields_of_a_file_that_is_named_so() {
+    let folder = tempfile::tempdir().unwrap();
+    let made = sordino(folder.path(), &["fpe", "keygen", "--output", "k"], b"");
+    assert!(made.status.success());
+    let text = "n\tcode\ttext\n1\t123456\ta,b\n";
+    let common = ["fpe", "encrypt", "--key-file", "k", "--format", "digits"];
+    for name in ["in.tsv", "IN.TSV", "in.tab"] {
+        fs::write(folder.path().join(name), text).unwrap();
+        let of_file = [&common[..], &["--column", "code", "--input", name]].concat();
+        let out = sordino(folder.path(), &of_file, b"");
+        let written = String::from_utf8(out.stdout).unwrap();
+        let errors = String::from_utf8_lossy(&out.stderr);
+        assert!(out.status.success(), "{name}: {errors}");
+        assert!(written.ends_with("\ta,b\n") && !written.contains("123456"));
+        let comma = [&of_file[..], &["--delimiter", "comma"]].concat();
+        assert!(!sordino(folder.path(), &comma, b"").status.success());
+    }
+}

@@ -246,7 +246,7 @@ fn mistakes_with_documents_name_the_line_and_what_to_do() {
             "d.jsonl",
             good,
             "--attribute t:int",
-            "line 1: column t: expected a whole number",
+            "line 1: column t: \"a\", expected a whole number",
         ),
         // No question about numbers would find it as a text.
         (

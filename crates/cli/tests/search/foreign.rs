@@ -1,6 +1,6 @@
 //! Files as other programs write them, and what becomes of records that cannot be read.
 
-use crate::binary::{command, done, failed, json};
+use crate::binary::{command, done, failed, json, run};
 use crate::place::Place;
 use serde_json::Value;
 use std::fs::{self, File};
@@ -123,4 +123,92 @@ fn records_that_cannot_be_read_are_left_out_where_that_is_asked_for() {
     let error = failed(&place.line(&update), 1);
     // Vectors are not looked at, so the missing records are named.
     assert!(error.contains("is not in"), "{error}");
+}
+
+/// Lines of JSON may hold numbers and texts. Ids are of the first record's kind, and the others are told.
+#[test]
+fn ids_of_another_kind_than_the_first_are_told_with_the_kind() {
+    let place = Place::new();
+    let row = |id: &str, at: usize| format!("{{\"id\": {id}, \"vector\": [1, {at}]}}\n");
+    let number_first = row("1", 1) + &row("\"a\"", 2) + &row("3", 3) + &row("4", 4);
+    let text_first = row("\"a\"", 1) + &row("2", 2) + &row("\"c\"", 3);
+    for (text, kept, kind, why) in [
+        (
+            &number_first,
+            3,
+            "number",
+            "line 2: the text \"a\" is not an id: expected a whole number, as the first record has",
+        ),
+        (
+            &text_first,
+            2,
+            "text",
+            "line 2: the number \"2\" is not an id: expected a text, as the first record has",
+        ),
+    ] {
+        fs::write(place.path("mixed.jsonl"), text).unwrap();
+        for (name, id_column) in [("guessed", ""), ("named", "--id-column id")] {
+            let index = format!("{kind}-{name}");
+            let line = format!(
+                "index build @mixed.jsonl @{index} --key @owner.key --mode local --k 1 {id_column}"
+            );
+            let error = failed(&place.line(&line), 1);
+            assert!(
+                error.contains(why) && error.contains("--id-kind text"),
+                "{error}"
+            );
+            let skipped = run(&place.line(&format!("{line} --on-error skip")));
+            let said = String::from_utf8(skipped.stderr).unwrap();
+            assert!(skipped.status.success() && said.contains(why), "{said}");
+            let report = String::from_utf8(skipped.stdout).unwrap();
+            let built = format!("{kept} x 2, cosine, ids of kind {kind}");
+            assert!(report.contains(&built), "{report}");
+        }
+    }
+    // As texts they are all taken, and more of them later.
+    let line = "@mixed.jsonl @texts --id-kind text";
+    assert_eq!(built(&place, line)["n"], 3);
+    fs::write(place.path("more.jsonl"), row("2", 5) + &row("7", 1)).unwrap();
+    let added = json(&place.line("index add @texts @more.jsonl --key @owner.key"));
+    assert_eq!(
+        (&added["added"], &added["replaced"]),
+        (&2.into(), &1.into())
+    );
+}
+
+#[test]
+fn messages_show_the_value_and_the_command() {
+    let place = Place::new();
+    let text = "id,v,new,price\n1,[1 0],true,1\n2,[0 1],yes,\"1,5\"\n";
+    fs::write(place.path("base.csv"), text).unwrap();
+    for (attribute, why) in [
+        (
+            "new:bool",
+            "line 3: column new: \"yes\", expected true or false",
+        ),
+        (
+            "price:float",
+            "line 3: column price: \"1,5\", expected a number",
+        ),
+    ] {
+        let line =
+            format!("index build @base.csv @i --key @owner.key --k 1 --attribute {attribute}");
+        let error = failed(&place.line(&line), 1);
+        assert!(error.contains(why), "{error}");
+    }
+    // Spark writes a folder of parts, with or without an ending.
+    for folder in ["parts", "parts.parquet"] {
+        fs::create_dir(place.path(folder)).unwrap();
+        fs::write(place.path(folder).join("_SUCCESS"), "").unwrap();
+        for line in [
+            format!("index build @{folder} @i --key @owner.key"),
+            format!("plan --data @{folder}"),
+        ] {
+            let error = failed(&place.line(&line), 1);
+            assert!(
+                error.contains("it is a folder: expected a file") && error.contains("duckdb -c"),
+                "{error}"
+            );
+        }
+    }
 }

@@ -129,12 +129,12 @@ fn tables_are_refused_with_the_line_and_what_was_expected() {
         (
             "kind.jsonl",
             lines("7"),
-            "kind.jsonl: record 7 is named by a number",
+            "kind.jsonl: line 2: the number \"7\" is not an id: expected a text, as the first record has",
         ),
         (
             "semicolons.csv",
             "id;v\r\n1;[1, 2]\r\n".to_owned(),
-            "semicolons.csv: line 2: 2 fields: expected 1, the number that the first line names",
+            "semicolons.csv: line 1: one column: if there is a semicolon between fields, name it",
         ),
         (
             "short.jsonl",

@@ -164,7 +164,8 @@ fn results_before_a_row_that_is_no_vector_are_kept() {
     let second = bytes.len() - 3 * DIM * 4;
     bytes[second..second + 4].copy_from_slice(&f32::NAN.to_le_bytes());
     fs::write(place.path("nan.npy"), bytes).unwrap();
-    for more in ["", "--jsonl"] {
+    // With lines of JSON the row has its own, and the others go on.
+    for (more, expected) in [("", 10), ("--jsonl", 4)] {
         let query = "query --index @local --key @reader.key --file @nan.npy";
         let output = command(&place.line(&format!("{query} {more}"))).output();
         let output = output.unwrap();
@@ -172,8 +173,67 @@ fn results_before_a_row_that_is_no_vector_are_kept() {
         assert_eq!(output.status.code(), Some(1), "{errors}");
         assert!(errors.contains("nan.npy: row 1"), "{errors}");
         let text = String::from_utf8(output.stdout).unwrap();
-        let lines = if more.is_empty() { 10 } else { 1 };
-        assert_eq!(text.lines().count(), lines, "{text}");
+        assert_eq!(text.lines().count(), expected, "{text}");
+        if let Some(second) = text.lines().nth(1).filter(|_| expected == 4) {
+            let second: Value = serde_json::from_str(second).unwrap();
+            let error = second["error"].as_str().unwrap();
+            assert!(error.contains("nan.npy: row 1"), "{error}");
+        }
+    }
+}
+
+/// Each record of a file of queries has a line, with its number and, where it is known, its id.
+#[test]
+fn records_of_a_file_that_are_no_queries_have_lines_and_the_others_go_on() {
+    let place = Place::new();
+    place.build_mode("local");
+    let row = |at: usize| {
+        let row: Vec<String> = place.base.row(at).iter().map(f32::to_string).collect();
+        row.join(", ")
+    };
+    let good = |id: &str, at: usize| format!("{{\"id\": \"{id}\", \"vector\": [{}]}}\n", row(at));
+    let zero = format!(
+        "{{\"id\": \"z\", \"vector\": [{}0]}}\n",
+        "0, ".repeat(DIM - 1)
+    );
+    let bad = "nonsense\n{\"id\": \"s\", \"vector\": [1, 2]}\n";
+    let text = format!("nonsense\n{}{bad}{zero}{}x\n", good("a", 3), good("b", 7));
+    fs::write(place.path("mixed.jsonl"), text).unwrap();
+    for jobs in ["1", "3"] {
+        let line = format!(
+            "query --index @local --key @reader.key --file @mixed.jsonl --jsonl --jobs {jobs}"
+        );
+        let output = command(&place.line(&line)).output().unwrap();
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{errors}");
+        let text = String::from_utf8(output.stdout).unwrap();
+        let lines = text.lines().map(|line| serde_json::from_str(line).unwrap());
+        let lines: Vec<Value> = lines.collect();
+        assert_eq!(lines.len(), 7, "{text}");
+        for (at, id, found, why) in [
+            (0, None, None, "mixed.jsonl: line 1: "),
+            (1, Some("a"), Some(3), ""),
+            (2, None, None, "line 3: "),
+            (
+                3,
+                None,
+                None,
+                "line 4: a vector of dimension 2: expected 32",
+            ),
+            (4, Some("z"), None, "the zero vector"),
+            (5, Some("b"), Some(7), ""),
+            (6, None, None, "line 7: "),
+        ] {
+            let line = &lines[at];
+            assert_eq!(line["query"], at, "{line}");
+            assert_eq!(line["query_id"].as_str(), id, "{line}");
+            assert_eq!(line["hits"][0]["id"].as_u64(), found, "{line}");
+            let error = line["error"].as_str().unwrap_or_default();
+            assert!(
+                error.contains(why) && error.is_empty() == why.is_empty(),
+                "{line}"
+            );
+        }
     }
 }
 

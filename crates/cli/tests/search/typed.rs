@@ -91,7 +91,10 @@ fn dates_decimals_and_lists_are_payloads_and_attributes() {
     for (attribute, expected) in [
         ("price", "for decimals say NAME:float"),
         ("big", "a whole number below 2^63"),
-        ("day:int", "row 0, column day: expected a whole number"),
+        (
+            "day:int",
+            "row 0, column day: \"2024-07-03\", expected a whole number",
+        ),
     ] {
         let error = failed(&build("refused", &format!("--attribute {attribute}")), 1);
         assert!(error.contains(expected), "{attribute}: {error}");

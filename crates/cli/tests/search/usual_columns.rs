@@ -81,7 +81,11 @@ fn usual_columns_need_no_option_and_are_said() {
     // Two of them are no usual column.
     let both = "{\"id\": 5, \"v\": [3, 4, 5], \"content\": \"x\", \"text\": \"y\"}\n";
     let said = built(&place, "both.jsonl", both, "");
-    assert!(said.contains("no payloads"), "{said}");
+    assert!(
+        said.contains("no payloads, because content and text could be them")
+            && said.contains("--payload-column"),
+        "{said}"
+    );
     let said = built(
         &place,
         "none.csv",

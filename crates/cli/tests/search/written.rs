@@ -86,6 +86,16 @@ fn programs_write_change_list_and_delete_records() {
     }
     assert!(ids.len() == 301 && ids.is_sorted(), "{}", ids.len());
 
+    // Lists are attributes as in other indexes: conditions look into them.
+    let tagged = json!([{"id": "new", "attributes": {"tags": ["x", "y"]}}]);
+    assert_eq!(put(tagged).0, 200);
+    served.line();
+    // A search brings the names of new attributes.
+    assert_eq!(find()["attributes"]["tags"], r#"["x","y"]"#);
+    let body = json!({"vector": vector, "k": 1, "where": "tags has \"y\""}).to_string();
+    let found = proxy.search(body.as_bytes()).1;
+    assert_eq!(found["results"][0]["hits"][0]["id"], "new", "{found}");
+
     let gone = json!({"ids": ["new", "never"]});
     let (status, deleted) = proxy.records("DELETE", "/records", &gone);
     assert_eq!((status, &deleted["records"]), (200, &json!(1)));
@@ -135,8 +145,8 @@ fn mistakes_of_records_are_named_and_change_nothing() {
             "unknown field",
         ),
         (
-            json!({"records": [{"id": 7, "attributes": {"tags": ["x"]}}]}),
-            "expected text",
+            json!({"records": [{"id": 7, "attributes": {"tags": [["x"]]}}]}),
+            "expected text, or a list of single values",
         ),
     ] {
         let (status, problem) = proxy.records("PUT", "/records", &body);
@@ -168,6 +178,32 @@ fn mistakes_of_records_are_named_and_change_nothing() {
     let (status, problem) = readers.records("DELETE", "/records", &json!({"ids": [7]}));
     assert_eq!(status, 404);
     assert!(problem.to_string().contains("--owner-key"), "{problem}");
+}
+
+/// More programs than there are turns write at the same time: each waits for its turn, and none is refused.
+#[test]
+fn programs_that_write_at_the_same_time_wait_for_their_turns() {
+    let place = Place::new();
+    place.build_mode("masked");
+    let served = Served::plain(&place, "masked");
+    let proxy = Proxy::new(
+        &place,
+        &served.url(),
+        "--write-token-file @writing --owner-key @owner.key --index @masked --timeout 300",
+    );
+    let put = |at: usize| {
+        let record = json!({"id": 5000 + at, "vector": place.base.row(at)});
+        proxy.records("PUT", "/records", &json!({ "records": [record] }))
+    };
+    std::thread::scope(|scope| {
+        let writes: Vec<_> = (0..20).map(|at| scope.spawn(move || put(at))).collect();
+        for write in writes {
+            let (status, written) = write.join().unwrap();
+            assert_eq!((status, &written["records"]), (200, &json!(1)), "{written}");
+        }
+    });
+    let (_, count) = proxy.records("GET", "/records/count", &Value::Null);
+    assert_eq!(count["count"], 2020);
 }
 
 #[test]

@@ -10,7 +10,8 @@ impl Error {
             Self::RowDimension { row, .. }
             | Self::Null { row, .. }
             | Self::IdRow { row, .. }
-            | Self::Value { row, .. } => Some(row),
+            | Self::Value { row, .. }
+            | Self::Text { row, .. } => Some(row),
             Self::NotFinite { row, .. } | Self::ZeroVector { row } | Self::Norm { row, .. } => {
                 Some(row as u64)
             }
@@ -34,6 +35,12 @@ impl Error {
             Self::Value {
                 column, expected, ..
             } => format!("column {column}: expected {expected}"),
+            Self::Text {
+                column,
+                found,
+                expected,
+                ..
+            } => format!("column {column}: {found}, expected {expected}"),
             Self::IdRow {
                 found, expected, ..
             } => format!("{found} is not an id: expected {expected}"),

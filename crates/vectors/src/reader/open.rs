@@ -38,6 +38,11 @@ impl Reader {
         options: &FileOptions,
     ) -> Result<Self, Error> {
         let path = path.as_ref();
+        if path.is_dir() {
+            return Err(Error::Folder {
+                path: path.to_owned(),
+            });
+        }
         let format = options.format.map_or_else(|| Format::of(path), Ok)?;
         let at = |source| Error::File {
             path: path.to_owned(),
@@ -194,7 +199,9 @@ fn opened(path: &Path) -> Result<(File, Option<u64>), Error> {
     let file = File::open(path).map_err(at)?;
     let metadata = file.metadata().map_err(at)?;
     if metadata.is_dir() {
-        return Err(at(std::io::ErrorKind::IsADirectory.into()));
+        return Err(Error::Folder {
+            path: path.to_owned(),
+        });
     }
     let len = metadata.is_file().then_some(metadata.len());
     Ok((file, len))

@@ -13,7 +13,7 @@ use arrow_buffer::Buffer;
 use arrow_ipc::convert::try_fb_to_schema;
 use arrow_ipc::reader::{RecordBatchDecoder, read_dictionary};
 use arrow_ipc::{Message, MessageHeader, root_as_footer, root_as_message};
-use arrow_schema::{ArrowError, Schema};
+use arrow_schema::{ArrowError, DataType, Schema};
 
 use super::{Batch, Batches, Columns, caught};
 use crate::{ColumnNames, Error};
@@ -35,6 +35,10 @@ const MAX_HEAD: u64 = 1 << 24;
 /// The longest message, before and after decompression.
 const MAX_BODY: u64 = 1 << 31;
 
+/// Said of rows that come before the values of their categories. A stream cannot have them so, and files are read like streams.
+const LATE: &str = "the values of its categories come after its rows, as Polars writes Arrow files: write Parquet, or cast categories to texts \
+    (in Polars: cast(pl.String))";
+
 /// A stream's batches, and its columns.
 pub(super) fn open(
     mut input: Box<dyn Read + Send>,
@@ -52,9 +56,15 @@ pub(super) fn open(
             start = bytes(&mut input, 8)?;
         }
     }
-    if !start.starts_with(&CONTINUATION) {
-        return Err(damaged("it begins neither with ARROW1 nor with a message"));
-    }
+    let bare = match start.starts_with(&CONTINUATION) {
+        true => None,
+        false if framed => {
+            let (head, next) = bare_schema(&mut input, start)?;
+            start = next;
+            Some(head)
+        }
+        false => return Err(damaged("it begins neither with ARROW1 nor with a message")),
+    };
     input = Box::new(Cursor::new(start).chain(input));
     let mut stream = Stream {
         input,
@@ -62,7 +72,10 @@ pub(super) fn open(
         batches: 0,
         dictionaries: HashMap::new(),
     };
-    let head = stream.head()?.ok_or(Error::NoVectors)?;
+    let head = match bare {
+        Some(head) => head,
+        None => stream.head()?.ok_or(Error::NoVectors)?,
+    };
     let message = message(&head)?;
     let schema = message
         .header_as_schema()
@@ -74,6 +87,21 @@ pub(super) fn open(
     let wanted = columns.clone();
     let batches = std::iter::from_fn(move || stream.batch(&schema, &wanted).transpose());
     Ok((Box::new(batches), columns))
+}
+
+/// The description of the columns where it stands without its length, as Polars writes it in files, and the start of the message that
+/// follows. A wrong end is found out: the description is checked, and what follows has to be a message.
+fn bare_schema(input: &mut impl Read, mut head: Vec<u8>) -> Result<(Vec<u8>, Vec<u8>), Error> {
+    loop {
+        let next = bytes(input, 8)?;
+        if next.starts_with(&CONTINUATION) {
+            return Ok((head, next));
+        }
+        head.extend(next);
+        if head.len() as u64 > MAX_HEAD {
+            return Err(damaged("it does not begin with a message"));
+        }
+    }
 }
 
 /// The messages that are left.
@@ -149,7 +177,18 @@ impl Stream {
                         let batch = self.decode(&message, body, schema, &columns.read)?;
                         columns.of(&batch)
                     })?;
-                    return batch.map(Some).map_err(damaged);
+                    return batch.map(Some).map_err(|error| {
+                        let fields = columns
+                            .read
+                            .iter()
+                            .filter_map(|&at| schema.fields().get(at));
+                        let mut kinds = fields.map(|field| field.data_type());
+                        let coded = kinds.any(|kind| matches!(kind, DataType::Dictionary(..)));
+                        match coded && self.dictionaries.is_empty() {
+                            true => damaged(LATE),
+                            false => damaged(error),
+                        }
+                    });
                 }
                 MessageHeader::DictionaryBatch => {
                     caught(FORMAT, || self.dictionary(&message, body, schema))?.map_err(damaged)?;

@@ -1,37 +1,52 @@
 //! Parquet files.
 
+mod levels;
+mod types;
+
+use std::sync::Arc;
+
 use parquet::arrow::ProjectionMask;
-use parquet::arrow::arrow_reader::{ArrowReaderOptions, ParquetRecordBatchReaderBuilder};
+use parquet::arrow::arrow_reader::{
+    ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReaderBuilder,
+};
 use parquet::file::reader::ChunkReader;
 
+use super::pandas::index_column;
 use super::{Batches, Columns, caught};
 use crate::input::MAX_BYTES;
 use crate::{ColumnNames, Error};
+
+use levels::{Shared, bytes_of_rows};
+use types::Types;
 
 const FORMAT: &str = "Parquet";
 
 /// Rows that are decoded at a time.
 const BATCH: usize = 1024;
 
+/// The key of what pandas says of a table.
+const PANDAS: &str = "pandas";
+
 /// A file's batches, its columns, and the number of rows it says it has.
 pub(super) fn open<R>(file: R, names: &ColumnNames) -> Result<(Batches, Columns, u64), Error>
 where
     R: ChunkReader + 'static,
 {
-    let builder = builder(file)?;
-    let rows = builder.metadata().file_metadata().num_rows();
+    let file = Arc::new(file);
+    let metadata = metadata(&*file)?;
+    let types = Types::of(&metadata)?;
+    let metadata = types.read(metadata)?;
+    let rows = metadata.metadata().file_metadata().num_rows();
     let rows = u64::try_from(rows).map_err(damaged)?;
 
-    let columns = Columns::new(builder.schema(), names)?;
-    let mask = ProjectionMask::roots(builder.parquet_schema(), columns.read.iter().copied());
+    let mut columns = Columns::new(types.schema(), names)?;
+    columns.index = said(&metadata, PANDAS).and_then(index_column);
     // Fewer long values are decoded at a time, by what the file says of its pages.
-    let groups = builder.metadata().row_groups().iter();
-    let bytes: i64 = groups
-        .map(|group| group.total_byte_size().max(0))
-        .fold(0, i64::saturating_add);
-    let row = u64::try_from(bytes).unwrap_or(0) / rows.max(1);
+    let row = bytes_of_rows(&file, metadata.metadata(), &columns.read)?;
     let most = MAX_BYTES as u64 / row.max(1);
     let batch = usize::try_from(most).unwrap_or(BATCH).clamp(1, BATCH);
+    let builder = ParquetRecordBatchReaderBuilder::new_with_metadata(Shared(file), metadata);
+    let mask = ProjectionMask::roots(builder.parquet_schema(), columns.read.iter().copied());
     let builder = builder.with_projection(mask).with_batch_size(batch);
     let mut reader = caught(FORMAT, || builder.build())?.map_err(damaged)?;
 
@@ -52,19 +67,22 @@ pub(super) fn names<R>(file: R) -> Result<Vec<String>, Error>
 where
     R: ChunkReader + 'static,
 {
-    let builder = builder(file)?;
-    let fields = builder.schema().fields().iter();
+    let metadata = metadata(&file)?;
+    let fields = metadata.schema().fields().iter();
     Ok(fields.map(|field| field.name().clone()).collect())
 }
 
-fn builder<R>(file: R) -> Result<ParquetRecordBatchReaderBuilder<R>, Error>
-where
-    R: ChunkReader + 'static,
-{
+/// What a file says of itself.
+fn metadata<R: ChunkReader>(file: &R) -> Result<ArrowReaderMetadata, Error> {
     // Columns are read by the types that Parquet gives them, so that categories are texts.
     let options = ArrowReaderOptions::new().with_skip_arrow_metadata(true);
-    let open = || ParquetRecordBatchReaderBuilder::try_new_with_options(file, options);
-    caught(FORMAT, open)?.map_err(damaged)
+    caught(FORMAT, || ArrowReaderMetadata::load(file, options))?.map_err(damaged)
+}
+
+/// What a file says under a key of its writer's.
+fn said<'a>(metadata: &'a ArrowReaderMetadata, key: &str) -> Option<&'a str> {
+    let all = metadata.metadata().file_metadata().key_value_metadata()?;
+    all.iter().find(|it| it.key == key)?.value.as_deref()
 }
 
 fn damaged(error: impl ToString) -> Error {

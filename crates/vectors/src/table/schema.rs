@@ -8,11 +8,15 @@ use arrow_buffer::NullBuffer;
 use arrow_schema::{ArrowError, DataType, FieldRef, Fields, Schema};
 
 use super::Batch;
+use super::pandas::index_column;
 use super::values::{is_id, is_value, value_type};
 use super::vectors::{is_list, is_number, is_vector};
 use crate::format::{fitting, only_place};
 use crate::input::check_dim;
 use crate::{ColumnNames, Error};
+
+/// The name that pandas gives to its type of periods.
+const PERIODS: &str = "pandas.period";
 
 /// Structures within one another, at most, in which a column is looked for.
 const MAX_DEPTH: usize = 16;
@@ -30,6 +34,8 @@ pub(super) struct Columns {
     pub(super) names: Vec<String>,
     /// The names of all columns of the file.
     pub(super) all: Vec<String>,
+    /// The column that was the index of a table of pandas.
+    pub(super) index: Option<String>,
 }
 
 impl Columns {
@@ -39,7 +45,8 @@ impl Columns {
         let mut wanted = vectors(fields, names)?;
         let vectors = wanted.len();
         if let Some(name) = &names.ids {
-            wanted.push(find(fields, name, is_id, "whole numbers, texts or UUIDs")?);
+            let expected = "whole numbers, texts or UUIDs (in pandas, astype('Int64') keeps numbers whole where some are missing)";
+            wanted.push(find(fields, name, is_id, expected)?);
         }
         for name in &names.values {
             let expected =
@@ -58,6 +65,10 @@ impl Columns {
             vectors,
             names: wanted.into_iter().map(|found| found.name).collect(),
             all: field_names(fields).map(str::to_owned).collect(),
+            index: schema
+                .metadata()
+                .get("pandas")
+                .and_then(|said| index_column(said)),
             read,
         })
     }
@@ -189,6 +200,14 @@ fn find(
             found: listed(fields, |_| true),
         })?,
     };
+    if field.extension_type_name() == Some(PERIODS) {
+        let found = "periods, which are numbers without their unit in the file";
+        return Err(Error::ColumnType {
+            column: shortened(name),
+            found: found.to_owned(),
+            expected: "instants or texts (in pandas: column.dt.to_timestamp() or column.astype(str))",
+        });
+    }
     if !suits(value_type(field.data_type())) {
         return Err(wrong_type(name, field.data_type(), expected));
     }

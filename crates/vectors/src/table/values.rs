@@ -21,11 +21,7 @@ use crate::id::{Id, IdKind};
 const UUID_LEN: i32 = 16;
 
 pub(super) fn is_id(kind: &DataType) -> bool {
-    let number = matches!(
-        kind,
-        DataType::UInt32 | DataType::Int32 | DataType::UInt64 | DataType::Int64
-    );
-    number || is_text(kind) || matches!(kind, DataType::FixedSizeBinary(UUID_LEN))
+    kind.is_integer() || is_text(kind) || matches!(kind, DataType::FixedSizeBinary(UUID_LEN))
 }
 
 pub(super) fn is_value(kind: &DataType) -> bool {
@@ -40,8 +36,21 @@ pub(super) fn value_type(kind: &DataType) -> &DataType {
     }
 }
 
-/// The bytes that a row may have more than its share of a column's: the bytes of the longest value of a dictionary.
+/// The bytes that a row may have more than its share of a column's: the bytes of the longest value of a dictionary, or
+/// of a view where several rows share a value.
 pub(super) fn longest(column: &ArrayRef) -> usize {
+    let views = match column.data_type() {
+        DataType::Utf8View => Some(column.as_string_view().views()),
+        DataType::BinaryView => Some(column.as_binary_view().views()),
+        _ => None,
+    };
+    if let Some(views) = views {
+        // A view begins with the length, of 32 bits.
+        let len = |view: &u128| usize::try_from(view & u128::from(u32::MAX)).unwrap_or(usize::MAX);
+        let lens = || views.iter().map(len);
+        let shared = lens().sum::<usize>() > column.get_array_memory_size();
+        return lens().max().filter(|_| shared).unwrap_or(0);
+    }
     let Some(dictionary) = column.as_any_dictionary_opt() else {
         return 0;
     };
@@ -75,6 +84,12 @@ pub(super) fn ids(column: &ArrayRef, kind: Option<IdKind>, first: u64) -> Result
         DataType::FixedSizeBinary(_) => Some(IdKind::Uuid),
         _ => Some(IdKind::Number),
     };
+    // A whole number has one spelling, so it is a text too where that was asked for.
+    let as_text = own == Some(IdKind::Number) && kind == Some(IdKind::Text);
+    if as_text {
+        let numbers = whole(column).into_iter().flatten();
+        return Ok(numbers.map(|x| Id::Text(x.to_string().into())).collect());
+    }
     if let (Some(own), Some(kind)) = (own, kind)
         && own != kind
     {

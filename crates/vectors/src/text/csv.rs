@@ -9,8 +9,11 @@ use crate::format::{fitting, only_place};
 use crate::numbers::{is_list, parse};
 use crate::{ColumnNames, Error};
 
+mod dialect;
 mod quotes;
 
+pub(super) use dialect::Escapes;
+use dialect::{check_head, listed, other_delimiter};
 use quotes::Quotes;
 
 const FORMAT: &str = "CSV";
@@ -22,6 +25,7 @@ pub(super) fn records(
     names: &ColumnNames,
     found: &Found,
     delimiter: u8,
+    mut escapes: Escapes,
 ) -> Result<Records, Error> {
     let mut bytes = BufReader::with_capacity(1 << 16, bytes);
     let start = bytes.fill_buf().map_err(Error::Read)?;
@@ -36,11 +40,7 @@ pub(super) fn records(
         .from_reader(bytes);
     let head = rows.headers().map_err(wrong)?.clone();
     quotes.check()?;
-    if !head.is_empty() && head.iter().all(|name| name.trim().parse::<f64>().is_ok()) {
-        let why = "numbers, where the names of columns are expected; a vector is one field, \"[0.1, 0.2]\", under such a \
-                   name. An array of numbers alone is read from .npy";
-        return Err(fault(1, why.to_owned()));
-    }
+    check_head(&head)?;
     found.put(head.iter());
     let mut rows = rows.into_records();
     // Records at the start may be left out; the first that is whole tells the columns.
@@ -48,8 +48,11 @@ pub(super) fn records(
     let first = loop {
         match rows.next() {
             Some(Ok(first)) => break first,
-            Some(Err(fault)) if before.len() < MAX_FAULTS_FIRST => before.push(fault),
-            Some(Err(fault)) => return Err(wrong(fault)),
+            Some(Err(error)) => match other_delimiter(&head) {
+                Some(hint) => return Err(fault(1, hint)),
+                None if before.len() < MAX_FAULTS_FIRST => before.push(error),
+                None => return Err(wrong(error)),
+            },
             None => {
                 quotes.check()?;
                 let fault = before.into_iter().next();
@@ -69,10 +72,21 @@ pub(super) fn records(
         let row = row.map_err(wrong)?;
         let field = |at: usize| row.get(at).unwrap_or_default();
         let line = row.position().map_or(0, |at| ends.line(at));
-        let vector = vectors.vector(&row).map_err(|(at, error)| {
+        let of_column = |(at, error): (usize, String)| {
             let column = head.get(at).unwrap_or_default();
             fault(line, format!("column {column}: {error}"))
+        };
+        let used = vectors.columns().chain(&ids).chain(&values);
+        // A fault of the whole file: other records have escapes too.
+        let escaped = escapes.check(used.map(|&at| (at, field(at))));
+        escaped.map_err(|(at, why)| Error::Table {
+            format: FORMAT,
+            why: format!(
+                "line {line}, column {}: {why}",
+                head.get(at).unwrap_or_default()
+            ),
         })?;
+        let vector = vectors.vector(&row).map_err(of_column)?;
         let values = values.iter().map(|&at| Some(Box::from(field(at))));
         Ok(Record {
             line,
@@ -109,6 +123,15 @@ impl Place {
         }
     }
 
+    /// The columns themselves.
+    fn columns(&self) -> impl Iterator<Item = &usize> {
+        match self {
+            Self::None => [].iter(),
+            Self::One(at) => std::slice::from_ref(at).iter(),
+            Self::Several(columns) => columns.iter(),
+        }
+    }
+
     /// The numbers of a record, or the place of a field that has none, and its fault.
     fn vector(&self, row: &StringRecord) -> Result<Vec<f64>, (usize, String)> {
         let field = |at: usize| row.get(at).unwrap_or_default();
@@ -118,7 +141,7 @@ impl Place {
             Self::Several(columns) => {
                 let numbers = columns.iter().map(|&at| {
                     let number = field(at).trim().parse::<f64>();
-                    number.map_err(|_| (at, "expected a number".to_owned()))
+                    number.map_err(|_| (at, not_a_number(field(at)).to_owned()))
                 });
                 numbers.collect()
             }
@@ -154,18 +177,14 @@ fn only_list(head: &StringRecord, first: &StringRecord) -> Result<usize, Error> 
     }
 }
 
-/// The names of columns, for a message; of one column what it may be.
-fn listed(head: &StringRecord) -> String {
-    let names = head.iter().take(20).collect::<Vec<_>>().join(", ");
-    let signs = [("tab", '\t'), ("semicolon", ';'), ("pipe", '|')];
-    let sign = signs.iter().find(|(_, sign)| names.contains(*sign));
-    match sign {
-        Some((name, _)) if head.len() == 1 => {
-            format!(
-                "{names:?}, one column: if there is a {name} between fields, name it (on the command line --delimiter {name})"
-            )
+/// Said of a coordinate that is no number. The coordinate is not shown: it may be of a query.
+fn not_a_number(text: &str) -> &'static str {
+    let pointed = text.trim().replacen(',', ".", 1);
+    match text.contains(',') && pointed.parse::<f64>().is_ok() {
+        true => {
+            "a decimal comma: expected a decimal point (in Python: pandas.read_csv('FILE', sep=';', decimal=','), then to_csv)"
         }
-        _ => names,
+        false => "expected a number",
     }
 }
 
@@ -206,7 +225,10 @@ impl Ends {
                     format!("{len} fields: expected {expected_len}, {why}"),
                 )
             }
-            csv::ErrorKind::Utf8 { .. } => fault(line, "it is not UTF-8".to_owned()),
+            csv::ErrorKind::Utf8 { .. } => {
+                let why = "it is not UTF-8: convert the file, for instance with `iconv -f WINDOWS-1252 -t UTF-8 FILE > base.csv`";
+                fault(line, why.to_owned())
+            }
             other => fault(line, format!("{other:?}")),
         }
     }

@@ -152,6 +152,12 @@ fn read_id(raw: &str, names: &ColumnNames) -> Result<Id, Error> {
     if is_number && kind.is_none_or(|kind| kind == IdKind::Number) {
         return parsed(raw, Some(IdKind::Number));
     }
+    // A whole number has one spelling, so it is a text too where that was asked for.
+    let digits = raw.strip_prefix('-').unwrap_or(raw);
+    let is_whole = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+    if is_whole && kind == Some(IdKind::Text) {
+        return parsed(raw, kind);
+    }
     let found = match raw.as_bytes().first() {
         Some(b'[') => "a list",
         Some(b'{') => "an object",
@@ -167,20 +173,37 @@ fn read_id(raw: &str, names: &ColumnNames) -> Result<Id, Error> {
     })
 }
 
+/// The words for a member that may be a column or a row of a table, as pandas writes one whole: `{"vector": {"0": [0.1], "1": [0.2]}}` by default,
+/// `{"0": {"vector": [0.1]}}` or `{"data": [{"vector": [0.1]}]}` where it is told to.
+fn part_of_table(raw: &RawValue) -> Option<&'static str> {
+    let has_parts = |values: &mut dyn Iterator<Item = &&RawValue>| {
+        let mut parts = values.filter(|value| value.get().starts_with(['[', '{']));
+        parts.next().is_some()
+    };
+    let object: Result<BTreeMap<String, &RawValue>, _> = serde_json::from_str(raw.get());
+    if let Ok(object) = object {
+        return has_parts(&mut object.values()).then_some("an object of lists or objects");
+    }
+    let list: Result<Vec<&RawValue>, _> = serde_json::from_str(raw.get());
+    let list = list.ok()?;
+    has_parts(&mut list.iter()).then_some("a list of lists or objects")
+}
+
 /// The only member that is a list of numbers. An object of columns, as pandas writes with `orient="split"`, has a list of lists.
 fn only_list(object: &Object<'_>) -> Result<String, Error> {
     let of_lists = |raw: &RawValue| {
         let lists: Result<Vec<Vec<&RawValue>>, _> = serde_json::from_str(raw.get());
         lists.is_ok_and(|lists| !lists.is_empty())
     };
+    let table = |name: &str, what: &str| Error::Table {
+        format: "JSON",
+        why: format!(
+            "member {name} is {what}, so this object may be a whole table: expected an object for each record, as pandas \
+             writes with to_json(orient='records'); where it is one record, name the member of its vector"
+        ),
+    };
     if let Some((name, _)) = object.iter().find(|(_, raw)| of_lists(raw)) {
-        return Err(Error::Table {
-            format: "JSON",
-            why: format!(
-                "member {name} is a list of lists, so this object may be a whole table. Write an object for each record, as pandas \
-                 does with to_json(orient='records'). If it is one record, name the member of its vector"
-            ),
-        });
+        return Err(table(name, "a list of lists"));
     }
     let is_list = |raw: &RawValue| {
         let list: Result<Vec<f64>, _> = serde_json::from_str(raw.get());
@@ -190,15 +213,19 @@ fn only_list(object: &Object<'_>) -> Result<String, Error> {
     let names: Vec<String> = lists.map(|(name, _)| name.clone()).collect();
     match &names[..] {
         [name] => Ok(name.clone()),
-        [] => Err(Error::NoColumn {
-            wanted: "of vectors".to_owned(),
-            found: object
-                .keys()
-                .take(20)
-                .cloned()
-                .collect::<Vec<_>>()
-                .join(", "),
-        }),
+        [] => {
+            let parts = object.iter();
+            let part = parts.filter_map(|(name, raw)| Some((name, part_of_table(raw)?)));
+            // The column of vectors says it best.
+            if let Some((name, what)) = part.last() {
+                return Err(table(name, what));
+            }
+            let names: Vec<&str> = object.keys().take(20).map(String::as_str).collect();
+            Err(Error::NoColumn {
+                wanted: "of vectors".to_owned(),
+                found: names.join(", "),
+            })
+        }
         several => Err(Error::SeveralColumns {
             found: several.join(", "),
         }),

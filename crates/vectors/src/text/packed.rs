@@ -11,6 +11,9 @@ use crate::Error;
 const GZIP: [u8; 2] = [0x1f, 0x8b];
 const ZSTD: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 
+/// The marks that begin UTF-16, as Excel writes it.
+const UTF_16: [[u8; 2]; 2] = [[0xff, 0xfe], [0xfe, 0xff]];
+
 /// The text, unpacked as it is read.
 pub(super) fn unpacked(bytes: Box<dyn Read + Send>) -> Result<Box<dyn Read + Send>, Error> {
     let mut bytes = BufReader::with_capacity(1 << 16, bytes);
@@ -21,6 +24,13 @@ pub(super) fn unpacked(bytes: Box<dyn Read + Send>) -> Result<Box<dyn Read + Sen
     if start.starts_with(&ZSTD) {
         let text = Decoder::with_buffer(bytes).map_err(Error::Read)?;
         return Ok(Box::new(text));
+    }
+    if UTF_16.iter().any(|mark| start.starts_with(mark)) {
+        return Err(Error::Table {
+            format: "text",
+            why: "it is UTF-16: expected UTF-8, as `iconv -f UTF-16 -t UTF-8 FILE` makes it"
+                .to_owned(),
+        });
     }
     Ok(Box::new(bytes))
 }

@@ -7,10 +7,14 @@
 
 #[cfg(all(feature = "arrow", feature = "text"))]
 mod columns;
+#[cfg(all(feature = "arrow", feature = "text"))]
+mod dialects;
 #[cfg(feature = "arrow")]
 mod files;
 #[cfg(all(feature = "arrow", feature = "text"))]
 mod others;
+#[cfg(all(feature = "arrow", feature = "text"))]
+mod promises;
 #[cfg(all(feature = "arrow", feature = "text"))]
 mod skipped;
 #[cfg(feature = "arrow")]

@@ -229,6 +229,41 @@ fn arrow_may_end_without_a_mark() {
     assert!(numbers(Format::Arrow, &mixed, None).is_err());
 }
 
+/// Polars writes the description of the columns without its length, since readers of files take it from the footer.
+#[test]
+fn arrow_files_of_polars_are_read_and_late_categories_named() {
+    let batch = table(vec![("v", lists())]);
+    let mut bytes = file(&batch);
+    let at = bytes
+        .windows(4)
+        .position(|found| found == [255; 4])
+        .unwrap();
+    bytes.drain(at..at + 8);
+    assert_eq!(
+        numbers(Format::Arrow, &bytes, None).unwrap(),
+        [1.0, -2.0, 3.0, 4.0]
+    );
+    assert!(numbers(Format::Arrow, &bytes[..at + 16], None).is_err());
+    let other = [&b"ARROW1\0\0"[..], &[7; 64], &[255; 8], &[7; 64]].concat();
+    assert!(numbers(Format::Arrow, &other, None).is_err());
+
+    let categories = DictionaryArray::<Int8Type>::from_iter([Some("en"), Some("de")]);
+    let bytes = stream(&table(vec![("v", lists()), ("lang", Arc::new(categories))]));
+    let (mut messages, mut rest) = (Vec::new(), &bytes[..]);
+    while rest.len() > 8 {
+        let len = u32::from_le_bytes(*rest[4..].first_chunk().unwrap()) as usize;
+        let message = arrow_ipc::root_as_message(&rest[8..8 + len]).unwrap();
+        let end = 8 + len + usize::try_from(message.bodyLength()).unwrap();
+        messages.push(&rest[..end]);
+        rest = &rest[end..];
+    }
+    messages.swap(1, 2);
+    let late = [messages.concat(), rest.to_vec()].concat();
+    let names = named(None, None, &["lang"]);
+    let error = Reader::from_bytes_columns(Format::Arrow, late, &names).unwrap_err();
+    assert!(error.to_string().contains("cast(pl.String)"), "{error}");
+}
+
 #[test]
 fn a_json_array_is_read_an_element_at_a_time() {
     let objects = b"\xef\xbb\xbf [\n {\"id\": \"a, ]\\\"\", \"v\": [1, 2]},\n\n {\"id\": \"b\",\n  \"v\": \"[3,4]\"}\n]\n";

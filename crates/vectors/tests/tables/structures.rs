@@ -158,11 +158,20 @@ fn values_that_people_have_are_json() {
             assert_eq!(found, json(*expected), "{format:?} {name}");
         }
     }
-    // Parquet has no durations.
+    // Parquet has no durations, and its writers say next to the numbers that they are some.
     let durations = DurationMillisecondArray::from(vec![-90_500, 86_400_000]);
-    let bytes = stream(&table(&[("d", Arc::new(durations))]));
-    let found = read(Format::Arrow, bytes, "d").unwrap();
-    assert_eq!(found, json([Some("\"-PT90.5S\""), Some("\"PT86400S\"")]));
+    let durations: ArrayRef = Arc::new(durations);
+    let item = Arc::new(Field::new_list_field(durations.data_type().clone(), true));
+    let lens = arrow_buffer::OffsetBuffer::from_lengths([0, 2]);
+    let list: ArrayRef = Arc::new(ListArray::new(item, lens, Arc::clone(&durations), None));
+    for (format, bytes) in files(&table(&[("d", durations), ("of", list)])) {
+        let found = read(format, bytes.clone(), "d").unwrap();
+        let both = ["\"-PT90.5S\"", "\"PT86400S\""];
+        assert_eq!(found, json(both.map(Some)), "{format:?}");
+        let found = read(format, bytes, "of").unwrap();
+        let list = format!("[{}]", both.join(","));
+        assert_eq!(found, json([Some("[]"), Some(&list)]), "{format:?}");
+    }
     for (format, bytes) in files(&table(&[("none", Arc::new(NullArray::new(2)))])) {
         let found = read(format, bytes, "none").unwrap();
         assert_eq!(found, Column::Text(vec![None, None]), "{format:?}");

@@ -69,6 +69,7 @@ impl Columns {
             false => UsualColumns::of(file, options).map_err(Error::vectors(file))?,
         };
         let (mut ids, mut vectors) = (self.id.clone(), names.vectors.clone());
+        let mut unclear = Vec::new();
         if let Some(usual) = &usual {
             if guesses_values {
                 vectors = vectors.or_else(|| usual.vectors());
@@ -78,6 +79,7 @@ impl Columns {
             }
             if looks_for_values {
                 payload.extend(usual.texts());
+                unclear = usual.several_texts();
             }
         }
         let values = attributes.iter().map(|it| it.name.clone());
@@ -90,7 +92,7 @@ impl Columns {
         let payloads = Payloads::Columns(payload);
         let layout = Layout::new(names, payloads, attributes, Labels::new());
         Ok(match usual {
-            Some(_) => layout.guessed(self.id.is_none(), self.payload.is_empty()),
+            Some(_) => layout.guessed(self.id.is_none(), self.payload.is_empty(), unclear),
             None => layout,
         })
     }

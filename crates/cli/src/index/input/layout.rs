@@ -25,6 +25,8 @@ pub(in crate::index) struct Layout {
     guessed_ids: bool,
     /// True if that holds of the payloads.
     guessed_payloads: bool,
+    /// The columns that could be the payloads, if none is taken because there are several.
+    unclear_payloads: Vec<String>,
 }
 
 impl Layout {
@@ -46,21 +48,30 @@ impl Layout {
             guessed: false,
             guessed_ids: false,
             guessed_payloads: false,
+            unclear_payloads: Vec::new(),
         }
     }
 
-    /// The same, with columns taken by their usual names: the column of ids or not, and the columns of payloads.
-    pub(super) fn guessed(self, guessed_ids: bool, guessed_payloads: bool) -> Self {
+    /// The same, with columns taken by their usual names: the column of ids or not, and the columns of payloads; none of
+    /// those that are unclear.
+    pub(super) fn guessed(
+        self,
+        guessed_ids: bool,
+        guessed_payloads: bool,
+        unclear_payloads: Vec<String>,
+    ) -> Self {
         Self {
             guessed: true,
             guessed_ids,
             guessed_payloads,
+            unclear_payloads,
             ..self
         }
     }
 
     /// Leaves out payloads that no option named: of an index whose records have none.
     pub(in crate::index) fn leave_guessed_payloads(&mut self) {
+        self.unclear_payloads.clear();
         if self.guessed_payloads {
             let payloads = self.payloads.columns().len();
             self.names.values.drain(..payloads);
@@ -90,9 +101,13 @@ impl Layout {
         let vectors = self.names.vectors.iter();
         let vectors = vectors.map(|name| format!(", vectors from {name}"));
         let payloads: Vec<String> = self.payloads.columns().collect();
-        let payloads = match payloads.is_empty() {
-            true => ", no payloads".to_owned(),
-            false => format!(", payloads from {}", payloads.join(", ")),
+        let payloads = match (&payloads[..], &self.unclear_payloads[..]) {
+            ([], []) => ", no payloads".to_owned(),
+            ([], unclear) => format!(
+                ", no payloads, because {} could be them: name what is meant with --payload-column",
+                unclear.join(" and ")
+            ),
+            (payloads, _) => format!(", payloads from {}", payloads.join(", ")),
         };
         let vectors: String = vectors.collect();
         Some(format!(

@@ -43,6 +43,12 @@ impl Records {
         if let Some(taken) = layout.taken(self.kind) {
             output.note(&taken);
         }
+        let has_ids = layout.has_id_column() || self.ids.is_some();
+        if let Some(index) = self.reader.index_column().filter(|_| !has_ids) {
+            output.note(&format!(
+                "pandas' index is column {index}, which is not read: --id-column {index} takes ids from it"
+            ));
+        }
         if let Some(warning) = self.ids.as_ref().and_then(Ids::warning) {
             output.note(&warning);
         }

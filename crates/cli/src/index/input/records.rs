@@ -101,6 +101,7 @@ impl Records {
         if let Some(metric) = self.metric {
             metric.check(&chunk.vectors, self.read)?;
         }
+        self.check_kind(&chunk)?;
         let own = match &self.ids {
             None => chunk.ids.or_else(|| self.numbers(chunk.first, next)),
             Some(ids) => {
@@ -161,6 +162,32 @@ impl Records {
         let zero = self.first_number.filter(|_| numbered)?;
         let end = zero.checked_add(u64::try_from(next).ok()?)?;
         Some((zero + first..end).map(Id::from).collect())
+    }
+
+    /// Names the first id whose kind differs from that of the first record: lines of JSON may hold numbers and texts.
+    fn check_kind(&self, chunk: &vectors::Chunk) -> Result<(), vectors::Error> {
+        let ids = chunk.ids.iter().flatten();
+        let mut others = (chunk.first..)
+            .zip(ids)
+            .filter(|(_, id)| id.kind() != self.kind);
+        let Some((row, id)) = others.next() else {
+            return Ok(());
+        };
+        let expected = match self.kind {
+            IdKind::Text => {
+                "a text, as the first record has (to take all ids as texts: --id-kind text)"
+            }
+            IdKind::Number => {
+                "a whole number, as the first record has (to take all ids as texts: --id-kind text)"
+            }
+            IdKind::Uuid => "a UUID, as the first record has",
+        };
+        let found = format!("the {} {:?}", id.kind().name(), id.to_string());
+        Err(vectors::Error::IdRow {
+            row,
+            found,
+            expected,
+        })
     }
 
     /// Names the first of the next payloads that is too long.

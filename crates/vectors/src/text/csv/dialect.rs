@@ -1,0 +1,128 @@
+//! Dialects of CSV that are told from the one that is read: other delimiters, Excel's first line, and the escapes of databases.
+
+use csv::StringRecord;
+
+use crate::Error;
+use crate::text::fault;
+
+/// The signs that a file may have between fields, with their names as an option.
+const SIGNS: [(char, &str); 4] = [
+    ('\t', "tab"),
+    (';', "semicolon"),
+    ('|', "pipe"),
+    (',', "comma"),
+];
+
+/// Said of a field that is written as `COPY` of Postgres does by default.
+const ESCAPED: &str = "a backslash as in the text form of Postgres' COPY and of MySQL, where it begins an escape and \\N is no value. \
+    Write CSV instead: COPY ... TO ... WITH (FORMAT csv, HEADER). Where backslashes stand for themselves, say so by naming the \
+    delimiter (on the command line --delimiter tab)";
+
+/// Refuses a head that is none.
+pub(super) fn check_head(head: &StringRecord) -> Result<(), Error> {
+    if let Some(sign) = head.get(0).and_then(|first| first.strip_prefix("sep=")) {
+        let known = SIGNS.iter().find(|(known, _)| sign.starts_with(*known));
+        let name = match (known, head.len()) {
+            (Some((_, name)), _) => *name,
+            // A tab is white space, which was taken off the names.
+            (None, 1) => "tab",
+            // It is the sign that ended the field, which needs no option.
+            (None, _) => "SIGN",
+        };
+        let why = format!(
+            "Excel's line sep=, which names the sign between fields, where the names of columns are expected: remove it, with \
+             `sed -i 1d FILE`, and name the sign if it is no comma (on the command line --delimiter {name})"
+        );
+        return Err(fault(1, why));
+    }
+    if !head.is_empty() && head.iter().all(|name| name.trim().parse::<f64>().is_ok()) {
+        let why = "numbers, where the names of columns are expected; a vector is one field, \"[0.1, 0.2]\", under such a \
+                   name. An array of numbers alone is read from .npy";
+        return Err(fault(1, why.to_owned()));
+    }
+    Ok(())
+}
+
+/// The advice where one name has a sign in it that may stand between several. It does not show the name, which may be numbers.
+pub(super) fn other_delimiter(head: &StringRecord) -> Option<String> {
+    let name = head.get(0).filter(|_| head.len() == 1)?;
+    let (_, sign) = SIGNS.iter().find(|(sign, _)| name.contains(*sign))?;
+    Some(format!(
+        "one column: if there is a {sign} between fields, name it (on the command line --delimiter {sign})"
+    ))
+}
+
+/// The names of columns, for a message; of one column what it may be.
+pub(super) fn listed(head: &StringRecord) -> String {
+    let names = head.iter().take(20).collect::<Vec<_>>().join(", ");
+    match other_delimiter(head) {
+        Some(hint) => format!("{names:?}, {hint}"),
+        None => names,
+    }
+}
+
+/// The escapes that a file may have where nobody said that its backslashes stand for themselves.
+pub(in crate::text) enum Escapes {
+    /// No backslash so far, or none that tells.
+    Possible,
+    /// Its backslashes stand for themselves.
+    None,
+}
+
+impl Escapes {
+    /// Refuses a field whose backslashes may begin escapes. One backslash that begins none shows that none does, since `COPY` writes
+    /// two for one.
+    pub(super) fn check<'a>(
+        &mut self,
+        fields: impl Iterator<Item = (usize, &'a str)>,
+    ) -> Result<(), (usize, &'static str)> {
+        if matches!(self, Self::None) {
+            return Ok(());
+        }
+        for (at, field) in fields.filter(|(_, field)| field.contains('\\')) {
+            match field == "\\N" || is_escaped(field) {
+                true => return Err((at, ESCAPED)),
+                false => {
+                    *self = Self::None;
+                    return Ok(());
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// True if each backslash begins an escape that `COPY` writes.
+fn is_escaped(field: &str) -> bool {
+    let mut signs = field.chars();
+    while let Some(sign) = signs.next() {
+        let begins = sign == '\\';
+        if begins && !signs.next().is_some_and(|next| "\\bfnrtv".contains(next)) {
+            return false;
+        }
+    }
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn escapes_are_told_from_backslashes() {
+        for text in [r"a\tb", r"\\", r"C:\temp\new", r"x\\d"] {
+            assert!(is_escaped(text), "{text}");
+        }
+        for text in [r"C:\docs", r"a\", r"\d+\n", r"\N and more"] {
+            assert!(!is_escaped(text), "{text}");
+        }
+        let mut escapes = Escapes::Possible;
+        assert!(
+            escapes
+                .check([(0, "plain"), (1, r"\N")].into_iter())
+                .is_err()
+        );
+        assert!(escapes.check([(0, r"\d+")].into_iter()).is_ok());
+        assert!(escapes.check([(1, r"\N")].into_iter()).is_ok());
+    }
+}

@@ -1,0 +1,216 @@
+//! Texts of databases, spreadsheets and pandas: read as they were meant, or refused with what to do.
+
+use sordino_vectors::column::Column;
+use sordino_vectors::id::IdKind;
+use sordino_vectors::{Chunk, ColumnNames, Error, FileOptions, Format, Reader};
+
+use crate::others::named;
+
+fn read(format: Format, text: &str, names: &ColumnNames) -> Result<Chunk, Error> {
+    with(format, None, text, names)
+}
+
+fn with(
+    format: Format,
+    delimiter: Option<u8>,
+    text: &str,
+    names: &ColumnNames,
+) -> Result<Chunk, Error> {
+    let options = FileOptions {
+        format: Some(format),
+        delimiter,
+        ..FileOptions::default()
+    };
+    let mut reader = Reader::from_bytes_with(text.into(), names, &options)?;
+    let mut last = reader.next().unwrap()?;
+    for chunk in reader {
+        last = chunk?;
+    }
+    Ok(last)
+}
+
+fn texts(chunk: &Chunk) -> Vec<&str> {
+    let Column::Text(texts) = &chunk.values[0] else {
+        panic!("expected texts");
+    };
+    texts.iter().map(|text| text.as_deref().unwrap()).collect()
+}
+
+/// `\N` would be a text, and `a\tb` one with a backslash in it.
+#[test]
+fn escapes_of_copy_are_refused_unless_backslashes_stand_for_themselves() {
+    let names = named(Some("v"), Some("id"), &["t"]);
+    let table =
+        |first: &str, second: &str| format!("id\tv\tt\n1\t[1 2]\t{first}\n2\t[3 4]\t{second}\n");
+    for (first, second, line) in [
+        ("x", r"\N", "line 3"),
+        (r"a\tb", "x", "line 2"),
+        (r"C:\\temp", "x", "line 2"),
+    ] {
+        let text = table(first, second);
+        let error = read(Format::Tsv, &text, &names).unwrap_err().to_string();
+        assert!(
+            error.contains(&format!("{line}, column t: a backslash")),
+            "{error}"
+        );
+        assert!(
+            error.contains("WITH (FORMAT csv, HEADER)") && error.contains("--delimiter tab"),
+            "{error}"
+        );
+        let named = with(Format::Tsv, Some(b'\t'), &text, &names).unwrap();
+        assert_eq!(texts(&named), [first, second]);
+    }
+    // COPY writes two backslashes for one, so this is none of its files.
+    let windows = table(r"C:\Users", r"C:\temp");
+    let windows = read(Format::Tsv, &windows, &names).unwrap();
+    assert_eq!(texts(&windows), [r"C:\Users", r"C:\temp"]);
+    // A column that is not read does not matter, nor does CSV.
+    let unread = named(Some("v"), None, &[]);
+    assert!(read(Format::Tsv, &table("x", r"\N"), &unread).is_ok());
+    let csv = table("x", r"\N").replace('\t', ",");
+    assert!(read(Format::Csv, &csv, &names).is_ok());
+}
+
+#[test]
+fn files_of_spreadsheets_say_what_to_name() {
+    let names = named(Some("f*"), None, &[]);
+    let german = "id;f0;f1\n1;0,5;1,2\n2;0,5;1,3\n";
+    for (format, delimiter, text, why) in [
+        (
+            Format::Csv,
+            None,
+            german.to_owned(),
+            "--delimiter semicolon",
+        ),
+        (
+            Format::Csv,
+            Some(b';'),
+            german.to_owned(),
+            "line 2: column f0: a decimal comma: expected a decimal point (in Python: pandas.read_csv",
+        ),
+        (
+            Format::Csv,
+            None,
+            german.replace(';', "\t"),
+            "--delimiter tab",
+        ),
+        (
+            Format::Tsv,
+            None,
+            "id,f0,f1\n1,2,3\n".to_owned(),
+            "--delimiter comma",
+        ),
+        (
+            Format::Csv,
+            None,
+            format!("sep=;\n{german}"),
+            "line 1: Excel's line sep=, which names the sign",
+        ),
+        (
+            Format::Csv,
+            None,
+            format!("\u{feff}sep=;\r\n{german}"),
+            "`sed -i 1d FILE`, and name the sign if it is no comma (on the command line --delimiter semicolon)",
+        ),
+        (
+            Format::Csv,
+            Some(b';'),
+            format!("sep=;\n{german}"),
+            "Excel's line sep=",
+        ),
+        (
+            Format::Csv,
+            None,
+            "sep=\t\nid\tf0\n".to_owned(),
+            "--delimiter tab",
+        ),
+        (
+            Format::Csv,
+            Some(b';'),
+            "id;f0;f1\n1;x;2\n".to_owned(),
+            "column f0: expected a number",
+        ),
+    ] {
+        let error = with(format, delimiter, &text, &names).unwrap_err();
+        let error = error.to_string();
+        assert!(error.contains(why), "{text}: {error}");
+        assert!(!error.contains("0,5") && !error.contains("1,2"), "{error}");
+    }
+}
+
+/// `DataFrame.to_json()` writes a column for each member by default, and lines only where it is told to.
+#[test]
+fn a_table_of_pandas_by_columns_is_named() {
+    let columns = r#"{"id":{"0":7,"1":8},"vector":{"0":[1.0,2.0],"1":[3.0,4.0]}}"#;
+    let split = r#"{"columns":["id","vector"],"index":[0],"data":[[7,[1.0,2.0]]]}"#;
+    let index = r#"{"0":{"id":7,"vector":[1.0,2.0]}}"#;
+    let table = r#"{"schema":{"fields":[{"name":"id"}]},"data":[{"id":7,"vector":[1.0,2.0]}]}"#;
+    for (text, member) in [
+        (columns, "member vector is an object of lists"),
+        (split, "member data is a list of lists"),
+        (index, "member 0 is an object of lists"),
+        (table, "member schema is an object of lists"),
+    ] {
+        let names = named(None, None, &[]);
+        let error = read(Format::Json, text, &names).unwrap_err().to_string();
+        assert!(
+            error.contains(member) && error.contains("orient='records'"),
+            "{error}"
+        );
+    }
+    // A record with such a member is one where it has a vector.
+    let record = r#"{"meta": {"tags": ["x"]}, "vector": [1, 2]}"#;
+    assert!(read(Format::Json, record, &named(None, None, &[])).is_ok());
+    // So is an array with a comma after its last element.
+    let comma = "[{\"v\": [1, 2]},\n{\"v\": [3, 4]},\n]";
+    let chunk = read(Format::Json, comma, &named(None, None, &[])).unwrap();
+    assert_eq!(chunk.vectors.len(), 2);
+}
+
+#[test]
+fn texts_in_other_encodings_say_how_to_convert_them() {
+    let csv = "id,vector,text\n1,\"[1, 2]\",Z\u{fc}rich\n";
+    let latin: Vec<u8> = csv.chars().map(|c| u8::try_from(c).unwrap()).collect();
+    let utf16 = |order: fn(u16) -> [u8; 2]| -> Vec<u8> {
+        let units = std::iter::once(0xfeff).chain(csv.encode_utf16());
+        units.flat_map(order).collect()
+    };
+    for (bytes, why) in [
+        (latin, "iconv -f WINDOWS-1252 -t UTF-8"),
+        (utf16(u16::to_le_bytes), "iconv -f UTF-16 -t UTF-8"),
+        (utf16(u16::to_be_bytes), "iconv -f UTF-16 -t UTF-8"),
+    ] {
+        for format in [Format::Csv, Format::Jsonl, Format::Json] {
+            if format != Format::Csv && why.contains("1252") {
+                continue;
+            }
+            let names = named(Some("vector"), None, &[]);
+            let error = Reader::from_bytes_columns(format, bytes.clone(), &names).unwrap_err();
+            assert!(error.to_string().contains(why), "{format:?}: {error}");
+        }
+    }
+}
+
+#[test]
+fn whole_numbers_are_texts_where_ids_are_texts() {
+    let names = |kind| ColumnNames {
+        id_kind: Some(kind),
+        ..named(Some("v"), Some("id"), &[])
+    };
+    let text =
+        "{\"id\": 7, \"v\": [1, 2]}\n{\"id\": \"x\", \"v\": [3, 4]}\n{\"id\": -8, \"v\": [3, 4]}\n";
+    let chunk = read(Format::Jsonl, text, &names(IdKind::Text)).unwrap();
+    let ids = chunk.ids.unwrap();
+    assert!(ids.iter().all(|id| id.kind() == IdKind::Text));
+    let ids: Vec<String> = ids.iter().map(ToString::to_string).collect();
+    assert_eq!(ids, ["7", "x", "-8"]);
+    // Other numbers have several spellings.
+    for id in ["7.0", "1e3", "true", "null", "[7]"] {
+        let text = format!("{{\"id\": {id}, \"v\": [1, 2]}}");
+        assert!(
+            read(Format::Jsonl, &text, &names(IdKind::Text)).is_err(),
+            "{id}"
+        );
+    }
+    assert!(read(Format::Jsonl, text, &names(IdKind::Uuid)).is_err());
+}
