@@ -21,7 +21,10 @@ pub enum FilterFault {
         known: String,
     },
     /// It compares an attribute with a value of another type.
-    #[error("filter: attribute {name} is {expected}, and is compared with {found}")]
+    #[error(
+        "filter: attribute {name} is {expected}, and is compared with {found}{}",
+        hint(name, found, expected)
+    )]
     Value {
         /// The attribute.
         name: String,
@@ -30,4 +33,15 @@ pub enum FilterFault {
         /// The attribute's.
         expected: &'static str,
     },
+}
+
+/// The way to compare values of one type.
+fn hint(name: &str, found: &str, expected: &str) -> String {
+    match (expected, found) {
+        ("text", _) => {
+            format!(": put the value in quotes, or build the index with --attribute {name}:{found}")
+        }
+        (_, "text") => ": write the value without quotes".to_owned(),
+        _ => String::new(),
+    }
 }

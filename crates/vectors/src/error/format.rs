@@ -3,7 +3,7 @@
 /// The fault of an ending, and what to do about it.
 pub(super) fn unknown(ending: &str) -> String {
     let what = match ending {
-        "" => "a file without an ending".to_owned(),
+        "" => "no ending in the file's name".to_owned(),
         ending => format!("unknown format .{ending}"),
     };
     match conversion(ending) {
@@ -31,10 +31,6 @@ fn conversion(ending: &str) -> Option<String> {
         ))
     };
     Some(match ending {
-        "" => format!(
-            "name its format (on the command line --format), one of {}",
-            known()
-        ),
         "hdf5" | "h5" => format!(
             "{}; sets of ann-benchmarks have their queries in 'test'",
             python("import h5py, numpy; numpy.save('base.npy', h5py.File('FILE')['train'][:])")

@@ -162,7 +162,7 @@ fn only_vectors(fields: &Fields) -> Result<usize, Error> {
         .enumerate()
         .filter(|(_, field)| is_list(field.data_type()));
     let (first, field) = lists.next().ok_or_else(|| Error::NoColumn {
-        wanted: "of vectors, which are lists of numbers,".to_owned(),
+        wanted: "of vectors (lists of numbers)".to_owned(),
         found: format!(
             "{}; name one of texts such as [0.1, 0.2], one of bytes of 32-bit floats, or several with a coordinate each, \
              such as 'f*' (on the command line --vector-column)",

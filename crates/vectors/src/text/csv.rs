@@ -169,7 +169,11 @@ fn only_list(head: &StringRecord, first: &StringRecord) -> Result<usize, Error> 
         [at] => Ok(at),
         [] => Err(Error::NoColumn {
             wanted: "of vectors in brackets".to_owned(),
-            found: listed(head),
+            found: format!(
+                "{}; name several with a coordinate each together, such as 'x*', or one of numbers without brackets (on the command \
+                 line --vector-column)",
+                listed(head)
+            ),
         }),
         _ => Err(Error::SeveralColumns {
             found: names(&lists),

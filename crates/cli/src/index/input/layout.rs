@@ -96,7 +96,7 @@ impl Layout {
         }
         let ids = match &self.names.ids {
             Some(name) => format!("ids ({}) from column {name}", kind.name()),
-            None => "ids that are numbers of rows or from a file of their own".to_owned(),
+            None => "ids from row numbers or from a file of ids".to_owned(),
         };
         let vectors = self.names.vectors.iter();
         let vectors = vectors.map(|name| format!(", vectors from {name}"));
