@@ -567,11 +567,11 @@ mod tests {
             ),
             (
                 "lang = 1",
-                "filter: attribute lang is text, and is compared with int",
+                "filter: attribute lang is text, and is compared with int: put the value in quotes, or build the index with --attribute lang:int",
             ),
             (
                 "year like '2%'",
-                "filter: attribute year is int, and is compared with text",
+                "filter: attribute year is int, and is compared with text: write the value without quotes",
             ),
             (
                 "lang like 2",

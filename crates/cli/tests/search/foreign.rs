@@ -54,7 +54,10 @@ fn standard_input_and_other_names_are_read_by_their_format() {
         "{said}"
     );
     for (line, why) in [
-        ("- @j", "that names the format (on the command line --format)"),
+        (
+            "- @j",
+            "that names the format (on the command line --format)",
+        ),
         ("@base.txt @j", "--format csv"),
         ("@base.txt @j --format csv", "--delimiter semicolon"),
         ("@set.hdf5 @j", "import h5py, numpy"),

@@ -245,7 +245,7 @@ fn refused(client: &Client, transport: &mut InProcess<'_>, query: &[f32]) {
         ),
         (
             "lang > 3",
-            "filter: attribute lang is text, and is compared with int",
+            "filter: attribute lang is text, and is compared with int: put the value in quotes, or build the index with --attribute lang:int",
         ),
     ] {
         let filter = Filter::parse(text).unwrap();
