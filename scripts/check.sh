@@ -144,6 +144,13 @@ heard scripts/python.sh
 step "a client written from docs/protocol.md"
 heard scripts/protocol.sh
 
+step "the page, in a browser"
+if command -v npm >/dev/null; then
+    heard scripts/web.sh
+else
+    skip "the page in a browser, for npm is not installed"
+fi
+
 if [ "$extent" = quick ]; then finish; fi
 
 step "tests at lower processor levels"

@@ -4,8 +4,8 @@ import { told, UNKEPT } from "./problems.js";
 
 const at = (selector) => document.querySelector(selector);
 const STEPS = {
-  embed: ["Turn the question into a vector", "on this device"],
-  encrypt: ["Encrypt the vector", "on this device"],
+  embed: ["Make a vector of the question", "on this device"],
+  encrypt: ["Encrypt it", "on this device"],
   decrypt: ["Decrypt and rank", "on this device"],
   score: ["Score all definitions, encrypted", "at the server"],
   fetch: ["Send parts of the index, unseen which", "at the server"],

@@ -97,7 +97,11 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         self.send_header("Referrer-Policy", "no-referrer")
         self.end_headers()
         if self.command == "GET":
-            self.wfile.write(body)
+            try:
+                self.wfile.write(body)
+            except ConnectionError:
+                # The page was closed meanwhile.
+                self.close_connection = True
 
     def log_message(self, format: str, *arguments: object) -> None:
         """Says nothing: what is loaded is always the same."""
