@@ -25,7 +25,7 @@ use crate::ranking::Ranking;
 use crate::records::{Fresh, Records};
 use crate::round::Round;
 use crate::stages::Stages;
-use crate::transport::Transport;
+use crate::transport::{AsyncTransport, Transport, at_once};
 use crate::update::Update;
 use crate::verdict::Wrong;
 use crate::{history, payload};
@@ -80,26 +80,38 @@ impl Client {
         keys: &ReaderKeys,
         options: ConnectOptions<'_>,
     ) -> Result<Self, Error> {
-        let (manifest, received) = history::offered(transport, keys)?;
+        at_once(Self::connect_async(transport, keys, options))
+    }
+
+    /// [`connect_with`](Self::connect_with) over a transport that is waited for.
+    ///
+    /// # Errors
+    /// The errors of [`connect_with`](Self::connect_with).
+    pub async fn connect_async(
+        transport: &mut impl AsyncTransport,
+        keys: &ReaderKeys,
+        options: ConnectOptions<'_>,
+    ) -> Result<Self, Error> {
+        let (manifest, received) = history::offered(transport, keys).await?;
         let shown = match options.pin {
             None => 0,
-            Some(pin) => match history::follow(pin, &manifest, transport, keys) {
+            Some(pin) => match history::follow(pin, &manifest, transport, keys).await {
                 Err(Error::Gap { .. }) if options.over_gap => 0,
                 shown => shown?,
             },
         };
-        Self::download(transport, keys, manifest, received + shown, options.cache)
+        Self::download(transport, keys, manifest, received + shown, options.cache).await
     }
 
     /// A client of this version, after `received` bytes.
-    fn download(
-        transport: &mut impl Transport,
+    async fn download(
+        transport: &mut impl AsyncTransport,
         keys: &ReaderKeys,
         manifest: SignedManifest,
         received: usize,
         cache: Option<&Cache>,
     ) -> Result<Self, Error> {
-        let mut download = Download::new(transport, &manifest, Kept::default(), cache)?;
+        let mut download = Download::new(transport, &manifest, Kept::default(), cache).await?;
         let contents = download.contents(&manifest, keys)?;
         let frame = download.frame(&manifest, &contents)?;
         let sessions = Arc::new(Sessions::default());
@@ -140,7 +152,7 @@ impl Client {
     /// # Errors
     /// [`Error::Signature`] and others of a manifest that is not the owner's; those of the transport.
     pub fn is_outdated(&self, transport: &mut impl Transport) -> Result<bool, Error> {
-        let (manifest, _) = history::offered(transport, &self.keys)?;
+        let (manifest, _) = at_once(history::offered(transport, &self.keys))?;
         Ok(manifest.digest() != self.manifest.digest())
     }
 
@@ -154,14 +166,25 @@ impl Client {
     /// # Errors
     /// The errors of [`connect`](Self::connect) with this client's own [`pin`](Self::pin).
     pub fn refresh(&mut self, transport: &mut impl Transport) -> Result<bool, Error> {
-        let (manifest, received) = history::offered(transport, &self.keys)?;
-        let shown = history::follow(&self.pin(), &manifest, transport, &self.keys)?;
+        at_once(self.refresh_async(transport))
+    }
+
+    /// [`refresh`](Self::refresh) over a transport that is waited for.
+    ///
+    /// # Errors
+    /// The errors of [`refresh`](Self::refresh).
+    pub async fn refresh_async(
+        &mut self,
+        transport: &mut impl AsyncTransport,
+    ) -> Result<bool, Error> {
+        let (manifest, received) = history::offered(transport, &self.keys).await?;
+        let shown = history::follow(&self.pin(), &manifest, transport, &self.keys).await?;
         if manifest.version == self.manifest.version {
             self.bytes_once += received + shown;
             return Ok(false);
         }
         let kept = Kept::between(&self.manifest, &manifest);
-        let mut download = Download::new(transport, &manifest, kept, self.cache.as_ref())?;
+        let mut download = Download::new(transport, &manifest, kept, self.cache.as_ref()).await?;
         let contents = match kept.records {
             true => self.contents.clone(),
             false => download.contents(&manifest, &self.keys)?,
@@ -266,6 +289,20 @@ impl Client {
         transport: &mut impl Transport,
         question: &Question<'_>,
     ) -> Result<Found, Error> {
+        at_once(self.ask_async(rng, transport, question))
+    }
+
+    /// [`ask`](Self::ask) over a transport that is waited for. To drop the future is to give the search up: what it has sent
+    /// is not sent again.
+    ///
+    /// # Errors
+    /// The errors of [`ask`](Self::ask).
+    pub async fn ask_async<R: CryptoRng + ?Sized>(
+        &self,
+        rng: &mut R,
+        transport: &mut impl AsyncTransport,
+        question: &Question<'_>,
+    ) -> Result<Found, Error> {
         let asked = self.frame.ask(question.vector)?;
         let most = self.manifest.k as usize;
         let k = question.k.unwrap_or(most);
@@ -283,7 +320,8 @@ impl Client {
         };
         let mut stages = Stages::default();
         let round = &mut self.round(rng, transport);
-        let found = round.step(|round| self.kind.search(round, &asked, wanted, &mut stages))?;
+        let found = self.kind.search(round, &asked, wanted, &mut stages).await;
+        let found = round.told(found)?;
         round.latch.ranked(&found);
         let ranking = Ranking {
             records: &self.records,
@@ -294,7 +332,8 @@ impl Client {
             k,
         };
         let slots = self.payloads.as_ref();
-        let results = round.step(|round| ranking.results(round, slots, found.hits, &mut stages))?;
+        let results = ranking.results(round, slots, found.hits, &mut stages).await;
+        let results = round.told(results)?;
         let results = round
             .latch
             .checked(results)

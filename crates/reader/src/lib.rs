@@ -46,4 +46,4 @@ pub use session::{Dial, PinStore, Retry, SearchBatch, Session, SessionOptions};
 pub use sordino_index::{Error, Kind, OwnerPublicKey, Pin};
 pub use sordino_vault::ReaderKeys;
 pub use stages::Stages;
-pub use transport::Transport;
+pub use transport::{AsyncTransport, Transport};

@@ -20,7 +20,7 @@ use crate::column::{ScoredSegments, score};
 use crate::question::{Passing, Wanted};
 use crate::round::Round;
 use crate::stages::{Stages, time};
-use crate::transport::Transport;
+use crate::transport::AsyncTransport;
 use crate::update::Update;
 use crate::verdict::{Ranked, Wrong};
 
@@ -95,15 +95,15 @@ impl Scorer {
         self.rows.positions_of(rows, row)
     }
 
-    pub(crate) fn search<R: CryptoRng + ?Sized>(
+    pub(crate) async fn search<R: CryptoRng + ?Sized>(
         &self,
-        round: &mut Round<'_, R, impl Transport>,
+        round: &mut Round<'_, R, impl AsyncTransport>,
         asked: &FrameQuery,
         wanted: Wanted<'_>,
         stages: &mut Stages,
     ) -> Result<Ranked, Error> {
         let (sent, query) = self.encrypted(round.rng, asked, stages)?;
-        let scored = score(round, &self.rows, &query, stages)?;
+        let scored = score(round, &self.rows, &query, stages).await?;
         Ok(scored.map_or_else(
             |Wrong| Ranked::nothing(),
             |reply| self.best(sent, &reply, asked, wanted, stages),
