@@ -55,16 +55,12 @@ impl Download {
             }
             let len: u64 = batch.iter().map(|(_, part)| part.len).sum();
             if !batch.is_empty() && len + part.len > REPLY {
-                download
-                    .fetch(transport, manifest, &batch, cache)
-                    .await?;
+                download.fetch(transport, manifest, &batch, cache).await?;
                 batch.clear();
             }
             batch.push((number, part));
         }
-        download
-            .fetch(transport, manifest, &batch, cache)
-            .await?;
+        download.fetch(transport, manifest, &batch, cache).await?;
         Ok(download)
     }
 

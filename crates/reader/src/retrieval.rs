@@ -85,16 +85,17 @@ impl PageReader {
         let negated = secret.into_negated();
         let (secret, encrypted) = self.hint.encrypt_modular(round.rng, &negated)?;
         let body = fetch::scan(&words, &encrypted);
-        round.ask(request, &body, self.scan.reply_len()?, |body| {
-            let reply = column::Reply::from_bytes(body)?;
-            let values = Zeroizing::new(self.hint.decrypt_modular(secret, &reply)?);
-            if values.len() != self.scan.words() {
-                return Err(Error::BadReply);
-            }
-            let bytes = Zeroizing::new(lwe::decode_bytes(&values));
-            Ok(self.scan.into_pages(&bytes))
-        })
-        .await
+        round
+            .ask(request, &body, self.scan.reply_len()?, |body| {
+                let reply = column::Reply::from_bytes(body)?;
+                let values = Zeroizing::new(self.hint.decrypt_modular(secret, &reply)?);
+                if values.len() != self.scan.words() {
+                    return Err(Error::BadReply);
+                }
+                let bytes = Zeroizing::new(lwe::decode_bytes(&values));
+                Ok(self.scan.into_pages(&bytes))
+            })
+            .await
     }
 }
 
@@ -175,11 +176,12 @@ async fn with_hint<R: CryptoRng + ?Sized>(
     let (secrets, queries) = pir.query_batch(round.rng, items)?;
     let (params, count) = (pir.params(), items.len());
     let len = count * params.answer_len();
-    round.ask(request, &fetch::queries(&queries), len, |body| {
-        let answers = fetch::read_answers(request, params, count, body)?;
-        Ok(pir.recover_batch(secrets, &answers)?)
-    })
-    .await
+    round
+        .ask(request, &fetch::queries(&queries), len, |body| {
+            let answers = fetch::read_answers(request, params, count, body)?;
+            Ok(pir.recover_batch(secrets, &answers)?)
+        })
+        .await
 }
 
 async fn without_hint<R: CryptoRng + ?Sized>(
