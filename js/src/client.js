@@ -1,6 +1,7 @@
 // A client: what a caller sees of one index at one server.
 
 import { errorOf, translated } from "./errors.js";
+import { keystream } from "./keystream.js";
 import { post } from "./post.js";
 import { storeOf } from "./storage.js";
 
@@ -156,7 +157,7 @@ export class Client {
       const known = pin ?? (await store?.pin?.(name));
       const count = new Count();
       await this.#run(() => reader.connect(known, Boolean(overGap)), signal, count);
-      await this.#learn();
+      await this.#learn(signal, count);
     } catch (error) {
       reader.free();
       this.#reader = undefined;
@@ -206,18 +207,19 @@ export class Client {
   async #refreshed(signal, count) {
     try {
       const newer = await this.#run(() => this.#reader.refresh(), signal, count);
-      if (newer) await this.#learn();
+      if (newer) await this.#learn(signal, count);
       return newer;
     } catch (error) {
       throw translated(error);
     }
   }
 
-  /** Learns what the index is now, and keeps its pin. */
-  async #learn() {
+  /** Learns what the index is now, keeps its pin, and expands its pads. */
+  async #learn(signal, count) {
     this.#about = this.#reader.about();
     this.#pin = this.#reader.pin();
     await this.#settings.store?.setPin?.(this.#settings.name, this.#pin);
+    await this.#run(() => this.#reader.keepPads(this.#settings.padBytes), signal, count);
   }
 
   /** Does the steps of a call. */
@@ -244,6 +246,7 @@ export class Client {
       await store.put(hex(step.digest), step.body);
       return operation.part(undefined);
     }
+    if (step.kind === "encrypt") return operation.part(await keystream(step));
     const began = performance.now();
     const answer = await post(step, { ...this.#settings, signal });
     const ms = performance.now() - began;
@@ -300,7 +303,7 @@ class Count {
 
 /** The settings of a client, or an error that says what is wrong. */
 function checked(url, options) {
-  const { index, cache, timeout = 30_000, onExchange, fetch = globalThis.fetch } = options;
+  const { index, cache, timeout = 30_000, padBytes = 128 << 20, onExchange, fetch = globalThis.fetch } = options;
   let parsed;
   try {
     parsed = new URL(url);
@@ -324,6 +327,7 @@ function checked(url, options) {
     throw errorOf("argument", `the address names the index ${path}, and index is ${index}`, "index");
   }
   if (!(timeout > 0)) throw errorOf("argument", "timeout: expected milliseconds", "timeout");
+  if (!(padBytes >= 0 && padBytes < 2 ** 32)) throw errorOf("argument", "padBytes: expected bytes", "padBytes");
   const store = storeOf(cache);
   if (store === null) {
     const expected = 'true, false, "memory" or an object with get and put';
@@ -335,6 +339,7 @@ function checked(url, options) {
     name: `${parsed.origin}/${index ?? path}`,
     store,
     timeout,
+    padBytes,
     onExchange,
     fetch: (...all) => fetch(...all),
   };

@@ -1,6 +1,7 @@
 //! The client: it verifies, encrypts, decrypts and ranks.
 
 mod connect_options;
+mod pads; // expanded once
 mod pin;
 mod records; // records by their ids // stored, and shared with other clients
 

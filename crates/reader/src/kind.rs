@@ -100,6 +100,15 @@ impl Kind {
         }
     }
 
+    /// Where all rows are under pads, their scorer.
+    pub(crate) fn masked(&mut self) -> Option<&mut masked::Scorer> {
+        match self {
+            Self::Masked(scorer) => Some(scorer),
+            Self::Routed(scorer) => Some(scorer.tail()),
+            Self::Sealed(_) | Self::Local(_) | Self::Open(_) => None,
+        }
+    }
+
     /// Which records pass, in the order in which the mode looks at rows.
     pub(crate) fn arranged(&self, rows: Passing) -> Passing {
         match self {

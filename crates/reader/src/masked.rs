@@ -82,9 +82,12 @@ impl Scorer {
         // All of them: there may be keys of segments that there were none of before.
         let masks = mode.segments.iter();
         let masks = masks.map(|column| Mask::new(update.keys, &column.segment, width));
-        let masks: Vec<Mask> = masks.collect();
+        let mut masks: Vec<Mask> = masks.collect();
         let row = |segment: usize, position| masks[segment].order.row(position);
         self.rows.update(mode, update, row)?;
+        for (new, old) in masks.iter_mut().zip(&mut self.masks) {
+            new.pad.keep_of(&mut old.pad);
+        }
         self.masks = masks;
         Ok(())
     }
@@ -108,6 +111,13 @@ impl Scorer {
             |Wrong| Ranked::nothing(),
             |reply| self.best(sent, &reply, asked, wanted, stages),
         ))
+    }
+
+    /// The pads of each segment with the number of its rows.
+    pub(crate) fn pads(&mut self) -> (usize, impl Iterator<Item = (&mut Pad, usize)>) {
+        let rows = self.rows.segments.iter().map(|it| it.stored);
+        let pads = self.masks.iter_mut().map(|mask| &mut mask.pad);
+        (self.rows.column.dim(), pads.zip(rows))
     }
 
     /// True if there are no segments.

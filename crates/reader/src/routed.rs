@@ -105,6 +105,11 @@ impl Scorer {
         Ok(())
     }
 
+    /// What was added since, as masked mode has it.
+    pub(crate) fn tail(&mut self) -> &mut masked::Scorer {
+        &mut self.tail
+    }
+
     /// Which records pass: of the clusters by row, of what was added since by position.
     pub(crate) fn arranged(&self, mut rows: Passing) -> Passing {
         let tail = self.tail.arranged(&rows[1..]);

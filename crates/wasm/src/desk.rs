@@ -10,7 +10,7 @@ use bytes::Bytes;
 use sordino_index::digest::Digest;
 use sordino_index::wire::Message;
 use sordino_net::{Error, Post, WebConnection, WebReply, WebRequest};
-use sordino_reader::AsyncTransport;
+use sordino_reader::{AsyncTransport, Keystream};
 
 /// A step that JavaScript does.
 pub(crate) enum Step {
@@ -23,6 +23,8 @@ pub(crate) enum Step {
     Kept(Digest),
     /// Keeps a part.
     Keep(Digest, Vec<u8>),
+    /// Makes a keystream of AES-256 in counter mode.
+    Encrypt(Keystream),
 }
 
 /// The answer to a step.
@@ -31,7 +33,7 @@ pub(crate) enum Answer {
     Reply(WebReply),
     /// None came: the name of the failure, and words for it.
     Failed { name: String, why: String },
-    /// A part, if it was kept.
+    /// A part, if it was kept; a keystream, if it can be made.
     Part(Option<Vec<u8>>),
 }
 
@@ -59,6 +61,18 @@ impl Desk {
             None => Poll::Pending,
         })
         .await
+    }
+
+    /// A keystream: of the platform's cipher, or of the one here.
+    pub(crate) async fn keystream(&self, asked: Keystream) -> Vec<u8> {
+        let own = Keystream {
+            key: asked.key.clone(),
+            ..asked
+        };
+        match self.done(Step::Encrypt(asked)).await {
+            Answer::Part(Some(made)) if made.len() == own.len => made,
+            _ => own.bytes(),
+        }
     }
 
     /// The step that was laid down.

@@ -71,7 +71,7 @@ impl Operation {
         self.desk.answer(Answer::Failed { name, why });
     }
 
-    /// Answers a step about a part.
+    /// Answers a step about a part or a keystream.
     pub fn part(&self, part: Option<Vec<u8>>) {
         self.desk.answer(Answer::Part(part));
     }
@@ -116,6 +116,12 @@ fn described(step: Step) -> JsValue {
             ("kind", "keep".into()),
             ("digest", Uint8Array::from(&digest[..]).into()),
             ("body", Uint8Array::from(&part[..]).into()),
+        ]),
+        Step::Encrypt(asked) => object([
+            ("kind", "encrypt".into()),
+            ("key", Uint8Array::from(&asked.key[..]).into()),
+            ("counter", Uint8Array::from(&asked.counter[..]).into()),
+            ("length", JsValue::from_f64(asked.len as f64)),
         ]),
     };
     step.into()

@@ -129,6 +129,20 @@ impl Reader {
         })
     }
 
+    /// Expands the pads of this version and keeps them, in at most this number of bytes; bytes that are kept.
+    ///
+    /// # Errors
+    /// If another call is on its way.
+    #[wasm_bindgen(js_name = keepPads)]
+    pub fn keep_pads(&self, limit: u32) -> Result<Operation, JsValue> {
+        self.operation(async move |inner: &mut Inner| {
+            let desk = inner.carrier.desk.clone();
+            let (client, ..) = inner.parts()?;
+            let kept = client.keep_pads(limit as usize, async |asked| desk.keystream(asked).await);
+            Ok(JsValue::from_f64(kept.await as f64))
+        })
+    }
+
     /// Finds the records nearest to a vector.
     ///
     /// # Errors
