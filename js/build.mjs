@@ -23,3 +23,8 @@ for (const name of ["index", "init"]) {
   await build({ ...common, entryPoints, format: "esm", outfile: `dist/${name}.js` });
   await build({ ...common, entryPoints, format: "cjs", outfile: `dist/${name}.cjs` });
 }
+
+// The Worker's file stands beside the entry that names it.
+const { define, ...own } = common;
+await build({ ...own, entryPoints: ["src/worker.js"], format: "esm", outfile: "dist/worker.js" });
+await build({ ...common, entryPoints: ["src/worker-thread.js"], format: "esm", outfile: "dist/worker-thread.js" });

@@ -8,6 +8,7 @@ use rand::SeedableRng;
 use rand::rngs::{StdRng, SysRng};
 use sordino_net::{IndexName, KeyFile, WebConnection};
 use sordino_reader::{Client, ConnectOptions, Filter, Question, ReaderKeys};
+use sordino_token::Token;
 use wasm_bindgen::JsValue;
 use wasm_bindgen::prelude::wasm_bindgen;
 use zeroize::Zeroizing;
@@ -72,6 +73,13 @@ impl Reader {
             let key = parsed("clientKey", text)?.client();
             web = web.key(key.map_err(|error| wrong("clientKey", &error.to_string()))?);
         }
+        let token = token.unwrap_or_default();
+        if !token.is_empty() {
+            let wrong = |error: sordino_token::Error| {
+                fault("argument", "token", &format!("token: {error}"))
+            };
+            Token::from_bytes(&token).map_err(wrong)?;
+        }
         let rng = StdRng::try_from_rng(&mut SysRng).map_err(|error| {
             fault(
                 "argument",
@@ -80,7 +88,7 @@ impl Reader {
             )
         })?;
         let carrier = Carrier {
-            web: web.token(token.unwrap_or_default()),
+            web: web.token(token),
             desk: desk.clone(),
             keeps,
         };

@@ -186,10 +186,7 @@ impl Sums {
 }
 
 /// The definition.
-#[cfg_attr(
-    all(target_arch = "wasm32", target_feature = "simd128", not(test)),
-    expect(dead_code, reason = "the kernel's definition")
-)]
+#[cfg(any(test, not(all(target_arch = "wasm32", target_feature = "simd128"))))]
 fn sums(low: &[i16], middle: &[i8], high: &[u64], query: &Query) -> Sums {
     let product = |sum: u32, (part, code): (i32, &i16)| {
         sum.wrapping_add((part * i32::from(*code)).cast_unsigned())
