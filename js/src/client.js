@@ -1,6 +1,6 @@
 // A client: what a caller sees of one index at one server.
 
-import { errorOf, translated } from "./errors.js";
+import { errorOf, SordinoError, translated } from "./errors.js";
 import { keystream } from "./keystream.js";
 import { post } from "./post.js";
 import { storeOf } from "./storage.js";
@@ -161,7 +161,7 @@ export class Client {
     } catch (error) {
       reader.free();
       this.#reader = undefined;
-      throw translated(error);
+      throw error;
     }
   }
 
@@ -190,9 +190,10 @@ export class Client {
         if (bad) throw errorOf("bad-reply", "a reply before the index changed was not its own");
         return done;
       } catch (error) {
-        const told = translated(error);
-        bad ||= told.code === "bad-reply";
-        if (told.code !== "stale" || changes === CHANGES) throw this.#ended(told, bad);
+        const ours = error instanceof SordinoError;
+        bad ||= ours && error.code === "bad-reply";
+        // Also after a bad reply the index is followed: what is asked does not tell that one was.
+        if (!ours || error.reason !== "stale" || changes === CHANGES) throw this.#ended(error, bad);
         await this.#refreshed(signal, count);
       }
     }
@@ -205,13 +206,9 @@ export class Client {
   }
 
   async #refreshed(signal, count) {
-    try {
-      const newer = await this.#run(() => this.#reader.refresh(), signal, count);
-      if (newer) await this.#learn(signal, count);
-      return newer;
-    } catch (error) {
-      throw translated(error);
-    }
+    const newer = await this.#run(() => this.#reader.refresh(), signal, count);
+    if (newer) await this.#learn(signal, count);
+    return newer;
   }
 
   /** Learns what the index is now, keeps its pin, and expands its pads. */
@@ -228,7 +225,7 @@ export class Client {
     try {
       for (;;) {
         const step = count.measured(() => operation.next());
-        if (step === undefined) return operation.outcome();
+        if (step === undefined) return count.measured(() => operation.outcome());
         await this.#step(operation, step, signal, count);
       }
     } finally {
@@ -273,10 +270,13 @@ class Count {
   #received = 0;
   #exchanges = 0;
 
+  /** Work of the WebAssembly module: its time, and its errors in the classes of this package. */
   measured(work) {
     const began = performance.now();
     try {
       return work();
+    } catch (error) {
+      throw translated(error);
     } finally {
       this.#client += performance.now() - began;
     }

@@ -14,8 +14,9 @@ async function answer({ id, method, values }) {
   try {
     post({ id, value: await done(method, values, abort.signal), about: about() });
   } catch (error) {
-    const { code = "internal", message, reason } = error;
-    post({ id, error: { code: String(code), message, reason }, about: about() });
+    const { message, reason } = error;
+    const code = typeof error.code === "string" ? error.code : "internal";
+    post({ id, error: { code, message: String(message), reason }, about: about() });
   } finally {
     aborts.delete(id);
   }

@@ -253,6 +253,10 @@ impl Reader {
     ) -> Result<Operation, JsValue> {
         drop(self.free()?);
         let inner = Rc::clone(&self.inner);
+        #[expect(
+            clippy::await_holding_refcell_ref,
+            reason = "a call has all of the reader; others try, and are refused"
+        )]
         Ok(Operation::new(&self.desk, async move {
             let taken = |_| fault("argument", "taken", "another call is on its way");
             let mut inner = inner.try_borrow_mut().map_err(taken)?;

@@ -39,6 +39,7 @@ pub(crate) fn told(error: &Error) -> JsValue {
         (Some(Error::Fork { .. }), _) => "fork",
         (Some(Error::Gap { .. }), _) => "gap",
         (Some(Error::OtherIndex { .. }), _) => "other-index",
+        (Some(Error::Stale { .. }), _) => "stale",
         (Some(Error::NoReader), _) => "no-reader",
         (Some(Error::Signature), _) => "signature",
         (Some(Error::Digest { .. }), _) => "digest",
