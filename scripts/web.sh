@@ -32,7 +32,7 @@ fi
 [ -x "$target/python/fresh/bin/sordino-web" ] || scripts/python.sh
 # The library that drives the browser, without a browser of its own.
 (cd web && PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD=1 npm ci --silent --no-audit --no-fund)
-export CHROMIUM=$chromium PAGE=$page SCREENS=$target/web/screens
+export CHROMIUM=$chromium PAGE=$page SCREENS=$target/web/screens CLIENT=$PWD/js
 export SORDINO_WEB=$target/python/fresh/bin/sordino-web SORDINO_COMMAND=${SORDINO_COMMAND:-$target/debug/sordino}
 mkdir -p "$SCREENS"
 cd web

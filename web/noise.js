@@ -5,7 +5,11 @@ const WIDTH = 512;
 /** A picture in which each byte is a grey pixel. Rows beyond the last byte stay clear. */
 export function pictureOf(bytes) {
   const picture = new ImageData(WIDTH, Math.max(1, Math.ceil(bytes.length / WIDTH)));
-  bytes.forEach((byte, at) => picture.data.set([byte, byte, byte, 255], 4 * at));
+  const { data } = picture;
+  for (let at = 0; at < bytes.length; at++) {
+    data[4 * at] = data[4 * at + 1] = data[4 * at + 2] = bytes[at];
+    data[4 * at + 3] = 255;
+  }
   return picture;
 }
 

@@ -92,7 +92,7 @@ const HEARD = {
     at("#progress").hidden = true;
     say(`Ready: ${whole(about.records)} definitions.`);
     at("#once").textContent =
-      `Downloaded once and kept: word vectors of ${megabytes(config.table.bytes)}, and of the index ${megabytes(about.bytesOnce)}.`;
+      `Before the first question this visit loaded ${megabytes(about.words)} of word vectors and ${megabytes(about.index)} of the index. What is kept is not loaded again.`;
     if (asked.waits) send();
   },
   answer(answer) {

@@ -22,13 +22,12 @@ async function opened(config) {
   try {
     await started();
     const store = new Watched();
-    const [embedding, client] = await Promise.all([tableOf(config.table, store), clientOf(config, store)]);
+    const [{ embedding, loaded }, client] = await Promise.all([tableOf(config.table, store), clientOf(config, store)]);
     if (store.lost) postMessage({ kind: "unkept" });
     if (client.dim !== embedding.dim) {
       throw coded("dim", `The index has ${client.dim} coordinates, and the word vectors of this page ${embedding.dim}.`);
     }
-    const { records, version, k, mode, bytesOnce } = client;
-    postMessage({ kind: "ready", about: { records, version: version.toString(), k, mode, bytesOnce } });
+    postMessage({ kind: "ready", about: { records: client.records, words: loaded, index: client.bytesOnce } });
     return { embedding, client, exchanges: config.exchanges };
   } catch (error) {
     problem(error);
@@ -79,15 +78,15 @@ class Watched {
   }
 }
 
-/** The table of words, from the store or from the page's server. It has to have the digest that the page's settings name. */
+/** The table of words, which has to have the digest that the settings name, from the store or from the page's server; and the bytes that were loaded. */
 async function tableOf({ url, bytes, sha256 }, store) {
   const kept = await store.get(sha256);
-  if (kept !== undefined && (await digestOf(kept)) === sha256) return new Embedding(kept.slice().buffer);
+  if (kept !== undefined && (await digestOf(kept)) === sha256) return { embedding: new Embedding(kept.slice().buffer), loaded: 0 };
   const file = await downloaded(url, bytes);
   const found = await digestOf(file);
   if (found !== sha256) throw coded("table", `${url} has digest ${found}; expected ${sha256}`);
   await store.put(sha256, file);
-  return new Embedding(file.buffer);
+  return { embedding: new Embedding(file.buffer), loaded: bytes };
 }
 
 async function downloaded(url, bytes) {

@@ -5,6 +5,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 
+import { told } from "../problems.js";
 import { answered, ask, between, browser, command, connect, opened, problem, ready, removed, status, temporary } from "./bed.js";
 
 let folders;
@@ -35,6 +36,20 @@ async function altered(path, answer) {
 async function closed(page) {
   await page.context().close();
 }
+
+test("each code of the client's errors has a sentence of its own", async () => {
+  const types = await readFile(join(process.env.CLIENT, "index.d.ts"), "utf8");
+  const codes = types.match(/readonly code:([^;]*);/)[1].match(/[a-z-]+/g);
+  const place = { origin: "http://page", server: "http://server", message: "its words" };
+  const other = told({ code: "none", message: "its words" }, place);
+  assert.ok(codes.length > 8 && other.text.length > 0 && other.retry);
+  for (const code of codes) {
+    const { title, text } = told({ code, message: "its words" }, place);
+    assert.ok(text.length > 20 && !text.includes("undefined"), code);
+    // A client that was closed, and a fault in the client, are faults of the page.
+    assert.equal(title === other.title, ["closed", "internal"].includes(code), code);
+  }
+});
 
 test("without WebAssembly's SIMD", async () => {
   // What a processor without SSE 4.1 has.
