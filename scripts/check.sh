@@ -105,7 +105,7 @@ alone sordino-lwe rayon mmap
 # Without features neither of these two has the other use more than it does by itself.
 cargo clippy --quiet -p sordino-net -p sordino-vectors --no-default-features -- -D warnings
 if [ "$extent" = long ]; then
-    alone sordino-net client server tls
+    alone sordino-net client web-client server tls
     alone sordino-vectors arrow json text
 fi
 alone sordino-search arrow text
@@ -116,6 +116,7 @@ with_features sordino-net server,tls
 # A server is built without keys, and a reader for the browser; what they are built from, the walls have shown.
 cargo clippy --quiet -p sordino-server -- -D warnings
 cargo check --quiet -p sordino-reader --target wasm32-unknown-unknown
+cargo clippy --quiet -p sordino-net --no-default-features --features web-client -- -D warnings
 
 step "tests"
 heard cargo test --workspace
@@ -141,8 +142,22 @@ fi
 step "Python"
 heard scripts/python.sh
 
+step "JavaScript"
+if command -v npm >/dev/null; then
+    heard scripts/js.sh
+else
+    skip "the npm package, for npm is not installed"
+fi
+
 step "a client written from docs/protocol"
 heard scripts/protocol.sh
+
+step "the page, in a browser"
+if command -v npm >/dev/null; then
+    heard scripts/web.sh
+else
+    skip "the page in a browser, for npm is not installed"
+fi
 
 if [ "$extent" = quick ]; then finish; fi
 

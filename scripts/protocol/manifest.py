@@ -14,7 +14,7 @@ from metric import scales_len
 
 # The form of manifests; the other is that of indexes with readers of their own (sections 3.6 and 4.1), which this
 # client cannot read.
-FORM, WITH_READERS = 8, 9
+FORM, WITH_READERS = 11, 12
 SIGNATURE_LEN = 4627
 METRIC_ADDS = (0, 1, 2)
 SEALED, LOCAL, OPEN, MASKED = "sealed", "local", "open", "masked"

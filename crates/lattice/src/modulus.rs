@@ -40,9 +40,13 @@ pub enum ModulusError {
 pub struct Modulus {
     q: u64,
     /// Barrett's `floor(2^(2 bits) / q)`, below `2^(bits + 1)`.
+    #[cfg(any(test, not(target_family = "wasm")))]
     barrett: u64,
     /// `floor(2^64 / q)`.
     one_quotient: u64,
+    /// `1 / q` in double precision, as bits.
+    #[cfg(any(test, target_family = "wasm"))]
+    inverse: u64,
     /// `2^64 mod q` and its Shoup quotient `floor((2^64 mod q) 2^64 / q)`.
     two64: (u64, u64),
 }
@@ -59,14 +63,19 @@ impl Modulus {
         if !is_prime(q) {
             return Err(ModulusError::Composite { found: q });
         }
+        #[cfg(any(test, not(target_family = "wasm")))]
         let bits = u64::BITS - q.leading_zeros();
         let two64 = mul_mod(1 << 32, 1 << 32, q);
+        #[cfg(any(test, not(target_family = "wasm")))]
         #[expect(clippy::cast_possible_truncation, reason = "at most bits + 1 bits")]
         let barrett = ((1u128 << (2 * bits)) / q as u128) as u64;
         Ok(Self {
             q,
+            #[cfg(any(test, not(target_family = "wasm")))]
             barrett,
             one_quotient: shoup_quotient(1, q),
+            #[cfg(any(test, target_family = "wasm"))]
+            inverse: (1.0 / q as f64).to_bits(),
             two64: (two64, shoup_quotient(two64, q)),
         })
     }
@@ -101,14 +110,37 @@ impl Modulus {
     /// estimate of the quotient is at most two too small.
     #[inline]
     #[must_use]
-    #[expect(clippy::cast_possible_truncation, reason = "parts of known width")]
     pub const fn mul(self, a: u64, b: u64) -> u64 {
+        #[cfg(target_family = "wasm")]
+        return self.mul_real(a, b);
+        #[cfg(not(target_family = "wasm"))]
+        self.mul_wide(a, b)
+    }
+
+    /// The definition of [`mul`](Self::mul).
+    #[inline]
+    #[cfg(any(test, not(target_family = "wasm")))]
+    #[expect(clippy::cast_possible_truncation, reason = "parts of known width")]
+    const fn mul_wide(self, a: u64, b: u64) -> u64 {
         let product = a as u128 * b as u128;
         let bits = self.bits();
         let top = (product >> (bits - 1)) as u64;
         let quotient = ((top as u128 * self.barrett as u128) >> (bits + 1)) as u64;
         let rest = (product as u64).wrapping_sub(quotient.wrapping_mul(self.q));
         subtract_once(subtract_once(rest, self.q), self.q)
+    }
+
+    /// The same without wide products of integers: the quotient in double precision is at most 7/8 away, 1/2 of it by the
+    /// integer's rounding and each 1/8 by the errors of `1 / q` and of the two products.
+    #[inline]
+    #[cfg(any(test, target_family = "wasm"))]
+    const fn mul_real(self, a: u64, b: u64) -> u64 {
+        let product = a.cast_signed() as f64 * b.cast_signed() as f64;
+        let quotient = nearest(product * f64::from_bits(self.inverse));
+        let rest = a
+            .wrapping_mul(b)
+            .wrapping_sub(quotient.wrapping_mul(self.q));
+        rest.wrapping_add(self.q & (rest.cast_signed() >> 63).cast_unsigned())
     }
 
     /// Any 64-bit `x` reduced, in constant time.
@@ -197,6 +229,14 @@ pub(crate) const fn subtract_once(x: u64, q: u64) -> u64 {
 pub(crate) const fn mul_lazy(x: u64, w: u64, quotient: u64, q: u64) -> u64 {
     let times = ((x as u128 * quotient as u128) >> 64) as u64;
     x.wrapping_mul(w).wrapping_sub(times.wrapping_mul(q))
+}
+
+/// The integer nearest to `x`, mod `2^64`, for `|x| < 2^51`: in constant time, for its sum with `1.5 2^52` has it in its low bits.
+#[inline]
+#[cfg(any(test, target_family = "wasm"))]
+pub(crate) const fn nearest(x: f64) -> u64 {
+    const INTEGER: f64 = 6_755_399_441_055_744.0;
+    (x + INTEGER).to_bits().wrapping_sub(INTEGER.to_bits())
 }
 
 /// `floor(w 2^64 / q)` for `w < q`.
@@ -295,6 +335,9 @@ mod tests {
             prop_assert_eq!(q.add(a, b), (a + b) % Q);
             prop_assert_eq!(q.sub(a, b), (a + Q - b) % Q);
             prop_assert_eq!(q.mul(a, b), mul_mod(a, b, Q));
+            for (a, b) in [(a, b), (Q - 1, Q - 1), (a, Q - 1), (0, b)] {
+                prop_assert_eq!(q.mul_real(a, b), mul_mod(a, b, Q));
+            }
             prop_assert_eq!(q.reduce(word), word % Q);
             let signed = word.cast_signed() >> 12;
             prop_assert_eq!(i64::try_from(q.reduce_signed(signed)).unwrap(), signed.rem_euclid(Q as i64));
@@ -302,6 +345,7 @@ mod tests {
             let small = Modulus::new((1 << 21) + 17).unwrap();
             let (a21, b21) = (a % small.q(), b % small.q());
             prop_assert_eq!(small.mul(a21, b21), a21 * b21 % small.q());
+            prop_assert_eq!(small.mul_real(a21, b21), a21 * b21 % small.q());
             prop_assert_eq!(q.from_signed(q.centred(a)), a);
             prop_assert!(q.centred(a).unsigned_abs() <= Q / 2);
             if a != 0 {

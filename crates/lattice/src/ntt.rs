@@ -10,8 +10,8 @@
 //! This order is part of the interface: seeds that expand to values in NTT form depend on it, and so do encoded
 //! databases on disk. Butterflies are Cooley-Tukey forward and Gentleman-Sande backward (Longa and Naehrig, eprint
 //! 2016/504), with Shoup's products and Harvey's lazy ranges (arXiv:1205.2926). AVX2 and NEON have no wide products of
-//! 64-bit lanes, and work in double precision with fused multiply-add. AVX-512 starts an inverse with cyclic
-//! butterflies. Every backend returns the same canonical residues.
+//! 64-bit lanes, and work in double precision with fused multiply-add. WebAssembly finds quotients in double precision.
+//! AVX-512 starts an inverse with cyclic butterflies. Every backend returns the same canonical residues.
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
@@ -19,6 +19,7 @@ mod avx2;
 mod avx512;
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 mod double;
+mod factor;
 #[cfg(target_arch = "aarch64")]
 mod neon;
 mod portable;
@@ -26,30 +27,28 @@ mod portable;
 use sordino_cpu::{Backend, dispatch};
 
 use crate::modulus::{Modulus, ModulusError};
+use factor::Factor;
 
-/// Constant factors `w` with Shoup's quotients.
+/// Constant factors `w`, as kernels multiply with them.
 #[derive(Clone, Default)]
 struct Factors {
-    w: Vec<u64>,
-    /// `floor(w 2^64 / q)`.
-    quotient64: Vec<u64>,
+    each: Vec<Factor>,
     /// `w` in `(-q/2, q/2)` and `w / q`, in double precision.
     #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
     double: double::Factors,
 }
 
 impl Factors {
-    fn new(w: Vec<u64>, modulus: Modulus) -> Self {
-        let q = modulus.q();
+    fn new(w: &[u64], modulus: Modulus) -> Self {
         Self {
-            quotient64: w.iter().map(|&w| quotient(w, 64, q)).collect(),
+            each: w.iter().map(|&w| Factor::new(w, modulus)).collect(),
             #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
-            double: double::Factors::new(&w, modulus),
-            w,
+            double: double::Factors::new(w, modulus),
         }
     }
 }
 
+#[cfg(target_arch = "x86_64")]
 /// `floor(w 2^bits / q)` for `w < q`.
 #[expect(
     clippy::cast_possible_truncation,
@@ -125,9 +124,9 @@ impl Plan {
             n,
             #[cfg(target_arch = "x86_64")]
             tables: avx512::Tables::new(&forward, &inverse, per_n, modulus),
-            forward: Factors::new(forward, modulus),
-            inverse: Factors::new(inverse, modulus),
-            last: Factors::new(last, modulus),
+            forward: Factors::new(&forward, modulus),
+            inverse: Factors::new(&inverse, modulus),
+            last: Factors::new(&last, modulus),
             kernels: Kernels::of(Backend::detect()),
         })
     }

@@ -4,9 +4,9 @@
 pub mod schema;
 
 // The two ends of a connection; a server has both where its index's data is with others
-#[cfg(any(feature = "client", feature = "server"))]
+#[cfg(any(feature = "web-client", feature = "server"))]
 mod caller;
-#[cfg(feature = "client")]
+#[cfg(feature = "web-client")]
 mod client;
 #[cfg(feature = "server")]
 mod server;
@@ -14,24 +14,26 @@ mod server;
 // Seen by both
 mod error;
 mod index_name;
-#[cfg(any(feature = "client", feature = "server"))]
+#[cfg(any(feature = "web-client", feature = "server"))]
 mod login;
 mod origins;
-#[cfg(any(feature = "client", feature = "server"))]
+#[cfg(any(feature = "web-client", feature = "server"))]
 mod protocol;
 mod public_key;
 mod refusal;
 #[cfg(all(feature = "client", feature = "server"))]
 mod rehearsal;
-#[cfg(any(feature = "client", feature = "server"))]
+#[cfg(any(feature = "web-client", feature = "server"))]
 mod signature;
-#[cfg(feature = "client")]
+#[cfg(feature = "web-client")]
 mod signing;
 
-#[cfg(any(feature = "client", feature = "server"))]
+#[cfg(feature = "sockets")]
 pub use caller::{Deadlines, Endpoint};
 #[cfg(feature = "client")]
-pub use client::{Connection, KeyFile, KeyKind, Pushed, Traffic};
+pub use client::{Connection, Pushed, Traffic};
+#[cfg(feature = "web-client")]
+pub use client::{KeyFile, KeyKind, Post, WebConnection, WebReply, WebRequest};
 pub use error::Error;
 pub use index_name::IndexName;
 pub use origins::{CrossOrigin, Origin};
@@ -44,5 +46,5 @@ pub use rehearsal::Rehearsal;
 pub use server::{Access, Exporter, Indexes, Limits, Listen, Policy, Running, Service, Shards};
 #[cfg(all(feature = "server", feature = "tls"))]
 pub use server::{CertificateInfo, Identity};
-#[cfg(feature = "client")]
+#[cfg(feature = "web-client")]
 pub use signing::{ChangeSigner, ClientKey};

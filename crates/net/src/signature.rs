@@ -1,8 +1,11 @@
 //! The statement that the signature of a login or a change is made on.
 
+#[cfg(not(all(target_family = "wasm", target_os = "unknown")))]
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use rand_core::CryptoRng;
+#[cfg(all(target_family = "wasm", target_os = "unknown"))]
+use web_time::{SystemTime, UNIX_EPOCH};
 use zeroize::Zeroizing;
 
 use crate::IndexName;

@@ -130,6 +130,7 @@ impl ChangeSigner for WriterKeys {
     }
 }
 
+#[cfg(feature = "client")]
 /// Signs that the owner, or a writer, wants this step of this run of the server, now.
 pub(crate) fn sign_change(
     keys: &impl ChangeSigner,

@@ -1,8 +1,10 @@
 //! The client: it verifies, encrypts, decrypts and ranks.
 
 mod connect_options;
-mod pin;
-mod records; // records by their ids // stored, and shared with other clients
+mod pads; // expanded once
+mod pin; // stored, and shared with other clients
+mod records; // records by their ids
+mod refresh; // the way to a newer version
 
 use std::sync::Arc;
 
@@ -18,14 +20,13 @@ use crate::filter::Filter;
 use crate::filter_matches::FilterMatches;
 use crate::kind::Kind;
 use crate::latch::Latch;
-use crate::local_pages::LocalPages;
 use crate::pir_session::Sessions;
 use crate::question::{Found, Hit, Passing, Question, Wanted};
 use crate::ranking::Ranking;
 use crate::records::{Fresh, Records};
 use crate::round::Round;
 use crate::stages::Stages;
-use crate::transport::Transport;
+use crate::transport::{AsyncTransport, Transport, at_once};
 use crate::update::Update;
 use crate::verdict::Wrong;
 use crate::{history, payload};
@@ -80,26 +81,38 @@ impl Client {
         keys: &ReaderKeys,
         options: ConnectOptions<'_>,
     ) -> Result<Self, Error> {
-        let (manifest, received) = history::offered(transport, keys)?;
+        at_once(Self::connect_async(transport, keys, options))
+    }
+
+    /// [`connect_with`](Self::connect_with) over a transport that is waited for.
+    ///
+    /// # Errors
+    /// The errors of [`connect_with`](Self::connect_with).
+    pub async fn connect_async(
+        transport: &mut impl AsyncTransport,
+        keys: &ReaderKeys,
+        options: ConnectOptions<'_>,
+    ) -> Result<Self, Error> {
+        let (manifest, received) = history::offered(transport, keys).await?;
         let shown = match options.pin {
             None => 0,
-            Some(pin) => match history::follow(pin, &manifest, transport, keys) {
+            Some(pin) => match history::follow(pin, &manifest, transport, keys).await {
                 Err(Error::Gap { .. }) if options.over_gap => 0,
                 shown => shown?,
             },
         };
-        Self::download(transport, keys, manifest, received + shown, options.cache)
+        Self::download(transport, keys, manifest, received + shown, options.cache).await
     }
 
     /// A client of this version, after `received` bytes.
-    fn download(
-        transport: &mut impl Transport,
+    async fn download(
+        transport: &mut impl AsyncTransport,
         keys: &ReaderKeys,
         manifest: SignedManifest,
         received: usize,
         cache: Option<&Cache>,
     ) -> Result<Self, Error> {
-        let mut download = Download::new(transport, &manifest, Kept::default(), cache)?;
+        let mut download = Download::new(transport, &manifest, Kept::default(), cache).await?;
         let contents = download.contents(&manifest, keys)?;
         let frame = download.frame(&manifest, &contents)?;
         let sessions = Arc::new(Sessions::default());
@@ -133,87 +146,6 @@ impl Client {
         client.kind.update(&client.manifest, update)?;
         client.records.update(0, records);
         Ok(client)
-    }
-
-    /// True if the server has another version now. That it follows from this one, [`refresh`](Self::refresh) checks.
-    ///
-    /// # Errors
-    /// [`Error::Signature`] and others of a manifest that is not the owner's; the errors of the transport.
-    pub fn is_outdated(&self, transport: &mut impl Transport) -> Result<bool, Error> {
-        let (manifest, _) = history::offered(transport, &self.keys)?;
-        Ok(manifest.digest() != self.manifest.digest())
-    }
-
-    /// Follows the index to the version that the server has now, and downloads only what this client lacks. That is
-    /// parts of new segments, payloads or their hint if they changed, and the list of deletions. True if there was a
-    /// newer version.
-    ///
-    /// The requests follow from the two versions and what a cache has. So they are the same for all clients without a
-    /// cache that come from the same version. After an error the client is as it was.
-    ///
-    /// # Errors
-    /// The errors of [`connect`](Self::connect) with this client's own [`pin`](Self::pin).
-    pub fn refresh(&mut self, transport: &mut impl Transport) -> Result<bool, Error> {
-        let (manifest, received) = history::offered(transport, &self.keys)?;
-        let shown = history::follow(&self.pin(), &manifest, transport, &self.keys)?;
-        if manifest.version == self.manifest.version {
-            self.bytes_once += received + shown;
-            return Ok(false);
-        }
-        let kept = Kept::between(&self.manifest, &manifest);
-        let mut download = Download::new(transport, &manifest, kept, self.cache.as_ref())?;
-        let contents = match kept.records {
-            true => self.contents.clone(),
-            false => download.contents(&manifest, &self.keys)?,
-        };
-        let frame = match kept.frame {
-            true => self.frame.clone(),
-            false => download.frame(&manifest, &contents)?,
-        };
-        let (keys, sessions) = (&contents, &self.sessions);
-        let payloads = (!kept.payloads)
-            .then(|| payload::Client::new(&manifest, keys, sessions, &mut download))
-            .transpose()?;
-        let recent = match kept.payloads {
-            true => LocalPages::recent(&manifest, keys, kept.recent, &mut download)?,
-            false => Vec::new(),
-        };
-        let known = if kept.records { kept.segments } else { 0 };
-        let records = Fresh::new(&manifest, keys, (&self.records, known), &mut download)?;
-        let replaced = match kept.segments {
-            0 => Some(Kind::new(&manifest, keys, &frame, sessions, &mut download)?),
-            _ => None,
-        };
-        let update = Update {
-            keys,
-            kept: kept.segments,
-            dead: &records.dead,
-            metric: manifest.metric,
-            download: &mut download,
-        };
-        // After an error all is as it was up to here, and from here on nothing fails.
-        match replaced {
-            Some(mut kind) => {
-                kind.update(&manifest, update)?;
-                self.kind = kind;
-            }
-            None => self.kind.update(&manifest, update)?,
-        }
-        self.records.update(known, records);
-        self.chosen = FilterMatches::default();
-        self.frame = frame;
-        self.manifest = manifest;
-        self.contents = contents;
-        match payloads {
-            Some(payloads) => self.payloads = payloads,
-            None => {
-                if let Some(payloads) = &mut self.payloads {
-                    payloads.follow(kept.recent, recent);
-                }
-            }
-        }
-        self.bytes_once += received + shown + download.bytes;
-        Ok(true)
     }
 
     /// The verified manifest.
@@ -265,6 +197,20 @@ impl Client {
         transport: &mut impl Transport,
         question: &Question<'_>,
     ) -> Result<Found, Error> {
+        at_once(self.ask_async(rng, transport, question))
+    }
+
+    /// [`ask`](Self::ask) over a transport that is waited for. To drop the future is to give the search up: what it has sent
+    /// is not sent again.
+    ///
+    /// # Errors
+    /// The errors of [`ask`](Self::ask).
+    pub async fn ask_async<R: CryptoRng + ?Sized>(
+        &self,
+        rng: &mut R,
+        transport: &mut impl AsyncTransport,
+        question: &Question<'_>,
+    ) -> Result<Found, Error> {
         let asked = self.frame.ask(question.vector)?;
         let most = self.manifest.k as usize;
         let k = question.k.unwrap_or(most);
@@ -282,7 +228,8 @@ impl Client {
         };
         let mut stages = Stages::default();
         let round = &mut self.round(rng, transport);
-        let found = round.step(|round| self.kind.search(round, &asked, wanted, &mut stages))?;
+        let found = self.kind.search(round, &asked, wanted, &mut stages).await;
+        let found = round.told(found)?;
         round.latch.ranked(&found);
         let ranking = Ranking {
             records: &self.records,
@@ -293,7 +240,8 @@ impl Client {
             k,
         };
         let slots = self.payloads.as_ref();
-        let results = round.step(|round| ranking.results(round, slots, found.hits, &mut stages))?;
+        let results = ranking.results(round, slots, found.hits, &mut stages).await;
+        let results = round.told(results)?;
         let results = round
             .latch
             .checked(results)

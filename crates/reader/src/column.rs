@@ -16,8 +16,8 @@ use crate::download::Download;
 use crate::exact::ExactCheck;
 use crate::question::{Passing, Wanted};
 use crate::round::Round;
-use crate::stages::{Stages, time};
-use crate::transport::Transport;
+use crate::stages::{Stages, time, waited};
+use crate::transport::AsyncTransport;
 use crate::update::Update;
 use crate::verdict::{Ranked, Verdict};
 
@@ -235,19 +235,19 @@ impl Positions {
 
 /// Sends the encrypted query, and reads the encrypted scores; where they are checked exactly, that is done before they are
 /// decrypted.
-pub(crate) fn score<R: ?Sized>(
-    round: &mut Round<'_, R, impl Transport>,
+pub(crate) async fn score<R: ?Sized>(
+    round: &mut Round<'_, R, impl AsyncTransport>,
     rows: &ScoredSegments,
     query: &Query,
     stages: &mut Stages,
 ) -> Result<Verdict<Reply>, Error> {
     let client = &rows.column;
     let len = Reply::encoded_len(client.params(), client.dim(), client.len())?;
-    let reply = time(&mut stages.scores, || {
-        round.ask(Message::Score, &query.to_bytes(), len, |body| {
-            Ok(Reply::from_bytes(body)?)
-        })
-    })?;
+    let body = query.to_bytes();
+    let reply = round.ask(Message::Score, &body, len, |body| {
+        Ok(Reply::from_bytes(body)?)
+    });
+    let reply = waited(&mut stages.scores, reply).await?;
     Ok(reply.and_then(|reply| time(&mut stages.open, || rows.held(query, reply))))
 }
 
@@ -255,6 +255,7 @@ pub(crate) fn score<R: ?Sized>(
 mod tests {
     use super::*;
     use crate::latch::Latch;
+    use crate::transport::{Transport, at_once};
     use crate::verdict::Wrong;
     use rand::SeedableRng;
     use rand::rngs::StdRng;
@@ -306,7 +307,7 @@ mod tests {
                 edition: Edition::new(1, &[0; 32]),
                 latch: Latch::default(),
             };
-            score(&mut round, &rows, &query, &mut Stages::default())
+            at_once(score(&mut round, &rows, &query, &mut Stages::default()))
         };
         assert!(matches!(read(Some(honest.clone())), Ok(Ok(_))));
         let changed = |change: fn(&mut Vec<u8>)| {

@@ -11,7 +11,7 @@ use sordino_vault::contents::ContentKeys;
 use sordino_vault::frame::Frame;
 
 use crate::cache::Cache;
-use crate::transport::Transport;
+use crate::transport::AsyncTransport;
 
 /// Bytes of parts in one reply, unless a single part is longer.
 const REPLY: u64 = 8 << 20;
@@ -28,8 +28,8 @@ pub(crate) struct Download {
 impl Download {
     /// Fetches all parts but what is kept and what the cache has. The requests, and how parts share replies,
     /// follow from the manifest and these alone.
-    pub(crate) fn new(
-        transport: &mut impl Transport,
+    pub(crate) async fn new(
+        transport: &mut impl AsyncTransport,
         manifest: &SignedManifest,
         kept: Kept,
         cache: Option<&Cache>,
@@ -45,24 +45,28 @@ impl Download {
         };
         let mut batch: Vec<(u16, &Part)> = Vec::new();
         for (number, part) in wanted {
-            if let Some(bytes) = cache.and_then(|cache| cache.get(part)) {
+            let kept = match cache.and_then(|cache| cache.get(part)) {
+                None => kept_by(transport, part).await,
+                kept => kept,
+            };
+            if let Some(bytes) = kept {
                 download.add(part.digest, bytes);
                 continue;
             }
             let len: u64 = batch.iter().map(|(_, part)| part.len).sum();
             if !batch.is_empty() && len + part.len > REPLY {
-                download.fetch(transport, manifest, &batch, cache)?;
+                download.fetch(transport, manifest, &batch, cache).await?;
                 batch.clear();
             }
             batch.push((number, part));
         }
-        download.fetch(transport, manifest, &batch, cache)?;
+        download.fetch(transport, manifest, &batch, cache).await?;
         Ok(download)
     }
 
-    fn fetch(
+    async fn fetch(
         &mut self,
-        transport: &mut impl Transport,
+        transport: &mut impl AsyncTransport,
         manifest: &SignedManifest,
         batch: &[(u16, &Part)],
         cache: Option<&Cache>,
@@ -78,7 +82,7 @@ impl Download {
         };
         let len = usize::try_from(len).map_err(too_long)?;
         let request = Message::GetParts.about(manifest.edition(), &numbers);
-        let reply = transport.call(&request, message_len(len))?;
+        let reply = transport.exchange(&request, message_len(len)).await?;
         let mut rest = Message::Parts.expect(&reply, Some(len))?;
         for (_, part) in batch {
             let len = usize::try_from(part.len).unwrap_or(usize::MAX);
@@ -92,6 +96,7 @@ impl Download {
             if let Some(cache) = cache {
                 cache.put(&part.digest, bytes);
             }
+            transport.keep(&part.digest, bytes).await;
             self.add(part.digest, bytes.to_vec());
             rest = after;
         }
@@ -155,6 +160,14 @@ impl Download {
         self.parts.remove(digest);
         Ok(bytes)
     }
+}
+
+/// A part that the transport has kept, if it is whole.
+async fn kept_by(transport: &mut impl AsyncTransport, part: &Part) -> Option<Vec<u8>> {
+    let kept = transport.kept(&part.digest).await?;
+    let whole = kept.len() as u64 == part.len
+        && digest::check(part.kind.name(), &kept, &part.digest).is_ok();
+    whole.then_some(kept)
 }
 
 /// The parts that a client which comes from another version of an index has already.
@@ -260,6 +273,8 @@ mod tests {
     use sordino_vault::OwnerKeys;
     use sordino_vectors::synthetic;
 
+    use crate::transport::{Transport, at_once};
+
     /// A server that gives the same reply to every request.
     struct Replies(Vec<u8>);
 
@@ -281,8 +296,9 @@ mod tests {
         let (manifest, parts) = index.into_parts();
         let body: Vec<u8> = parts.iter().flat_map(|(_, bytes)| bytes.to_vec()).collect();
         let download = |reply: Vec<u8>| {
-            let download = Download::new(&mut Replies(reply), &manifest, Kept::default(), None);
-            download.map(|download| download.bytes)
+            let mut replies = Replies(reply);
+            let download = Download::new(&mut replies, &manifest, Kept::default(), None);
+            at_once(download).map(|download| download.bytes)
         };
         let whole = Message::Parts.with(&body);
         assert_eq!(download(whole.clone()).unwrap(), whole.len());

@@ -6,14 +6,14 @@ use sordino_index::wire::{Message, message_len};
 use sordino_index::{Error, OwnerPublicKey, Pin};
 use sordino_vault::ReaderKeys;
 
-use crate::transport::Transport;
+use crate::transport::AsyncTransport;
 
 /// Refuses all that does not follow from this version, step by step. Where steps are between the two, the server is
 /// asked for their manifests. Returns the bytes that came.
-pub(crate) fn follow(
+pub(crate) async fn follow(
     pin: &Pin,
     manifest: &SignedManifest,
-    transport: &mut impl Transport,
+    transport: &mut impl AsyncTransport,
     keys: &ReaderKeys,
 ) -> Result<usize, Error> {
     // Before anything is asked: a fork that is proven is no gap, whatever the server shows or withholds.
@@ -22,7 +22,8 @@ pub(crate) fn follow(
     }
     let known = pin.edition().to_bytes();
     let request = Message::GetHistory.about(manifest.edition(), &known);
-    let reply = transport.call(&request, message_len(history::MAX_LEN))?;
+    let limit = message_len(history::MAX_LEN);
+    let reply = transport.exchange(&request, limit).await?;
     let body = Message::History.expect(&reply, None)?;
     walk(body, manifest, pin, keys.owner())?;
     Ok(reply.len())
@@ -81,12 +82,14 @@ fn next<'a>(bytes: &'a [u8], owner: &OwnerPublicKey) -> Result<(SignedManifest, 
 }
 
 /// The manifest that the server has, verified, and the bytes that came.
-pub(crate) fn offered(
-    transport: &mut impl Transport,
+pub(crate) async fn offered(
+    transport: &mut impl AsyncTransport,
     keys: &ReaderKeys,
 ) -> Result<(SignedManifest, usize), Error> {
     let limit = message_len(manifest::MAX_SIGNED_LEN);
-    let reply = transport.call(&Message::GetManifest.with(&[]), limit)?;
+    let reply = transport
+        .exchange(&Message::GetManifest.with(&[]), limit)
+        .await?;
     let manifest = Message::Manifest.expect(&reply, None)?;
     let manifest = SignedManifest::from_bytes(manifest, keys.owner())?;
     Ok((manifest, reply.len()))

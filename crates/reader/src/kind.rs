@@ -16,7 +16,7 @@ use crate::pir_session::Sessions;
 use crate::question::{Passing, Wanted};
 use crate::round::Round;
 use crate::stages::{Stages, time};
-use crate::transport::Transport;
+use crate::transport::AsyncTransport;
 use crate::update::Update;
 use crate::verdict::Ranked;
 use crate::{masked, open, routed, sealed};
@@ -81,22 +81,31 @@ impl Kind {
     }
 
     /// The best records for this query, as places with their keys.
-    pub(crate) fn search<R: CryptoRng + ?Sized>(
+    pub(crate) async fn search<R: CryptoRng + ?Sized>(
         &self,
-        round: &mut Round<'_, R, impl Transport>,
+        round: &mut Round<'_, R, impl AsyncTransport>,
         query: &FrameQuery,
         wanted: Wanted<'_>,
         stages: &mut Stages,
     ) -> Result<Ranked, Error> {
         match self {
-            Self::Sealed(fetcher) => fetcher.search(round, query, wanted, stages),
+            Self::Sealed(fetcher) => fetcher.search(round, query, wanted, stages).await,
             Self::Local(chunks) => Ok(Ranked {
                 hits: time(&mut stages.rank, || chunks.nearest(query, wanted)),
                 right: true,
             }),
-            Self::Open(scorer) => scorer.search(round, query, wanted, stages),
-            Self::Masked(scorer) => scorer.search(round, query, wanted, stages),
-            Self::Routed(scorer) => scorer.search(round, query, wanted, stages),
+            Self::Open(scorer) => scorer.search(round, query, wanted, stages).await,
+            Self::Masked(scorer) => scorer.search(round, query, wanted, stages).await,
+            Self::Routed(scorer) => scorer.search(round, query, wanted, stages).await,
+        }
+    }
+
+    /// Where all rows are under pads, their scorer.
+    pub(crate) fn masked(&mut self) -> Option<&mut masked::Scorer> {
+        match self {
+            Self::Masked(scorer) => Some(scorer),
+            Self::Routed(scorer) => Some(scorer.tail()),
+            Self::Sealed(_) | Self::Local(_) | Self::Open(_) => None,
         }
     }
 

@@ -45,5 +45,6 @@ pub use question::{Found, Hit, Question};
 pub use session::{Dial, PinStore, Retry, SearchBatch, Session, SessionOptions};
 pub use sordino_index::{Error, Kind, OwnerPublicKey, Pin};
 pub use sordino_vault::ReaderKeys;
+pub use sordino_vault::pad::Keystream;
 pub use stages::Stages;
-pub use transport::Transport;
+pub use transport::{AsyncTransport, Transport};

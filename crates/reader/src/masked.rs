@@ -20,7 +20,7 @@ use crate::column::{ScoredSegments, score};
 use crate::question::{Passing, Wanted};
 use crate::round::Round;
 use crate::stages::{Stages, time};
-use crate::transport::Transport;
+use crate::transport::AsyncTransport;
 use crate::update::Update;
 use crate::verdict::{Ranked, Wrong};
 
@@ -82,9 +82,12 @@ impl Scorer {
         // All of them: there may now be keys of segments that had none before.
         let masks = mode.segments.iter();
         let masks = masks.map(|column| Mask::new(update.keys, &column.segment, width));
-        let masks: Vec<Mask> = masks.collect();
+        let mut masks: Vec<Mask> = masks.collect();
         let row = |segment: usize, position| masks[segment].order.row(position);
         self.rows.update(mode, update, row)?;
+        for (new, old) in masks.iter_mut().zip(&mut self.masks) {
+            new.pad.keep_of(&mut old.pad);
+        }
         self.masks = masks;
         Ok(())
     }
@@ -95,19 +98,26 @@ impl Scorer {
         self.rows.positions_of(rows, row)
     }
 
-    pub(crate) fn search<R: CryptoRng + ?Sized>(
+    pub(crate) async fn search<R: CryptoRng + ?Sized>(
         &self,
-        round: &mut Round<'_, R, impl Transport>,
+        round: &mut Round<'_, R, impl AsyncTransport>,
         asked: &FrameQuery,
         wanted: Wanted<'_>,
         stages: &mut Stages,
     ) -> Result<Ranked, Error> {
         let (sent, query) = self.encrypted(round.rng, asked, stages)?;
-        let scored = score(round, &self.rows, &query, stages)?;
+        let scored = score(round, &self.rows, &query, stages).await?;
         Ok(scored.map_or_else(
             |Wrong| Ranked::nothing(),
             |reply| self.best(sent, &reply, asked, wanted, stages),
         ))
+    }
+
+    /// The pads of each segment with the number of its rows.
+    pub(crate) fn pads(&mut self) -> (usize, impl Iterator<Item = (&mut Pad, usize)>) {
+        let rows = self.rows.segments.iter().map(|it| it.stored);
+        let pads = self.masks.iter_mut().map(|mask| &mut mask.pad);
+        (self.rows.column.dim(), pads.zip(rows))
     }
 
     /// True if there are no segments.

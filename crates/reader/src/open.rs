@@ -14,7 +14,7 @@ use crate::question::Wanted;
 use crate::round::Round;
 use crate::stages::{Stages, time};
 use crate::sums::SumCheck;
-use crate::transport::Transport;
+use crate::transport::AsyncTransport;
 use crate::update::Update;
 use crate::verdict::{Ranked, Wrong};
 
@@ -50,9 +50,9 @@ impl Scorer {
         Ok(())
     }
 
-    pub(crate) fn search<R: CryptoRng + ?Sized>(
+    pub(crate) async fn search<R: CryptoRng + ?Sized>(
         &self,
-        round: &mut Round<'_, R, impl Transport>,
+        round: &mut Round<'_, R, impl AsyncTransport>,
         asked: &FrameQuery,
         wanted: Wanted<'_>,
         stages: &mut Stages,
@@ -61,7 +61,7 @@ impl Scorer {
         let (secret, sent) = time(&mut stages.encrypt, || {
             column.encrypt(round.rng, asked.unit())
         })?;
-        let scored = score(round, &self.rows, &sent, stages)?;
+        let scored = score(round, &self.rows, &sent, stages).await?;
         Ok(scored.map_or_else(
             |Wrong| Ranked::nothing(),
             |reply| self.best(asked, secret, &reply, wanted, stages),

@@ -19,7 +19,7 @@ use crate::pir_session::Sessions;
 use crate::remote_pages::RemotePages;
 use crate::retrieval::Retrieval;
 use crate::round::Round;
-use crate::transport::Transport;
+use crate::transport::AsyncTransport;
 use crate::verdict::{Verdict, Wrong};
 
 /// The pages of one version, or the way to them.
@@ -97,13 +97,13 @@ impl Client {
     ///
     /// # Errors
     /// The transport's. A page that is not the owner's is [`Wrong`].
-    pub(crate) fn fetch<R: CryptoRng + ?Sized>(
+    pub(crate) async fn fetch<R: CryptoRng + ?Sized>(
         &self,
-        round: &mut Round<'_, R, impl Transport>,
+        round: &mut Round<'_, R, impl AsyncTransport>,
         hits: &[Scored],
     ) -> Result<Verdict<Vec<Carried>>, Error> {
         let places: Vec<Option<u32>> = hits.iter().map(|hit| Some(hit.id)).collect();
-        let read = self.read(round, &places)?;
+        let read = self.read(round, &places).await?;
         Ok(read.and_then(|read| {
             let found = read.into_iter().map(|it| it.ok_or(Wrong));
             found.collect()
@@ -114,14 +114,14 @@ impl Client {
     ///
     /// # Errors
     /// The errors of [`fetch`](Self::fetch).
-    pub(crate) fn look<R: CryptoRng + ?Sized>(
+    pub(crate) async fn look<R: CryptoRng + ?Sized>(
         &self,
-        round: &mut Round<'_, R, impl Transport>,
+        round: &mut Round<'_, R, impl AsyncTransport>,
         frame: &Frame,
         asked: &FrameQuery,
         candidates: &[Scored],
     ) -> Result<Verdict<Vec<(Scored, Carried)>>, Error> {
-        let all = self.fetch(round, candidates)?;
+        let all = self.fetch(round, candidates).await?;
         Ok(all.and_then(|all| {
             let exact = candidates.iter().zip(all).map(|(candidate, carried)| {
                 let (base, residual) = look::residual(&carried.exact).ok_or(Wrong)?;
@@ -138,19 +138,19 @@ impl Client {
     ///
     /// # Errors
     /// The errors of [`fetch`](Self::fetch).
-    fn read<R: CryptoRng + ?Sized>(
+    async fn read<R: CryptoRng + ?Sized>(
         &self,
-        round: &mut Round<'_, R, impl Transport>,
+        round: &mut Round<'_, R, impl AsyncTransport>,
         places: &[Option<u32>],
     ) -> Result<Verdict<Vec<Option<Carried>>>, Error> {
-        let fetched = self.ask(round, places)?;
+        let fetched = self.ask(round, places).await?;
         Ok(self.decoded(fetched))
     }
 
     /// Fetches the pages of records in these places, as a search does.
-    fn ask<R: CryptoRng + ?Sized>(
+    async fn ask<R: CryptoRng + ?Sized>(
         &self,
-        round: &mut Round<'_, R, impl Transport>,
+        round: &mut Round<'_, R, impl AsyncTransport>,
         places: &[Option<u32>],
     ) -> Result<Fetched, Error> {
         // A record is looked up instead of every one that is not there: before the request nothing takes
@@ -170,7 +170,7 @@ impl Client {
             (0..share).map(move |at| extent.map(|_| first + at))
         });
         let wanted: Vec<Option<u32>> = wanted.collect();
-        let pages = there.pages(round, &padded(&wanted, fetched))?;
+        let pages = there.pages(round, &padded(&wanted, fetched)).await?;
         let records = here.into_iter().zip(extents).zip(shares);
         let records = records.map(|((here, there), share)| Found { here, there, share });
         Ok(Fetched {
@@ -229,9 +229,9 @@ impl Client {
     ///
     /// # Errors
     /// The errors of [`fetch`](Self::fetch).
-    pub(crate) fn read_whole<R: CryptoRng + ?Sized>(
+    pub(crate) async fn read_whole<R: CryptoRng + ?Sized>(
         &self,
-        round: &mut Round<'_, R, impl Transport>,
+        round: &mut Round<'_, R, impl AsyncTransport>,
         places: &[Option<u32>],
     ) -> Result<Verdict<Vec<Option<Carried>>>, Error> {
         // Every record has the pages of the longest one, one after the other, in requests of one number of pages. After a
@@ -251,7 +251,8 @@ impl Client {
         let mut pages = Vec::new();
         for some in wanted.chunks(there.fetched) {
             let some = padded(some, there.fetched);
-            pages.push(round.step(|round| there.pages(round, &some))?);
+            let some = there.pages(round, &some).await;
+            pages.push(round.told(some)?);
         }
         let pages: Verdict<Vec<Vec<Vec<u8>>>> = pages.into_iter().collect();
         let share = u32_of(there.longest);

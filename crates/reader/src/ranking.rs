@@ -13,8 +13,8 @@ use crate::payload;
 use crate::question::Question;
 use crate::records::Records;
 use crate::round::Round;
-use crate::stages::{Stages, time};
-use crate::transport::Transport;
+use crate::stages::{Stages, waited};
+use crate::transport::AsyncTransport;
 use crate::verdict::Verdict;
 
 /// The order of a search's results, and which of them count.
@@ -35,9 +35,9 @@ impl Ranking<'_> {
     ///
     /// # Errors
     /// The transport's.
-    pub(crate) fn results<R: CryptoRng + ?Sized>(
+    pub(crate) async fn results<R: CryptoRng + ?Sized>(
         &self,
-        round: &mut Round<'_, R, impl Transport>,
+        round: &mut Round<'_, R, impl AsyncTransport>,
         payloads: Option<&payload::Client>,
         hits: Vec<Scored>,
         stages: &mut Stages,
@@ -47,9 +47,8 @@ impl Ranking<'_> {
         };
         if let Some(most) = payloads.candidates() {
             let hits = self.ordered(hits, most);
-            let looked = time(&mut stages.payloads, || {
-                payloads.look(round, self.frame, self.asked, &hits)
-            })?;
+            let looked = payloads.look(round, self.frame, self.asked, &hits);
+            let looked = waited(&mut stages.payloads, looked).await?;
             return Ok(looked.map(|looked| {
                 let hits = looked.iter().map(|(hit, _)| *hit);
                 let hits = self.best(hits.collect());
@@ -64,7 +63,7 @@ impl Ranking<'_> {
             }));
         }
         let hits = self.best(hits);
-        let fetched = time(&mut stages.payloads, || payloads.fetch(round, &hits))?;
+        let fetched = waited(&mut stages.payloads, payloads.fetch(round, &hits)).await?;
         Ok(fetched.map(|carried| (hits, carried)))
     }
 

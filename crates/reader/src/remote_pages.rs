@@ -7,7 +7,7 @@ use sordino_vault::opener::Opener;
 
 use crate::retrieval::Retrieval;
 use crate::round::Round;
-use crate::transport::Transport;
+use crate::transport::AsyncTransport;
 use crate::verdict::{Verdict, Wrong};
 
 /// Pages at the server, and the way to them.
@@ -22,16 +22,17 @@ pub(crate) struct RemotePages {
 
 impl RemotePages {
     /// The contents of the pages of one request.
-    pub(crate) fn pages<R: CryptoRng + ?Sized>(
+    pub(crate) async fn pages<R: CryptoRng + ?Sized>(
         &self,
-        round: &mut Round<'_, R, impl Transport>,
+        round: &mut Round<'_, R, impl AsyncTransport>,
         wanted: &[Option<u32>],
     ) -> Result<Verdict<Vec<Vec<u8>>>, Error> {
         let pages = self.opener.filled(wanted, || round.rng.next_u64());
         let asked: Vec<usize> = pages.iter().map(|&page| page as usize).collect();
         let sealed = self
             .retrieval
-            .fetch(round, Message::FetchPayloads, &asked)?;
+            .fetch(round, Message::FetchPayloads, &asked)
+            .await?;
         // All are opened, also where none was wanted: a message that follows does not tell by its time how many were.
         let opened = sealed.and_then(|sealed: Vec<Vec<u8>>| {
             let opened = pages.iter().zip(&sealed).map(|(&page, sealed)| {

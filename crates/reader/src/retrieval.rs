@@ -16,7 +16,7 @@ use zeroize::Zeroizing;
 use crate::download::Download;
 use crate::pir_session::{Sessions, Turn};
 use crate::round::Round;
-use crate::transport::Transport;
+use crate::transport::AsyncTransport;
 use crate::verdict::{Verdict, Wrong};
 
 /// A way to fetch items from the server without telling which.
@@ -56,27 +56,27 @@ impl PageReader {
         })
     }
 
-    fn fetch<R: CryptoRng + ?Sized>(
+    async fn fetch<R: CryptoRng + ?Sized>(
         &self,
-        round: &mut Round<'_, R, impl Transport>,
+        round: &mut Round<'_, R, impl AsyncTransport>,
         request: Message,
         pages: &[usize],
     ) -> Result<Verdict<Vec<Vec<u8>>>, Error> {
         let Some(deal) = &self.deal else {
-            return self.ask(round, request, pages);
+            return self.ask(round, request, pages).await;
         };
         let assigned = deal.assign(pages);
         let places = assigned.places().iter().map(|place| place.column);
         let columns = Zeroizing::new(places.collect::<Vec<usize>>());
-        let slots = self.ask(round, request, &columns)?;
+        let slots = self.ask(round, request, &columns).await?;
         // A page that found no slot, in one request of 2^40, counts as a wrong one.
         Ok(slots.and_then(|slots| assigned.pick(&slots).ok_or(Wrong)))
     }
 
     /// Asks for one column of each group of the table.
-    fn ask<R: CryptoRng + ?Sized>(
+    async fn ask<R: CryptoRng + ?Sized>(
         &self,
-        round: &mut Round<'_, R, impl Transport>,
+        round: &mut Round<'_, R, impl AsyncTransport>,
         request: Message,
         columns: &[usize],
     ) -> Result<Verdict<Vec<Vec<u8>>>, Error> {
@@ -85,15 +85,17 @@ impl PageReader {
         let negated = secret.into_negated();
         let (secret, encrypted) = self.hint.encrypt_modular(round.rng, &negated)?;
         let body = fetch::scan(&words, &encrypted);
-        round.ask(request, &body, self.scan.reply_len()?, |body| {
-            let reply = column::Reply::from_bytes(body)?;
-            let values = Zeroizing::new(self.hint.decrypt_modular(secret, &reply)?);
-            if values.len() != self.scan.words() {
-                return Err(Error::BadReply);
-            }
-            let bytes = Zeroizing::new(lwe::decode_bytes(&values));
-            Ok(self.scan.into_pages(&bytes))
-        })
+        round
+            .ask(request, &body, self.scan.reply_len()?, |body| {
+                let reply = column::Reply::from_bytes(body)?;
+                let values = Zeroizing::new(self.hint.decrypt_modular(secret, &reply)?);
+                if values.len() != self.scan.words() {
+                    return Err(Error::BadReply);
+                }
+                let bytes = Zeroizing::new(lwe::decode_bytes(&values));
+                Ok(self.scan.into_pages(&bytes))
+            })
+            .await
     }
 }
 
@@ -140,21 +142,22 @@ impl Retrieval {
     ///
     /// # Errors
     /// The transport's. A reply that does not belong to the request is [`Wrong`].
-    pub(crate) fn fetch<R: CryptoRng + ?Sized>(
+    pub(crate) async fn fetch<R: CryptoRng + ?Sized>(
         &self,
-        round: &mut Round<'_, R, impl Transport>,
+        round: &mut Round<'_, R, impl AsyncTransport>,
         request: Message,
         items: &[usize],
     ) -> Result<Verdict<Vec<Vec<u8>>>, Error> {
         match self {
-            Self::Scan(pages) => pages.fetch(round, request, items),
-            Self::Simple(pir) => with_hint(pir, round, request, items),
+            Self::Scan(pages) => pages.fetch(round, request, items).await,
+            Self::Simple(pir) => with_hint(pir, round, request, items).await,
             Self::Hintless(pir, sessions) => {
                 let turn = sessions.next(round.rng);
-                match without_hint(pir, &turn, round, request, items) {
+                match without_hint(pir, &turn, round, request, items).await {
                     Err(Error::Session) if turn.keys.is_none() => {
                         let again = sessions.again(round.rng);
                         without_hint(pir, &again, round, request, items)
+                            .await
                             .inspect(|_| sessions.learn(again.session.digest()))
                     }
                     reply => reply.inspect(|_| sessions.learn(turn.session.digest())),
@@ -164,25 +167,27 @@ impl Retrieval {
     }
 }
 
-fn with_hint<R: CryptoRng + ?Sized>(
+async fn with_hint<R: CryptoRng + ?Sized>(
     pir: &simple::Client,
-    round: &mut Round<'_, R, impl Transport>,
+    round: &mut Round<'_, R, impl AsyncTransport>,
     request: Message,
     items: &[usize],
 ) -> Result<Verdict<Vec<Vec<u8>>>, Error> {
     let (secrets, queries) = pir.query_batch(round.rng, items)?;
     let (params, count) = (pir.params(), items.len());
     let len = count * params.answer_len();
-    round.ask(request, &fetch::queries(&queries), len, |body| {
-        let answers = fetch::read_answers(request, params, count, body)?;
-        Ok(pir.recover_batch(secrets, &answers)?)
-    })
+    round
+        .ask(request, &fetch::queries(&queries), len, |body| {
+            let answers = fetch::read_answers(request, params, count, body)?;
+            Ok(pir.recover_batch(secrets, &answers)?)
+        })
+        .await
 }
 
-fn without_hint<R: CryptoRng + ?Sized>(
+async fn without_hint<R: CryptoRng + ?Sized>(
     pir: &hintless::Client,
     turn: &Turn,
-    round: &mut Round<'_, R, impl Transport>,
+    round: &mut Round<'_, R, impl AsyncTransport>,
     request: Message,
     items: &[usize],
 ) -> Result<Verdict<Vec<Vec<u8>>>, Error> {
@@ -192,7 +197,8 @@ fn without_hint<R: CryptoRng + ?Sized>(
     let items = round.ask(request, &body, params.answer_len(), |body| {
         let answer = hintless::Answer::from_bytes(params, body)?;
         Ok(pir.recover(&turn.session, asked, &answer)?)
-    })?;
+    });
+    let items = items.await?;
     // An item that found no slot, in one request of 2^40, counts as a wrong one.
     let items = items.map(|items| items.into_iter().collect::<Option<_>>());
     Ok(items.and_then(|items| items.ok_or(Wrong)))

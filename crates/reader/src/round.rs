@@ -4,7 +4,7 @@ use sordino_index::Error;
 use sordino_index::wire::{Edition, Message, message_len};
 
 use crate::latch::Latch;
-use crate::transport::Transport;
+use crate::transport::AsyncTransport;
 use crate::verdict::{Verdict, Wrong};
 
 /// A search on its way: its randomness, the server, and the version of the index that it is about.
@@ -15,12 +15,12 @@ pub(crate) struct Round<'a, R: ?Sized, T> {
     pub(crate) latch: Latch,
 }
 
-impl<R: ?Sized, T: Transport> Round<'_, R, T> {
+impl<R: ?Sized, T: AsyncTransport> Round<'_, R, T> {
     /// Sends a request with this body, and reads the reply's body of `len` bytes.
     ///
     /// # Errors
     /// The transport's. A reply of another kind or length, or that `read` refuses, is [`Wrong`].
-    pub(crate) fn ask<A>(
+    pub(crate) async fn ask<A>(
         &mut self,
         request: Message,
         body: &[u8],
@@ -28,17 +28,14 @@ impl<R: ?Sized, T: Transport> Round<'_, R, T> {
         read: impl FnOnce(&[u8]) -> Result<A, Error>,
     ) -> Result<Verdict<A>, Error> {
         let message = request.about(self.edition, body);
-        let reply = self.transport.call(&message, message_len(len))?;
+        let reply = self.transport.exchange(&message, message_len(len)).await?;
         let answer = request.reply().expect(&reply, Some(len)).and_then(read);
         Ok(self.latch.checked(answer.map_err(|_| Wrong)))
     }
 
     /// The outcome of a step. An error after a bad reply tells of both.
-    pub(crate) fn step<A>(
-        &mut self,
-        step: impl FnOnce(&mut Self) -> Result<A, Error>,
-    ) -> Result<A, Error> {
-        match step(self) {
+    pub(crate) fn told<A>(&self, step: Result<A, Error>) -> Result<A, Error> {
+        match step {
             // The messages that are left are sent first.
             Ok(done) => Ok(done),
             Err(error) => self.latch.outcome(Err(error)),

@@ -24,8 +24,8 @@ use crate::download::Download;
 use crate::masked;
 use crate::question::{Passing, Wanted};
 use crate::round::Round;
-use crate::stages::{Stages, time};
-use crate::transport::Transport;
+use crate::stages::{Stages, time, waited};
+use crate::transport::AsyncTransport;
 use crate::update::Update;
 use crate::verdict::{Ranked, Wrong};
 
@@ -105,6 +105,11 @@ impl Scorer {
         Ok(())
     }
 
+    /// What was added since, as masked mode has it.
+    pub(crate) fn tail(&mut self) -> &mut masked::Scorer {
+        &mut self.tail
+    }
+
     /// Which records pass: of the clusters by row, of what was added since by position.
     pub(crate) fn arranged(&self, mut rows: Passing) -> Passing {
         let tail = self.tail.arranged(&rows[1..]);
@@ -113,9 +118,9 @@ impl Scorer {
         rows
     }
 
-    pub(crate) fn search<R: CryptoRng + ?Sized>(
+    pub(crate) async fn search<R: CryptoRng + ?Sized>(
         &self,
-        round: &mut Round<'_, R, impl Transport>,
+        round: &mut Round<'_, R, impl AsyncTransport>,
         asked: &FrameQuery,
         wanted: Wanted<'_>,
         stages: &mut Stages,
@@ -123,10 +128,9 @@ impl Scorer {
         let (sent, query) = self.encrypted(round.rng, asked, stages)?;
         let own = self.mode.grid.reply_len()?;
         let len = own + self.tail.reply_len()?;
-        let reply = time(&mut stages.scores, || {
-            let read = |body: &[u8]| Reply::from_bytes(own, body);
-            round.ask(Message::Score, &query.to_bytes(), len, read)
-        })?;
+        let (body, read) = (query.to_bytes(), |body: &[u8]| Reply::from_bytes(own, body));
+        let reply = round.ask(Message::Score, &body, len, read);
+        let reply = waited(&mut stages.scores, reply).await?;
         Ok(reply.map_or_else(
             |Wrong| Ranked::nothing(),
             |reply| self.best(sent, &reply, asked, wanted, stages),

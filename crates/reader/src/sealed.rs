@@ -30,9 +30,9 @@ use crate::pir_session::Sessions;
 use crate::question::Wanted;
 use crate::retrieval::Retrieval;
 use crate::round::Round;
-use crate::stages::{Stages, time};
+use crate::stages::{Stages, time, waited};
 use crate::stand_in::StandIn;
-use crate::transport::Transport;
+use crate::transport::AsyncTransport;
 use crate::update::Update;
 use crate::verdict::{Ranked, Verdict, Wrong};
 
@@ -112,9 +112,9 @@ impl Fetcher {
     }
 
     /// Whatever the server sends, every step that sends something is taken.
-    pub(crate) fn search<R: CryptoRng + ?Sized>(
+    pub(crate) async fn search<R: CryptoRng + ?Sized>(
         &self,
-        round: &mut Round<'_, R, impl Transport>,
+        round: &mut Round<'_, R, impl AsyncTransport>,
         asked: &FrameQuery,
         wanted: Wanted<'_>,
         stages: &mut Stages,
@@ -123,7 +123,7 @@ impl Fetcher {
         let scores = match &self.route {
             Route::Centroids(centroids) => Ok(self.own_scores(centroids, query, stages)),
             Route::Server => {
-                let scores = self.encrypted_scores(round, query, stages)?;
+                let scores = self.encrypted_scores(round, query, stages).await?;
                 round.latch.checked(scores)
             }
         };
@@ -131,9 +131,8 @@ impl Fetcher {
         let none = vec![0.0; self.mode.clusters as usize];
         let known = scores.as_ref().map_or(&none[..], |scores| &scores[..]);
         let buckets = choice::best(known, self.mode.probes as usize);
-        let fetched = time(&mut stages.fetch, || {
-            self.retrieval.fetch(round, Message::Fetch, &buckets)
-        })?;
+        let fetched = self.retrieval.fetch(round, Message::Fetch, &buckets);
+        let fetched = waited(&mut stages.fetch, fetched).await?;
         let sealed = fetched.as_deref().unwrap_or_default();
         let (opened, good) = time(&mut stages.open, || self.open(&buckets, sealed));
         Ok(Ranked {
@@ -191,9 +190,9 @@ impl Fetcher {
     }
 
     /// The centroids' scores from the server.
-    fn encrypted_scores<R: CryptoRng + ?Sized>(
+    async fn encrypted_scores<R: CryptoRng + ?Sized>(
         &self,
-        round: &mut Round<'_, R, impl Transport>,
+        round: &mut Round<'_, R, impl AsyncTransport>,
         query: &[f32],
         stages: &mut Stages,
     ) -> Result<Verdict<Zeroizing<Vec<f32>>>, Error> {
@@ -203,11 +202,11 @@ impl Fetcher {
         })?;
         let clusters = self.mode.clusters as usize;
         let len = dot::Reply::encoded_len(&params, self.frame.stored_dim(), clusters)?;
-        let reply = time(&mut stages.scores, || {
-            round.ask(Message::Score, &query.to_bytes(), len, |body| {
-                Ok(dot::Reply::from_bytes(body)?)
-            })
-        })?;
+        let body = query.to_bytes();
+        let reply = round.ask(Message::Score, &body, len, |body| {
+            Ok(dot::Reply::from_bytes(body)?)
+        });
+        let reply = waited(&mut stages.scores, reply).await?;
         Ok(reply.and_then(|reply| {
             let scores = time(&mut stages.decrypt, || secret.decrypt(clusters, &reply));
             scores.map(Zeroizing::new).map_err(|_| Wrong)

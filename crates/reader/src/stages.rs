@@ -22,6 +22,22 @@ pub struct Stages {
     pub payloads: Duration,
 }
 
+/// Waits for `work`, and adds its time to the time of a stage.
+pub(crate) async fn waited<T>(stage: &mut Duration, work: impl Future<Output = T>) -> T {
+    #[cfg(not(target_family = "wasm"))]
+    {
+        let start = std::time::Instant::now();
+        let done = work.await;
+        *stage += start.elapsed();
+        done
+    }
+    #[cfg(target_family = "wasm")]
+    {
+        let _ = stage;
+        work.await
+    }
+}
+
 /// Does `work`, and adds its time to the time of a stage.
 pub(crate) fn time<T>(stage: &mut Duration, work: impl FnOnce() -> T) -> T {
     #[cfg(not(target_family = "wasm"))]

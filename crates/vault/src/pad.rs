@@ -3,12 +3,16 @@
 //! ```text
 //! F_k(row, version, coordinate) = word `coordinate` of the row's keystream, mod P = 2^26
 //! keystream of a row            = AES-256_k(counter 0) || AES-256_k(counter 1) || ...
-//! counter `block`               = row: 4 bytes | version: 8 bytes | block: 4 bytes
+//! counter `block`               = version: 8 bytes | row * 2^s + block: 8 bytes, big-endian
 //! ```
 //!
-//! All numbers are little-endian, a word has 32 bits, a block four of them. Different (row, version, block) are
-//! different counters. So all pads under one key are outputs of a pseudorandom permutation at different places. What is
+//! All other numbers are little-endian, a word has 32 bits, a block four of them. `2^s` is the least power of two that is
+//! not less than the blocks of a row, and all rows under one key have one width. So different (row, version, block) are
+//! different counters, and all pads under one key are outputs of a pseudorandom permutation at different places. What is
 //! stored, `code + pad mod P`, is uniform to anyone without the key.
+//!
+//! Counters of one row after another follow each other, as in counter mode with a big-endian counter (SP 800-38A): the pads of all rows
+//! are one call of a library that has only that, such as a browser's.
 //!
 //! # A pad is used once
 //! Two contents under one pad differ by `code - code'`, in the clear. So a pad belongs to one row of one version of one
@@ -16,11 +20,11 @@
 //! a directory lives, but a crash, a restored backup or a second writer can repeat one. So it is the id that no two
 //! contents share. It is a keyed digest of fresh randomness and of the content.
 //!
-//! The client never stores pads: it needs only each row's `<pad, query> mod P`, which is summed up
-//! as the keystream comes out of the cipher.
+//! The client needs only each row's `<pad, query> mod P`, which is summed up as the keystream comes out of the cipher. Where
+//! the cipher is slow, as in WebAssembly, it [keeps](KeptPads) them instead.
 
 use aes::Aes256;
-use aes::cipher::{Array, KeyInit};
+use aes::cipher::{Array, BlockCipherEncrypt, KeyInit};
 use rayon::prelude::*;
 use zeroize::Zeroizing;
 
@@ -33,9 +37,12 @@ mod aesni;
 mod avx512;
 #[cfg(target_arch = "x86_64")]
 mod group;
+mod kept;
 mod portable;
 #[cfg(target_arch = "x86_64")]
 mod vaes;
+
+pub use kept::KeptPads;
 
 /// Rows that one task sums up: many enough to forget the key schedule, few enough to spread.
 const ROWS: usize = 2048;
@@ -44,20 +51,100 @@ const ROWS: usize = 2048;
 pub struct Pad {
     key: Zeroizing<[u8; 32]>,
     version: u64,
+    kept: Option<KeptPads>,
+}
+
+/// Where the blocks of one row begin among the blocks of all: `2^s` of the format.
+fn shift(width: usize) -> u32 {
+    width.div_ceil(4).next_power_of_two().trailing_zeros()
+}
+
+/// The number of a row's first block.
+fn first_block(row: u32, shift: u32) -> u64 {
+    u64::from(row) << shift
+}
+
+/// A part of the pads' keystream: what is to be made, by AES-256 in counter mode with a big-endian counter.
+pub struct Keystream {
+    /// The key.
+    pub key: Zeroizing<[u8; 32]>,
+    /// The first counter.
+    pub counter: [u8; 16],
+    /// Bytes, whole blocks.
+    pub len: usize,
+}
+
+impl Keystream {
+    /// Makes it, where no cipher is faster.
+    #[must_use]
+    pub fn bytes(&self) -> Vec<u8> {
+        let cipher = Aes256::new(&Array(*self.key));
+        let mut bytes = vec![0; self.len];
+        let (blocks, _) = bytes.as_chunks_mut::<16>();
+        for (block, it) in (0..).zip(&mut *blocks) {
+            *it = u128::from_be_bytes(self.counter)
+                .wrapping_add(block)
+                .to_be_bytes();
+        }
+        cipher.encrypt_blocks(Array::cast_slice_from_core_mut(blocks));
+        bytes
+    }
+}
+
+impl std::fmt::Debug for Keystream {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Keystream")
+            .field("len", &self.len)
+            .finish_non_exhaustive()
+    }
 }
 
 impl Pad {
     /// The pads of a segment under a key of its own, written for this version.
     #[must_use]
     pub fn new(key: Zeroizing<[u8; 32]>, version: u64) -> Self {
-        Self { key, version }
+        Self {
+            key,
+            version,
+            kept: None,
+        }
+    }
+
+    /// The keystream of these rows.
+    #[must_use]
+    pub fn keystream(&self, first: u32, rows: usize, width: usize) -> Keystream {
+        let shift = shift(width);
+        Keystream {
+            key: self.key.clone(),
+            counter: portable::counter(self.version, first_block(first, shift)),
+            len: (rows * 16) << shift,
+        }
+    }
+
+    /// Multiplies with these pads from now on, where they belong to the rows that are asked for.
+    pub fn keep(&mut self, kept: KeptPads) {
+        self.kept = Some(kept);
+    }
+
+    /// The pads that are kept.
+    #[must_use]
+    pub fn kept(&self) -> Option<&KeptPads> {
+        self.kept.as_ref()
+    }
+
+    /// The pads of another version of the same index, if they are these.
+    pub fn keep_of(&mut self, other: &mut Self) {
+        if *self.key == *other.key && self.version == other.version {
+            self.kept = other.kept.take();
+        }
     }
 
     /// Adds row `row`'s pad to its codes, mod P and centred: for the owner, once for each content.
     pub fn mask(&self, row: u32, codes: &mut [i32]) {
         let cipher = Aes256::new(&Array(*self.key));
+        let first = first_block(row, shift(codes.len()));
         for (chunk, codes) in (0..).zip(codes.chunks_mut(portable::WORDS)) {
-            let pad = portable::keystream(&cipher, row, self.version, chunk);
+            let pad = portable::keystream(&cipher, self.version, first, chunk);
             for (code, word) in codes.iter_mut().zip(*pad) {
                 *code = centred(code.wrapping_add(word.cast_signed()));
             }
@@ -67,8 +154,9 @@ impl Pad {
     /// Takes row `row`'s pad off what [`mask`](Self::mask) made of its codes.
     pub fn unmask(&self, row: u32, codes: &mut [i32]) {
         let cipher = Aes256::new(&Array(*self.key));
+        let first = first_block(row, shift(codes.len()));
         for (chunk, codes) in (0..).zip(codes.chunks_mut(portable::WORDS)) {
-            let pad = portable::keystream(&cipher, row, self.version, chunk);
+            let pad = portable::keystream(&cipher, self.version, first, chunk);
             for (code, word) in codes.iter_mut().zip(*pad) {
                 *code = centred(code.wrapping_sub(word.cast_signed()));
             }
@@ -93,6 +181,11 @@ impl Pad {
 
     /// Rows from `first` on, on this thread.
     fn rows(&self, first: u32, query: &[i32], products: &mut [u32]) {
+        if let Some(kept) = &self.kept
+            && kept.products(first, query, products)
+        {
+            return;
+        }
         #[cfg(target_arch = "x86_64")]
         if let Some(token) = sordino_cpu::Avx512Vaes::detect() {
             return avx512::products(token, &self.key, self.version, first, query, products);
@@ -119,7 +212,6 @@ impl std::fmt::Debug for Pad {
 mod tests {
     use super::*;
     use crate::residue::LOG_P;
-    use aes::cipher::BlockCipherEncrypt;
     use proptest::prelude::*;
 
     /// Rows, and the most coordinates: few under Miri, where the specification takes most of the time.
@@ -131,11 +223,15 @@ mod tests {
     }
 
     /// The specification, word by word, from the cipher alone.
-    fn word(key: [u8; 32], row: u32, version: u64, coordinate: usize) -> u32 {
+    fn word(key: [u8; 32], row: u32, version: u64, width: usize, coordinate: usize) -> u32 {
+        let mut blocks = 1;
+        while 4 * blocks < width {
+            blocks *= 2;
+        }
+        let place = u64::from(row) * blocks as u64 + coordinate as u64 / 4;
         let mut block = [0; 16];
-        block[..4].copy_from_slice(&row.to_le_bytes());
-        block[4..12].copy_from_slice(&version.to_le_bytes());
-        block[12..].copy_from_slice(&u32_of(coordinate / 4).to_le_bytes());
+        block[..8].copy_from_slice(&version.to_le_bytes());
+        block[8..].copy_from_slice(&place.to_be_bytes());
         let mut block = Array(block);
         Aes256::new(&Array(key)).encrypt_block(&mut block);
         let words: [[u8; 4]; 4] = block.0.as_chunks().0.try_into().expect("four words");
@@ -157,7 +253,7 @@ mod tests {
                 .take(count)
                 .map(|row| {
                     let sum = |sum: u32, (at, &x): (usize, &i32)| {
-                        let word = word([key; 32], row, version, at);
+                        let word = word([key; 32], row, version, query.len(), at);
                         sum.wrapping_add(word.wrapping_mul(x.cast_unsigned()))
                     };
                     query.iter().enumerate().fold(0, sum)

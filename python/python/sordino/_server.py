@@ -119,6 +119,7 @@ def serve(
     cert: bytes | str | os.PathLike[str] | None = None,
     cert_key: bytes | str | os.PathLike[str] | None = None,
     plaintext: bool = False,
+    allow_origins: Iterable[str] = (),
     metrics: str | None = None,
     batch: int | None = None,
     rate: float | None = None,
@@ -157,6 +158,8 @@ def serve(
     plaintext : bool, default False
         Instead of `cert`, listen without TLS: on this machine, or behind a proxy that has TLS. Queries stay
         encrypted, but the network sees who asks, and can change replies.
+    allow_origins : iterable of str, optional
+        The origins whose pages may ask from a browser, such as "https://app.example". Other pages are refused.
     metrics : str, optional
         A second "HOST:PORT", for metrics.
     batch : int, default 16
@@ -188,6 +191,7 @@ def serve(
         listen,
         _askers(clients, issuers, audience, anyone),
         (cert, cert_key, plaintext),
+        allow_origins,
         metrics,
         {
             "batch": batch,
@@ -216,6 +220,7 @@ def gather(
     cert_key: bytes | str | os.PathLike[str] | None = None,
     plaintext: bool = False,
     shard_roots: bytes | str | os.PathLike[str] | None = None,
+    allow_origins: Iterable[str] = (),
     metrics: str | None = None,
     rate: float | None = None,
     rate_per_key: float | None = None,
@@ -261,6 +266,7 @@ def gather(
         listen,
         _askers(clients, issuers, audience, anyone),
         (cert, cert_key, plaintext),
+        allow_origins,
         metrics,
         {"max_connections": max_connections, "max_connections_per_address": max_connections_per_address},
         {"rate": rate, "rate_per_key": rate_per_key, "rate_per_address": rate_per_address},
@@ -278,6 +284,7 @@ def _settings(
     listen: str,
     askers: dict[str, Any],
     protection: tuple[Any, Any, bool],
+    allow_origins: Iterable[str],
     metrics: str | None,
     counts: dict[str, int | None],
     rates: dict[str, float | None],
@@ -291,6 +298,12 @@ def _settings(
             if cert is None
             else "plaintext=True, and a cert: expected one of them"
         )
+    if isinstance(allow_origins, str) or not hasattr(allow_origins, "__iter__"):
+        raise InputError(f"allow_origins = {allow_origins!r}: expected a list of origins, such as \"https://app.example\"")
+    origins = list(allow_origins)
+    for origin in origins:
+        if not (isinstance(origin, str) and _arrays.is_unicode(origin)):
+            raise InputError(f"allow_origins: {origin!r}: expected a text, such as \"https://app.example\"")
     for name, value in [("listen", listen), ("metrics", metrics)]:
         if not (isinstance(value, str) or (value is None and name == "metrics")):
             raise InputError(f"{name} = {value!r}: expected a text, \"HOST:PORT\"")
@@ -298,6 +311,7 @@ def _settings(
         "listen": listen,
         "cert": pem(cert, "cert"),
         "cert_key": pem(cert_key, "cert_key"),
+        "origins": origins,
         "metrics": metrics,
         "batch": None,
         "shard": None,

@@ -363,11 +363,17 @@ mod tests {
         );
     }
 
-    /// Forms 6 and 7 had each payload in a slot of its own; what follows their heads is not looked at.
+    /// Forms 6 and 7 had each payload in a slot of its own, and forms 8 to 10 other pads; what follows their heads is not looked at.
     #[test]
     fn another_version_is_refused_by_name_and_says_what_to_do() {
         let owner = owner();
-        for (version, rest) in [(200, None), (6, Some(150)), (7, Some(700)), (7, None)] {
+        for (version, rest) in [
+            (200, None),
+            (6, Some(150)),
+            (7, Some(700)),
+            (7, None),
+            (8, None),
+        ] {
             let whole = SignedManifest::sign(sealed(), &owner).to_bytes().to_vec();
             let mut bytes = whole[..whole.len() - SIGNATURE_LEN].to_vec();
             bytes[4] = version;
@@ -377,7 +383,7 @@ mod tests {
             let refused = SignedManifest::from_bytes(&bytes, &owner.public());
             let error = refused.unwrap_err().to_string();
             let expected = format!(
-                "manifest of format version {version}, and this program reads version 8: use one release everywhere, and build \
+                "manifest of format version {version}, and this program reads version 11: use one release everywhere, and build \
                  indexes of other releases again"
             );
             assert_eq!(error, expected);

@@ -3,14 +3,15 @@
 use super::{FILE_HEAD_LEN, Kind, strip_head_of};
 use crate::Error;
 
-/// The version of manifests: from 6 on vectors are stored relative to a frame, from 8 on payloads lie in pages.
-pub(crate) const OF_MANIFESTS: u16 = 8;
+/// The version of manifests: from 6 on vectors are stored relative to a frame, from 8 on payloads lie in pages, from 11 on pads are one
+/// keystream of counter mode.
+pub(crate) const OF_MANIFESTS: u16 = 11;
 
 /// The version of manifests of indexes with readers of their own: programs that do not know of these refuse them by it.
-pub(crate) const WITH_READERS: u16 = 9;
+pub(crate) const WITH_READERS: u16 = 12;
 
 /// The version of manifests of indexes with writers. Their form names the writers.
-pub(crate) const WITH_WRITERS: u16 = 10;
+pub(crate) const WITH_WRITERS: u16 = 13;
 
 /// A signed manifest.
 pub(crate) const MANIFEST: Kind = (1, "manifest");

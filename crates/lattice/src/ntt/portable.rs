@@ -1,23 +1,23 @@
-//! The definition: 64-bit Shoup products, lazy ranges, canonical results.
+//! The definition: products with constant [factors](super::factor), lazy ranges, canonical results.
 
-use super::{Factors, Plan};
-use crate::modulus::{mul_lazy, subtract_once};
+use super::Plan;
+use crate::modulus::subtract_once;
 
 /// Values in `[0, 4q)` between stages: `x` loses `2q` if it can, then `x' = x + w y`,
 /// `y' = x - w y + 2q`.
 pub(super) fn forward(plan: &Plan, a: &mut [u64]) {
     let q = plan.modulus.q();
-    let Factors { w, quotient64, .. } = &plan.forward;
+    let factors = &plan.forward.each;
     let mut half = plan.n;
     let mut groups = 1;
     while groups < plan.n {
         half /= 2;
         for (group, pair) in a.chunks_exact_mut(2 * half).enumerate() {
-            let (w, quotient) = (w[groups + group], quotient64[groups + group]);
+            let factor = factors[groups + group];
             let (upper, lower) = pair.split_at_mut(half);
             for (x, y) in upper.iter_mut().zip(lower) {
                 let even = subtract_once(*x, 2 * q);
-                let odd = mul_lazy(*y, w, quotient, q);
+                let odd = factor.times(*y, q);
                 *x = even + odd;
                 *y = even + 2 * q - odd;
             }
@@ -47,17 +47,12 @@ pub(super) fn prune(plan: &Plan, a: &mut [u64]) {
     let len = a.len() / 2;
     let (factors, first) = match len {
         // The only stage is also the last, which scales.
-        1 => (&plan.last, 1),
-        _ => (&plan.inverse, len),
+        1 => (&plan.last.each, 1),
+        _ => (&plan.inverse.each, len),
     };
     for i in 0..len {
         let difference = a[2 * i] + 2 * q - a[2 * i + 1];
-        a[i] = mul_lazy(
-            difference,
-            factors.w[first + i],
-            factors.quotient64[first + i],
-            q,
-        );
+        a[i] = factors[first + i].times(difference, q);
     }
 }
 
@@ -65,29 +60,29 @@ pub(super) fn prune(plan: &Plan, a: &mut [u64]) {
 /// between stages: `x' = x + y` less `2q` if it can, `y' = w (x - y + 2q)`; out canonical.
 pub(super) fn inverse(plan: &Plan, a: &mut [u64]) {
     let q = plan.modulus.q();
-    let Factors { w, quotient64, .. } = &plan.inverse;
+    let factors = &plan.inverse.each;
     let len = a.len();
     let mut half = 1;
     while 2 * half < len {
         let groups = len / (2 * half);
         for (group, pair) in a.chunks_exact_mut(2 * half).enumerate() {
-            let (w, quotient) = (w[groups + group], quotient64[groups + group]);
+            let factor = factors[groups + group];
             let (upper, lower) = pair.split_at_mut(half);
             for (x, y) in upper.iter_mut().zip(lower) {
                 let difference = *x + 2 * q - *y;
                 *x = subtract_once(*x + *y, 2 * q);
-                *y = mul_lazy(difference, w, quotient, q);
+                *y = factor.times(difference, q);
             }
         }
         half *= 2;
     }
     if len > 1 {
-        let Factors { w, quotient64, .. } = &plan.last;
+        let [sums, differences] = [plan.last.each[0], plan.last.each[1]];
         let (upper, lower) = a.split_at_mut(half);
         for (x, y) in upper.iter_mut().zip(lower) {
             let difference = *x + 2 * q - *y;
-            *x = mul_lazy(*x + *y, w[0], quotient64[0], q);
-            *y = mul_lazy(difference, w[1], quotient64[1], q);
+            *x = sums.times(*x + *y, q);
+            *y = differences.times(difference, q);
         }
     }
     for x in a {

@@ -1,7 +1,7 @@
 //! Failures of a connection, in the words of [`Error`].
 
 use std::io::ErrorKind;
-#[cfg(feature = "client")]
+#[cfg(feature = "web-client")]
 use std::path::Path;
 #[cfg(feature = "client")]
 use std::time::Duration;
@@ -13,7 +13,7 @@ use crate::{Error, Refusal};
 
 impl Error {
     /// Names the file that an error of the system is about.
-    #[cfg(feature = "client")]
+    #[cfg(feature = "web-client")]
     pub(crate) fn at(path: &Path) -> impl FnOnce(std::io::Error) -> Self + use<> {
         let path = path.to_owned();
         |source| Self::File { path, source }
@@ -112,7 +112,7 @@ impl From<Status> for Error {
 }
 
 /// The text without control characters, cut short.
-fn printable(text: &str) -> String {
+pub(crate) fn printable(text: &str) -> String {
     text.chars()
         .take(MESSAGE_LEN)
         .flat_map(char::escape_debug)

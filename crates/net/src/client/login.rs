@@ -1,13 +1,17 @@
 //! The client's end of a login.
 
 use std::fmt;
-use std::time::{Duration, Instant};
+use std::time::Duration;
+#[cfg(not(all(target_family = "wasm", target_os = "unknown")))]
+use std::time::Instant;
 
 use bytes::Bytes;
 use ml_kem::kem::{Encapsulate, Key};
 use ml_kem::{EncapsulationKey, MlKem768};
 use rand::SeedableRng;
 use rand::rngs::StdRng;
+#[cfg(all(target_family = "wasm", target_os = "unknown"))]
+use web_time::Instant;
 use zeroize::Zeroize;
 
 use crate::login::{KEM_KEY_LEN, RequestKey, transcript};

@@ -4,7 +4,7 @@ use sordino_index::{Error, Pin};
 
 use super::Client;
 use crate::history;
-use crate::transport::Transport;
+use crate::transport::{Transport, at_once};
 
 impl Client {
     /// The pin to store, so that the next [`connect`](Self::connect) continues from this version.
@@ -19,10 +19,12 @@ impl Client {
     /// # Errors
     /// The errors of [`connect`](Self::connect) with either pin.
     pub fn check_pin(&self, transport: &mut impl Transport, pin: &Pin) -> Result<(), Error> {
-        let (newest, _) = history::offered(transport, &self.keys)?;
-        for pin in [pin, &self.pin()] {
-            history::follow(pin, &newest, transport, &self.keys)?;
-        }
-        Ok(())
+        at_once(async {
+            let (newest, _) = history::offered(transport, &self.keys).await?;
+            for pin in [pin, &self.pin()] {
+                history::follow(pin, &newest, transport, &self.keys).await?;
+            }
+            Ok(())
+        })
     }
 }

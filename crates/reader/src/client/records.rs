@@ -6,7 +6,7 @@ use sordino_vault::attributes::Attributes;
 
 use super::Client;
 use crate::payload;
-use crate::transport::Transport;
+use crate::transport::{AsyncTransport, Transport, at_once};
 use crate::verdict::Wrong;
 
 impl Client {
@@ -41,13 +41,26 @@ impl Client {
         transport: &mut impl Transport,
         ids: &[Id],
     ) -> Result<Vec<Option<Vec<u8>>>, Error> {
+        at_once(self.payloads_async(rng, transport, ids))
+    }
+
+    /// [`payloads`](Self::payloads) over a transport that is waited for.
+    ///
+    /// # Errors
+    /// The errors of [`payloads`](Self::payloads).
+    pub async fn payloads_async<R: CryptoRng + ?Sized>(
+        &self,
+        rng: &mut R,
+        transport: &mut impl AsyncTransport,
+        ids: &[Id],
+    ) -> Result<Vec<Option<Vec<u8>>>, Error> {
         let client = self.payloads.as_ref();
         let Some(client) = client.filter(|client| client.has_payloads()) else {
             return Ok(vec![None; ids.len()]);
         };
         let round = &mut self.round(rng, transport);
         let places: Vec<Option<u32>> = ids.iter().map(|id| self.records.place(id)).collect();
-        let read = client.read_whole(round, &places)?;
+        let read = client.read_whole(round, &places).await?;
         let read = read.map_err(|Wrong| Error::BadReply)?.into_iter();
         Ok(read.map(|carried| Some(carried?.payload)).collect())
     }

@@ -9,7 +9,7 @@ use std::arch::x86_64::{
 use sordino_aes::Schedule;
 use sordino_cpu::AesNi;
 
-use super::group::{LANES, ROUNDS, groups};
+use super::group::{LANES, ROUNDS, groups, row_block};
 
 /// Words of a block.
 const WIDTH: usize = 4;
@@ -34,7 +34,7 @@ fn run(schedule: &Schedule, version: u64, first: u32, query: &[i32], products: &
     let keys: [__m128i; ROUNDS + 1] = std::array::from_fn(|round| load(schedule.round_key(round)));
     let groups = groups::<WIDTH>(version, query);
     for (row, product) in (first..).zip(products) {
-        let row = _mm_xor_si128(load(&[row, 0, 0, 0]), keys[0]);
+        let row = _mm_xor_si128(load(&row_block(row, query.len())), keys[0]);
         let mut sum = _mm_setzero_si128();
         for group in groups.iter() {
             let mut x = [row; LANES];

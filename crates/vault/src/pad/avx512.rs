@@ -10,7 +10,7 @@ use std::arch::x86_64::{
 use sordino_aes::{Schedule, vaes};
 use sordino_cpu::Avx512Vaes;
 
-use super::group::{LANES, ROUNDS, groups};
+use super::group::{LANES, ROUNDS, groups, row_block};
 
 /// Words of a register.
 const WIDTH: usize = 16;
@@ -35,7 +35,7 @@ fn run(schedule: &Schedule, version: u64, first: u32, query: &[i32], products: &
     let keys: [__m512i; ROUNDS + 1] = std::array::from_fn(|round| vaes::round_key(schedule, round));
     let groups = groups::<WIDTH>(version, query);
     for (row, product) in (first..).zip(products) {
-        let row = _mm512_xor_si512(repeat(&[row, 0, 0, 0]), keys[0]);
+        let row = _mm512_xor_si512(repeat(&row_block(row, query.len())), keys[0]);
         let mut sum = _mm512_setzero_si512();
         for group in groups.iter() {
             let mut x = [row; LANES];

@@ -3,6 +3,8 @@
 use sordino_vectors::u32_of;
 use zeroize::{Zeroize, Zeroizing};
 
+use super::{first_block, shift};
+
 /// Registers that are encrypted together: a round takes four cycles, and two begin in each.
 pub(super) const LANES: usize = 8;
 
@@ -16,6 +18,14 @@ pub(super) struct Group<const WIDTH: usize> {
     pub(super) counters: [[u32; WIDTH]; LANES],
     /// The query, with zeros after its end.
     pub(super) query: [[u32; WIDTH]; LANES],
+}
+
+/// What a row's counters have more than the counters of row 0: bits that are clear there.
+pub(super) fn row_block(row: u32, width: usize) -> [u32; 4] {
+    let first = first_block(row, shift(width));
+    let [high, low] = [first >> 32, first & u64::from(u32::MAX)];
+    let word = |half: u64| u32_of(half as usize).swap_bytes();
+    [0, 0, word(high), word(low)]
 }
 
 /// A query's groups, in order.
@@ -35,7 +45,7 @@ impl<const WIDTH: usize> Group<WIDTH> {
     #[expect(clippy::cast_possible_truncation, reason = "halves of a version")]
     fn new(version: u64, at: usize, coordinates: &[i32]) -> Self {
         let [low, high] = [version, version >> 32].map(|half| half as u32);
-        let word = |at: usize| [0, low, high, u32_of(at / 4)][at % 4];
+        let word = |at: usize| [low, high, 0, u32_of(at / 4).swap_bytes()][at % 4];
         let counters = std::array::from_fn(|lane| {
             let first = (at * LANES + lane) * WIDTH;
             std::array::from_fn(|i| word(first + i))

@@ -5,26 +5,34 @@ use aes::Aes256;
 use aes::cipher::{Array, BlockCipherEncrypt, KeyInit};
 use zeroize::Zeroizing;
 
+use super::{first_block, shift};
+
 /// Words of one call of the cipher: the blocks that keep its pipeline full.
 pub(super) const WORDS: usize = 4 * BLOCKS;
 const BLOCKS: usize = 16;
 
 /// The same, as a block's number is stored.
-const STEP: u32 = 16;
+const STEP: u64 = 16;
 
-/// Words `chunk * WORDS..` of a row's keystream.
+/// The counter of a block.
+pub(super) fn counter(version: u64, block: u64) -> [u8; 16] {
+    let mut counter = [0; 16];
+    counter[..8].copy_from_slice(&version.to_le_bytes());
+    counter[8..].copy_from_slice(&block.to_be_bytes());
+    counter
+}
+
+/// Words `chunk * WORDS..` of the keystream of the row that begins at block `first`. Words after the row's end are others'.
 #[inline]
 pub(super) fn keystream(
     cipher: &Aes256,
-    row: u32,
     version: u64,
-    chunk: u32,
+    first: u64,
+    chunk: u64,
 ) -> Zeroizing<[u32; WORDS]> {
     let mut blocks = [[0; 16]; BLOCKS];
-    for (block, counter) in (chunk * STEP..).zip(&mut blocks) {
-        counter[..4].copy_from_slice(&row.to_le_bytes());
-        counter[4..12].copy_from_slice(&version.to_le_bytes());
-        counter[12..].copy_from_slice(&block.to_le_bytes());
+    for (block, it) in (chunk * STEP..).zip(&mut blocks) {
+        *it = counter(version, first.wrapping_add(block));
     }
     cipher.encrypt_blocks(Array::cast_slice_from_core_mut(&mut blocks));
     let mut words = Zeroizing::new([0; WORDS]);
@@ -41,11 +49,12 @@ pub(super) fn products(
     query: &[i32],
     products: &mut [u32],
 ) {
-    let cipher = Aes256::new(&Array(*key));
+    let (cipher, shift) = (Aes256::new(&Array(*key)), shift(query.len()));
     for (row, product) in (first..).zip(products) {
+        let first = first_block(row, shift);
         *product = 0;
         for (chunk, query) in (0..).zip(query.chunks(WORDS)) {
-            let pad = keystream(&cipher, row, version, chunk);
+            let pad = keystream(&cipher, version, first, chunk);
             for (&word, &x) in pad.iter().zip(query) {
                 *product = product.wrapping_add(word.wrapping_mul(x.cast_unsigned()));
             }

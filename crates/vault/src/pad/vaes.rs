@@ -10,7 +10,7 @@ use std::arch::x86_64::{
 use sordino_aes::Schedule;
 use sordino_cpu::Avx2Vaes;
 
-use super::group::{LANES, ROUNDS, groups};
+use super::group::{LANES, ROUNDS, groups, row_block};
 
 /// Words of a register.
 const WIDTH: usize = 8;
@@ -36,7 +36,7 @@ fn run(schedule: &Schedule, version: u64, first: u32, query: &[i32], products: &
         std::array::from_fn(|round| repeat(schedule.round_key(round)));
     let groups = groups::<WIDTH>(version, query);
     for (row, product) in (first..).zip(products) {
-        let row = _mm256_xor_si256(repeat(&[row, 0, 0, 0]), keys[0]);
+        let row = _mm256_xor_si256(repeat(&row_block(row, query.len())), keys[0]);
         let mut sum = _mm256_setzero_si256();
         for group in groups.iter() {
             let mut x = [row; LANES];

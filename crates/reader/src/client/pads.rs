@@ -1,0 +1,52 @@
+//! Pads of masked mode that are expanded once, for clients whose cipher is slow.
+
+use sordino_vault::pad::{KeptPads, Keystream};
+use sordino_vectors::u32_of;
+
+use super::Client;
+
+/// Bytes of the keystream that are made at once.
+const PIECE: usize = 4 << 20;
+
+impl Client {
+    /// Expands the pads of masked mode and keeps them, as long as this version has them: of every segment whose pads still have
+    /// room in `limit` bytes, so that searches multiply and do not encrypt. Bytes that are kept in all.
+    ///
+    /// `keystream` makes [what it is asked for](Keystream), or what [`Keystream::bytes`] does. Other bytes than those make
+    /// all replies wrong.
+    pub async fn keep_pads(
+        &mut self,
+        limit: usize,
+        mut keystream: impl AsyncFnMut(Keystream) -> Vec<u8>,
+    ) -> usize {
+        let Some(scorer) = self.kind.masked() else {
+            return 0;
+        };
+        let (width, pads) = scorer.pads();
+        let mut bytes = 0;
+        for (pad, rows) in pads {
+            let more = KeptPads::bytes(rows, width);
+            if more > limit.saturating_sub(bytes) {
+                continue;
+            }
+            bytes += more;
+            if pad.kept().is_some_and(|kept| kept.rows() == rows) {
+                continue;
+            }
+            let mut kept = KeptPads::new(rows, width);
+            let piece = (PIECE / pad.keystream(0, 1, width).len).max(1);
+            while kept.rows() < rows {
+                let more = piece.min(rows - kept.rows());
+                let asked = pad.keystream(u32_of(kept.rows()), more, width);
+                let expected = asked.len;
+                let made = zeroize::Zeroizing::new(keystream(asked).await);
+                if made.len() != expected {
+                    return bytes;
+                }
+                kept.append(&made);
+            }
+            pad.keep(kept);
+        }
+        bytes
+    }
+}

@@ -1,0 +1,368 @@
+// A client: what a caller sees of one index at one server.
+
+import { errorOf, SordinoError, translated } from "./errors.js";
+import { keystream } from "./keystream.js";
+import { post } from "./post.js";
+import { storeOf } from "./storage.js";
+
+/** Changes of the index that a search follows at once. */
+const CHANGES = 5;
+
+/** Connects to a server and downloads what searching needs. `engine` gives the WebAssembly module. */
+export async function connectWith(engine, url, options = {}) {
+  const { signal } = options;
+  signal?.throwIfAborted();
+  const settings = checked(url, options);
+  const { Reader } = await engine();
+  const client = new Client(settings);
+  let reader;
+  try {
+    reader = new Reader(
+      bytesOf(options.readerKey, "readerKey"),
+      options.clientKey === undefined ? undefined : bytesOf(options.clientKey, "clientKey"),
+      options.token === undefined ? undefined : tokenOf(options.token),
+      settings.index,
+      settings.store !== undefined,
+    );
+  } catch (error) {
+    throw translated(error);
+  }
+  await client._open(reader, options);
+  return client;
+}
+
+/** The client of one index. It does one call at a time, in the order in which they were made. */
+export class Client {
+  #settings;
+  #reader;
+  #about;
+  #pin;
+  #last = Promise.resolve();
+  #distrusted;
+
+  constructor(settings) {
+    this.#settings = settings;
+  }
+
+  /** The way the index is searched: `masked`, `open`, `routed`, `sealed` or `local`. */
+  get mode() {
+    return this.#about.mode;
+  }
+
+  /** The number of coordinates of a vector. */
+  get dim() {
+    return this.#about.dim;
+  }
+
+  /** The most hits of a search. */
+  get k() {
+    return this.#about.k;
+  }
+
+  /** `cosine`, `euclidean` or `innerproduct`. */
+  get metric() {
+    return this.#about.metric;
+  }
+
+  /** The number of records, deleted ones included. */
+  get records() {
+    return this.#about.records;
+  }
+
+  /** The version of the index, a BigInt. */
+  get version() {
+    return this.#about.version;
+  }
+
+  /** The kind of ids: `number` (BigInts here), `text` or `uuid`. */
+  get ids() {
+    return this.#about.ids;
+  }
+
+  /** True if records have payloads. */
+  get hasPayloads() {
+    return this.#about.payloads;
+  }
+
+  /** The recall that the owner measured, if it was measured. */
+  get recall() {
+    return this.#about.recall;
+  }
+
+  /** Bytes that were downloaded once. */
+  get bytesOnce() {
+    return this.#about.bytesOnce;
+  }
+
+  /** The line to store, and to give to the next `connect`, so that no server goes back. */
+  get pin() {
+    return this.#pin;
+  }
+
+  /** Finds the records nearest to a vector. */
+  async search(vector, options = {}) {
+    const { k, where, threshold, payloads = true, attributes = false, signal } = options;
+    if (!(vector instanceof Float32Array)) {
+      throw errorOf("argument", "the vector: expected a Float32Array", "vector");
+    }
+    if (k !== undefined && !(Number.isInteger(k) && k > 0 && k < 2 ** 32)) {
+      throw errorOf("argument", `k = ${k}: expected a whole number from 1 on`, "k");
+    }
+    if (where !== undefined && typeof where !== "string") {
+      throw errorOf("argument", "where: expected a condition, such as \"year >= 2020\"", "where");
+    }
+    if (threshold !== undefined && typeof threshold !== "number") {
+      throw errorOf("argument", "threshold: expected a number", "threshold");
+    }
+    // What the caller does with its vector meanwhile changes nothing.
+    const asked = vector.slice();
+    return this.#turn(signal, async (count) => {
+      const begin = () =>
+        this.#reader.search(asked, k, threshold, where, Boolean(payloads), Boolean(attributes));
+      const hits = await this.#following(begin, signal, count);
+      if (payloads === "text") {
+        const decoder = new TextDecoder();
+        for (const hit of hits) {
+          if (hit.payload) hit.payload = decoder.decode(hit.payload);
+        }
+      }
+      return { hits, stats: count.stats() };
+    });
+  }
+
+  /** The payloads of records by their ids, `undefined` for one that is not there. */
+  async payloads(ids, { signal } = {}) {
+    return this.#turn(signal, (count) => {
+      return this.#following(() => this.#reader.payloads([...ids]), signal, count);
+    });
+  }
+
+  /** Follows the index to its newest version; true if there was one. */
+  async refresh({ signal } = {}) {
+    return this.#turn(signal, (count) => this.#refreshed(signal, count));
+  }
+
+  /** Ends the client and erases its keys. Calls on their way end first. */
+  async close() {
+    await this.#last;
+    this.#reader?.free();
+    this.#reader = undefined;
+  }
+
+  /** For `connect` alone. */
+  async _open(reader, { pin, overGap = false, signal }) {
+    const { store, name } = this.#settings;
+    this.#reader = reader;
+    try {
+      const known = pin ?? (await store?.pin?.(name));
+      const count = new Count();
+      await this.#run(() => reader.connect(known, Boolean(overGap)), signal, count);
+      await this.#learn(signal, count);
+    } catch (error) {
+      reader.free();
+      this.#reader = undefined;
+      throw error;
+    }
+  }
+
+  /** Takes a turn after the calls before. */
+  #turn(signal, work) {
+    const turn = this.#last.then(async () => {
+      signal?.throwIfAborted();
+      if (!this.#reader) throw errorOf("closed", "this client is closed: connect again");
+      if (this.#distrusted) throw this.#distrusted;
+      return work(new Count());
+    });
+    this.#last = turn.then(
+      () => {},
+      () => {},
+    );
+    return turn;
+  }
+
+  /** A call, made again with fresh secrets where the index has changed meanwhile. */
+  async #following(begin, signal, count) {
+    let bad = false;
+    for (let changes = 0; ; changes += 1) {
+      try {
+        const done = await this.#run(begin, signal, count);
+        // That a reply was bad before is told after the last message.
+        if (bad) throw errorOf("bad-reply", "a reply before the index changed was not its own");
+        return done;
+      } catch (error) {
+        const ours = error instanceof SordinoError;
+        bad ||= ours && error.code === "bad-reply";
+        // Also after a bad reply the index is followed: what is asked does not tell that one was.
+        if (!ours || error.reason !== "stale" || changes === CHANGES) throw this.#ended(error, bad);
+        await this.#refreshed(signal, count);
+      }
+    }
+  }
+
+  /** After a bad reply nothing is asked of the server again: how a client reacts would tell of its queries. */
+  #ended(error, bad) {
+    if (bad) this.#distrusted = error;
+    return error;
+  }
+
+  async #refreshed(signal, count) {
+    const newer = await this.#run(() => this.#reader.refresh(), signal, count);
+    if (newer) await this.#learn(signal, count);
+    return newer;
+  }
+
+  /** Learns what the index is now, keeps its pin, and expands its pads. */
+  async #learn(signal, count) {
+    this.#about = this.#reader.about();
+    this.#pin = this.#reader.pin();
+    await this.#settings.store?.setPin?.(this.#settings.name, this.#pin);
+    await this.#run(() => this.#reader.keepPads(this.#settings.padBytes), signal, count);
+  }
+
+  /** Does the steps of a call. */
+  async #run(begin, signal, count) {
+    const operation = count.measured(begin);
+    try {
+      for (;;) {
+        const step = count.measured(() => operation.next());
+        if (step === undefined) return count.measured(() => operation.outcome());
+        await this.#step(operation, step, signal, count);
+      }
+    } finally {
+      operation.free();
+    }
+  }
+
+  async #step(operation, step, signal, count) {
+    const { store } = this.#settings;
+    if (step.kind === "kept") {
+      const part = await store.get(hex(step.digest));
+      return operation.part(part instanceof Uint8Array ? part : undefined);
+    }
+    if (step.kind === "keep") {
+      await store.put(hex(step.digest), step.body);
+      return operation.part(undefined);
+    }
+    if (step.kind === "encrypt") return operation.part(await keystream(step));
+    const began = performance.now();
+    const answer = await post(step, { ...this.#settings, signal });
+    const ms = performance.now() - began;
+    const received = answer.body?.length ?? 0;
+    count.exchanged(step.body.length, received, ms);
+    this.#settings.onExchange?.({
+      stage: step.stage,
+      sent: step.body.length,
+      received,
+      ms,
+      requestBytes: step.body,
+    });
+    if (answer.failed) operation.failed(answer.failed, answer.why);
+    else operation.reply(answer.status, answer.headers, answer.body);
+  }
+}
+
+/** What a call costs. */
+class Count {
+  #began = performance.now();
+  #client = 0;
+  #network = 0;
+  #sent = 0;
+  #received = 0;
+  #exchanges = 0;
+
+  /** Work of the WebAssembly module: its time, and its errors in the classes of this package. */
+  measured(work) {
+    const began = performance.now();
+    try {
+      return work();
+    } catch (error) {
+      throw translated(error);
+    } finally {
+      this.#client += performance.now() - began;
+    }
+  }
+
+  exchanged(sent, received, ms) {
+    this.#exchanges += 1;
+    this.#sent += sent;
+    this.#received += received;
+    this.#network += ms;
+  }
+
+  stats() {
+    return {
+      ms: performance.now() - this.#began,
+      clientMs: this.#client,
+      networkMs: this.#network,
+      bytesSent: this.#sent,
+      bytesReceived: this.#received,
+      exchanges: this.#exchanges,
+    };
+  }
+}
+
+/** The settings of a client, or an error that says what is wrong. */
+function checked(url, options) {
+  const { index, cache, timeout = 30_000, padBytes = 128 << 20, onExchange, fetch = globalThis.fetch } = options;
+  let parsed;
+  try {
+    parsed = new URL(url);
+  } catch {
+    parsed = undefined;
+  }
+  const path = parsed?.pathname.replace(/\/$/, "").slice(1);
+  const wrong =
+    !parsed ||
+    !["http:", "https:"].includes(parsed.protocol) ||
+    parsed.username ||
+    parsed.password ||
+    parsed.search ||
+    parsed.hash ||
+    path.includes("/");
+  if (wrong) {
+    const expected = "https://host:port, or https://host:port/INDEX where the server has several indexes";
+    throw errorOf("argument", `the address ${JSON.stringify(String(url))}: expected ${expected}`, "url");
+  }
+  if (index !== undefined && path && path !== index) {
+    throw errorOf("argument", `the address names the index ${path}, and index is ${index}`, "index");
+  }
+  if (!(timeout > 0)) throw errorOf("argument", "timeout: expected milliseconds", "timeout");
+  if (!(padBytes >= 0 && padBytes < 2 ** 32)) throw errorOf("argument", "padBytes: expected bytes", "padBytes");
+  const store = storeOf(cache);
+  if (store === null) {
+    const expected = 'true, false, "memory" or an object with get and put';
+    throw errorOf("argument", `cache: expected ${expected}`, "cache");
+  }
+  return {
+    base: parsed.origin,
+    index: index ?? (path || undefined),
+    name: `${parsed.origin}/${index ?? path}`,
+    store,
+    timeout,
+    padBytes,
+    onExchange,
+    fetch: (...all) => fetch(...all),
+  };
+}
+
+/** The bytes of a key file. */
+function bytesOf(key, name) {
+  if (typeof key === "string") return new TextEncoder().encode(key);
+  if (key instanceof Uint8Array) return key;
+  throw errorOf("key", `${name}: expected the content of a key file, as text or a Uint8Array`, name);
+}
+
+/** A token's bytes, of which its text is the base64url. */
+function tokenOf(token) {
+  if (token instanceof Uint8Array) return token;
+  try {
+    const text = token.trim().replace(/=+$/, "").replaceAll("-", "+").replaceAll("_", "/");
+    return Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
+  } catch {
+    throw errorOf("argument", "token: expected its bytes, or its text in base64url", "token");
+  }
+}
+
+function hex(bytes) {
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+}

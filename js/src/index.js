@@ -1,0 +1,18 @@
+// The entry with the WebAssembly module in it.
+
+import base64 from "../target/sordino.base64.js";
+import { connectWith } from "./client.js";
+import { engineOf } from "./engine.js";
+
+export { Client } from "./client.js";
+export * from "./errors.js";
+export { IndexedDbStore, MemoryStore } from "./storage.js";
+
+/** Connects to a server. */
+export function connect(url, options) {
+  return connectWith(() => engineOf(bytes), url, options);
+}
+
+function bytes() {
+  return Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0));
+}

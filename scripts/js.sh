@@ -1,0 +1,41 @@
+#!/usr/bin/env bash
+# Builds the npm package of js/, and runs its tests against a server on this machine.
+#
+#   scripts/js.sh build     js/dist alone
+#   scripts/js.sh           js/dist, and the tests
+#
+# Needs Node.js 20 or later with npm, and the target wasm32-unknown-unknown. SORDINO_COMMAND names the command that the
+# tests serve with; without it that of the tests' build is taken, and built if it is missing.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+extent=${1:-all}
+case $extent in
+    all | build) ;;
+    *) echo "js.sh: expected build or nothing" >&2 && exit 2 ;;
+esac
+target=${CARGO_TARGET_DIR:-target}
+# Folders of their own: flags of WebAssembly are none of the tests' build, and the writer of JavaScript is no part of the workspace.
+wasm=$target/wasm bindgen=$target/bindgen
+
+# The writer of JavaScript and the code that it writes for have to be of one version.
+version() { sed -n '/^name = "wasm-bindgen"$/{n;s/version = "\(.*\)"/\1/p}' "$1"; }
+if [ "$(version Cargo.lock)" != "$(version js/bindgen/Cargo.lock)" ]; then
+    echo "js.sh: wasm-bindgen $(version Cargo.lock) in Cargo.lock, and $(version js/bindgen/Cargo.lock) in js/bindgen: make them one" >&2
+    exit 1
+fi
+# The names in a module are a third of it. Its list of features is kept, which the writer of JavaScript reads.
+CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUSTFLAGS="-C target-feature=+simd128 -C link-arg=--strip-debug" CARGO_PROFILE_RELEASE_DEBUG=none \
+    cargo build --quiet --locked --release --package sordino-wasm --target wasm32-unknown-unknown --target-dir "$wasm"
+cargo build --quiet --locked --manifest-path js/bindgen/Cargo.toml --target-dir "$bindgen"
+"$bindgen/debug/sordino-bindgen" "$wasm/wasm32-unknown-unknown/release/sordino_wasm.wasm" js/target
+(cd js && npm ci --silent --no-audit --no-fund && node build.mjs)
+echo "sordino.wasm: $(gzip -9c js/dist/sordino.wasm | wc -c) bytes compressed"
+if [ "$extent" = build ]; then exit 0; fi
+
+if [ -z "${SORDINO_COMMAND:-}" ]; then
+    SORDINO_COMMAND=$PWD/$target/debug/sordino
+    [ -x "$SORDINO_COMMAND" ] || cargo build --quiet --package sordino-cli
+fi
+export SORDINO_COMMAND
+cd js
+node --test test/
