@@ -131,7 +131,7 @@ impl Modulus {
     }
 
     /// The same without wide products of integers: the quotient in double precision is at most 7/8 away, 1/2 of it by the
-    /// integer's rounding and each 1/8 by those of `1 / q` and of the two products.
+    /// integer's rounding, and each 1/8 by that of `1 / q` and of either product.
     #[inline]
     #[cfg(any(test, target_family = "wasm"))]
     const fn mul_real(self, a: u64, b: u64) -> u64 {

@@ -58,7 +58,7 @@ impl<T: Transport> AsyncTransport for T {
 /// The result of work that waits for nothing, over a transport that blocks.
 ///
 /// # Errors
-/// Those of the work.
+/// The errors of the work.
 pub(crate) fn at_once<T>(work: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
     match pin!(work).poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(done) => done,

@@ -7,13 +7,13 @@
 //! ```
 //!
 //! All other numbers are little-endian, a word has 32 bits, a block four of them. `2^s` is the least power of two that is not less
-//! than the blocks of a row, and all rows under one key have one width. So different (row, version,
-//! block) are different counters, all pads under one key are outputs of a pseudorandom
-//! permutation at different places, and what is stored, `code + pad mod P`, is uniform to anyone
+//! than the blocks of a row. All rows under one key have one width. So different (row, version,
+//! block) are different counters, and all pads under one key are outputs of a pseudorandom
+//! permutation at different places. What is stored, `code + pad mod P`, is uniform to anyone
 //! without the key.
 //!
-//! Counters of one row after another follow each other, as in counter mode with a big-endian counter (SP 800-38A): the pads of all rows
-//! are one call of a library that has only that, such as a browser's.
+//! Rows have counters that follow each other, as in counter mode with a big-endian counter (SP 800-38A). A library that has
+//! only that mode, such as a browser's, makes the pads of all rows in one call.
 //!
 //! # A pad is used once
 //! Two contents under one pad differ by `code - code'`, in the clear. So a pad belongs to one row of
@@ -123,7 +123,7 @@ impl Pad {
         }
     }
 
-    /// Multiplies with these pads from now on, where they are those of the rows that are asked for.
+    /// Multiplies with these pads from now on, where they are of the rows that are asked for.
     pub fn keep(&mut self, kept: KeptPads) {
         self.kept = Some(kept);
     }

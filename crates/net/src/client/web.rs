@@ -69,7 +69,7 @@ pub trait Post {
 
 /// A connection to a server by gRPC-Web, for [`sordino_reader::Client`].
 ///
-/// Messages, sizes, logins and errors are those of [`Connection`](crate::Connection).
+/// It has the messages, sizes, logins and errors of [`Connection`](crate::Connection).
 ///
 /// # Security
 /// A request is sent once, as there.
@@ -113,7 +113,7 @@ impl<P: Post> WebConnection<P> {
     /// Sends one message and waits for the reply, which has at most `limit` bytes.
     ///
     /// # Errors
-    /// [`Error::Refused`], [`Error::Status`], [`Error::Reply`]; those of [`Post`].
+    /// [`Error::Refused`], [`Error::Status`], [`Error::Reply`]; the errors of [`Post`].
     pub async fn exchange(&mut self, message: &[u8], limit: usize) -> Result<Vec<u8>, Error> {
         let mut tag = None;
         if let Some(key) = self.key.clone() {

@@ -20,7 +20,7 @@ pub(super) struct Group<const WIDTH: usize> {
     pub(super) query: [[u32; WIDTH]; LANES],
 }
 
-/// What a row's counters have more than those of row 0: bits that are clear there.
+/// What a row's counters have more than row 0's: bits that are clear there.
 pub(super) fn row_block(row: u32, width: usize) -> [u32; 4] {
     let first = first_block(row, shift(width));
     let [high, low] = [first >> 32, first & u64::from(u32::MAX)];

@@ -1,7 +1,7 @@
 //! Pads that were expanded once: 26 bits of every word, for clients whose cipher is slow.
 //!
-//! A word `w` mod `P` is split into signed parts, `w = low + 2^16 (middle + 2^8 high)` with 16, 8 and 2 bits, so that products with
-//! 16-bit numbers are sums of such instructions as processors have for them:
+//! A word `w` mod `P` is split into signed parts, `w = low + 2^16 (middle + 2^8 high)` with 16, 8 and 2 bits. Processors have
+//! instructions for the sums of their products with 16-bit numbers:
 //!
 //! ```text
 //! row = low of all coordinates, i16 | middle of all, i8 | bit 0 of high of all | bit 1 of high of all
@@ -90,8 +90,8 @@ impl KeptPads {
         self.rows += 1;
     }
 
-    /// The products of rows from `first` on with the query, mod `P`. False, with nothing done, where they are not all here, or the
-    /// query is of another width or of larger numbers than those of unit vectors.
+    /// The products of rows from `first` on with the query, mod `P`. False, with nothing done, where they are not all here. False,
+    /// too, for a query of another width, or of numbers that no unit vector has.
     pub(super) fn products(&self, first: u32, query: &[i32], products: &mut [u32]) -> bool {
         let first = first as usize;
         let here = first + products.len() <= self.rows && query.len() == self.width;

@@ -1,5 +1,5 @@
 //! The definition. The `aes` crate brings AES instructions where the processor has them (x86-64,
-//! AArch64), and constant-time bitslicing where it has not.
+//! AArch64), and constant-time bitslicing elsewhere.
 
 use aes::Aes256;
 use aes::cipher::{Array, BlockCipherEncrypt, KeyInit};
