@@ -24,7 +24,7 @@ WALLS = (
     (("sordino-net", "--no-default-features", "--features", "client,tls"), ("sordino-owner", "sordino-server")),
     (("sordino-reader",), ("sordino-owner", "sordino-server", "sordino-net")),
     # What a browser has of the network: no sockets, and no TLS of its own.
-    (("sordino-wasm",), ("sordino-owner", "sordino-server", "tokio", "hyper", "rustls")),
+    (("sordino-wasm",), ("sordino-owner", "sordino-server", "hyper", "rustls", "sordino-net/sockets")),
     (("sordino-proxy",), ("sordino-owner", "sordino-server")),
     (("sordino-owner",), ("sordino-reader", "sordino-server", "sordino-net")),
 )

@@ -146,7 +146,7 @@ pub fn with_fields(base: &SignedManifest, fields: &[u8]) -> Vec<u8> {
     let base = base.to_bytes();
     let whole = message.len() + signature.len();
     [
-        b"SRDN\x0a\x00\x06\x00",
+        b"SRDN\x0d\x00\x06\x00",
         &len(base.len())[..],
         base,
         &len(whole),

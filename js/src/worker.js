@@ -165,6 +165,9 @@ function started(onMessage, onError) {
     worker.on("error", (error) => onError(error.message));
     return worker;
   }
+  if (typeof Worker !== "function") {
+    throw errorOf("unsupported", "this platform has no Worker: use Node.js 20.16 or later, or the entry sordino", "worker");
+  }
   const worker = new Worker(new URL("./worker-thread.js", import.meta.url), { type: "module" });
   worker.onmessage = ({ data }) => onMessage(data);
   worker.onerror = ({ message }) => onError(message);

@@ -28,6 +28,6 @@ for (const [at, code] of blocks.entries()) {
     const said = [];
     const run = new Function("module", "readerKey", "vector", "console", `return (async () => { const ${names} = module; ${body} })();`);
     await run(await import(entry), workshop.read("reader.key"), workshop.vectors[1], { log: (...all) => said.push(all) });
-    assert.ok(said.length >= 2, JSON.stringify(said));
+    assert.ok(said.length >= 2, `${said.length} lines`);
   });
 }

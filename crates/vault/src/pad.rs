@@ -11,8 +11,8 @@
 //! different counters, and all pads under one key are outputs of a pseudorandom permutation at different places. What is
 //! stored, `code + pad mod P`, is uniform to anyone without the key.
 //!
-//! Counters of one row after another follow each other, as in counter mode with a big-endian counter (SP 800-38A): the pads of all rows
-//! are one call of a library that has only that, such as a browser's.
+//! Rows have counters that follow each other, as in counter mode with a big-endian counter (SP 800-38A). A library that has
+//! only that mode, such as a browser's, makes the pads of all rows in one call.
 //!
 //! # A pad is used once
 //! Two contents under one pad differ by `code - code'`, in the clear. So a pad belongs to one row of one version of one

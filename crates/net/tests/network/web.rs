@@ -7,15 +7,17 @@ use prost::Message;
 use sordino_net::schema::{
     CallReply, CallRequest, HelloReply, HelloRequest, LoginReply, LoginRequest,
 };
-use sordino_net::{Access, Limits, Listen, Refusal, Running, Service};
-use sordino_search::{Client, Error, InProcess, Transport};
+use sordino_net::{
+    Access, Limits, Listen, Post, Refusal, Running, Service, WebConnection, WebReply, WebRequest,
+};
+use sordino_search::{Client, ConnectOptions, Error, InProcess, Question, Transport};
 use sordino_testkit::{GET_MANIFEST, keys, rng};
 
 use crate::hostile_client::{hasty, still_serves};
 use crate::logins::{LoggedIn, Raw};
 use crate::parties::{
-    DIM, FORMS, connect, loopback, message, open_door, parts_request, server, set, signed_door,
-    until_metric,
+    DIM, FORMS, client_key, connect, loopback, message, open_door, parts_request, server, set,
+    signed_door, until_metric,
 };
 use crate::strangers::http2;
 
@@ -275,6 +277,87 @@ fn clients_log_in_and_are_refused_as_with_grpc() {
     web.number -= 1;
     let again = web.ask(&manifest);
     assert_eq!(again.refusal(), (Refusal::Replayed.name(), "16"));
+}
+
+/// Here for the library's own connection, as a browser's `fetch` would be.
+impl Post for WebClient {
+    async fn post(&mut self, request: WebRequest) -> Result<WebReply, sordino_net::Error> {
+        let answer = WebClient::post(self, request.call, &request.body);
+        assert!(answer.body.len() <= request.limit, "{}", request.call);
+        let mut lines = answer.head.lines();
+        let status = lines.next().unwrap()[9..12].parse().unwrap();
+        let fields = lines.filter_map(|line| line.split_once(": "));
+        Ok(WebReply {
+            status,
+            headers: fields.map(|(name, it)| (name.into(), it.into())).collect(),
+            body: answer.body.into(),
+        })
+    }
+}
+
+#[test]
+fn the_librarys_connection_logs_in_finds_the_same_and_is_refused_by_name() {
+    let set = set();
+    let runtime = tokio::runtime::Builder::new_current_thread();
+    let runtime = { runtime }.build().unwrap();
+    for form in [0, 1, 2, 3, 4] {
+        let (name, _) = FORMS[form];
+        let running = signed_door(server(form, &set), Limits::default());
+        let local = server(form, &set);
+        let mut local = InProcess::new(&local);
+        let near = Client::connect(&mut local, &keys().reader(), None).unwrap();
+        let web = || WebConnection::new(WebClient::open(&running), None);
+        runtime.block_on(async {
+            let (mut web, keys) = (web().key(client_key()), keys().reader());
+            let options = ConnectOptions::default();
+            let mut far = Client::connect_async(&mut web, &keys, options)
+                .await
+                .unwrap();
+            assert_eq!(far.bytes_once(), near.bytes_once(), "{name}");
+            for (seed, query) in (0..3).zip(set.queries.rows()) {
+                let question = Question::new(query);
+                let found = far.ask_async(&mut rng(seed), &mut web, &question).await;
+                let expected = near.ask(&mut rng(seed), &mut local, &question);
+                assert_eq!(found.unwrap().hits, expected.unwrap().hits, "{name}");
+            }
+            assert!(!far.refresh_async(&mut web).await.unwrap());
+        });
+        let refused = runtime.block_on(async {
+            let (mut stranger, keys) = (web(), keys().reader());
+            Client::connect_async(&mut stranger, &keys, ConnectOptions::default()).await
+        });
+        let refused = sordino_net::Error::of(&refused.unwrap_err()).map(ToString::to_string);
+        assert_eq!(refused, Some(Refusal::Unsigned.to_string()));
+    }
+}
+
+/// Pads that are kept change no hit and no message.
+#[test]
+fn kept_pads_find_the_same() {
+    let (set, rng) = (set(), rng);
+    let mut tried = 0;
+    for (form, (name, _)) in FORMS.iter().enumerate() {
+        let server = server(form, &set);
+        let mut local = InProcess::new(&server);
+        let plain = Client::connect(&mut local, &keys().reader(), None).unwrap();
+        let mut kept = Client::connect(&mut local, &keys().reader(), None).unwrap();
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .build()
+            .unwrap();
+        let limit = |limit, kept: &mut Client| {
+            runtime.block_on(kept.keep_pads(limit, async |asked| asked.bytes()))
+        };
+        assert_eq!(limit(10, &mut kept), 0, "{name}");
+        let bytes = limit(1 << 30, &mut kept);
+        tried += usize::from(bytes > 0);
+        assert_eq!(limit(1 << 30, &mut kept), bytes, "{name}");
+        for (seed, query) in (0..3).zip(set.queries.rows()) {
+            let found = kept.search(&mut rng(seed), &mut local, query).unwrap();
+            let expected = plain.search(&mut rng(seed), &mut local, query).unwrap();
+            assert_eq!(found.hits, expected.hits, "{name}");
+        }
+    }
+    assert!(tried > 0);
 }
 
 /// The answer to the browser of a page of `origin`, which asks first what the page may do.

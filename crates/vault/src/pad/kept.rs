@@ -1,7 +1,7 @@
 //! Pads that were expanded once: 26 bits of every word, for clients whose cipher is slow.
 //!
-//! A word `w` mod `P` is split into signed parts, `w = low + 2^16 (middle + 2^8 high)` with 16, 8 and 2 bits, so that products with
-//! 16-bit numbers are sums of such instructions as processors have for them:
+//! A word `w` mod `P` is split into signed parts, `w = low + 2^16 (middle + 2^8 high)` with 16, 8 and 2 bits. Processors have
+//! instructions for the sums of their products with 16-bit numbers:
 //!
 //! ```text
 //! row = low of all coordinates, i16 | middle of all, i8 | bit 0 of high of all | bit 1 of high of all
