@@ -153,8 +153,8 @@ impl Decoded {
             .collect();
         let mut vectors = DecodedRows::default();
         chunks?.into_iter().for_each(|chunk| vectors.append(chunk));
-        // A row that is none would be a record that is none.
-        if vectors.rows.iter().any(|&row| row >= segment.n) {
+        // A row that is none would be a record that is none, and one that is here twice would be found twice.
+        if !vectors.rows.iter().copied().eq(0..segment.n) {
             return Err(Error::BadReply);
         }
         Ok(Self {

@@ -16,8 +16,8 @@ pub use sordino_owner::{
     Spec, Step, Store, Stored, Verified, Wish, WriterStore, Writing, build, plan,
 };
 pub use sordino_reader::{
-    Cache, Client, ConnectOptions, Dial, Filter, Found, Hit, KEYS_LEN, Kind, PinStore, Question,
-    Retry, SearchBatch, Session, SessionOptions, Stages, Transport, graver,
+    Cache, Client, ConnectOptions, Dial, Filter, Found, Hit, KEYS_LEN, Kind, PinStore, Pulled,
+    Question, Retry, SearchBatch, Session, SessionOptions, Stages, Transport, graver, pull,
 };
 pub use sordino_server::{Ask, Encodings, OpenOptions, PendingRequest, Server, Shard, StaticReply};
 pub use sordino_vault::{
