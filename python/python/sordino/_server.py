@@ -119,6 +119,7 @@ def serve(
     cert: bytes | str | os.PathLike[str] | None = None,
     cert_key: bytes | str | os.PathLike[str] | None = None,
     plaintext: bool = False,
+    allow_origin: Iterable[str] = (),
     metrics: str | None = None,
     batch: int | None = None,
     rate: float | None = None,
@@ -157,6 +158,9 @@ def serve(
     plaintext : bool, default False
         Instead of `cert`, listen without TLS: on this machine, or behind a proxy that has TLS. Queries stay
         encrypted, but the network sees who asks, and can change replies.
+    allow_origin : iterable of str, optional
+        Origins whose pages may ask from a browser, such as "https://app.example". Others are refused with status 403.
+        It says nothing about who may ask: a page logs in like any other client.
     metrics : str, optional
         A second "HOST:PORT", for metrics.
     batch : int, default 16
@@ -188,6 +192,7 @@ def serve(
         listen,
         _askers(clients, issuers, audience, anyone),
         (cert, cert_key, plaintext),
+        allow_origin,
         metrics,
         {
             "batch": batch,
@@ -216,6 +221,7 @@ def gather(
     cert_key: bytes | str | os.PathLike[str] | None = None,
     plaintext: bool = False,
     shard_roots: bytes | str | os.PathLike[str] | None = None,
+    allow_origin: Iterable[str] = (),
     metrics: str | None = None,
     rate: float | None = None,
     rate_per_key: float | None = None,
@@ -261,6 +267,7 @@ def gather(
         listen,
         _askers(clients, issuers, audience, anyone),
         (cert, cert_key, plaintext),
+        allow_origin,
         metrics,
         {"max_connections": max_connections, "max_connections_per_address": max_connections_per_address},
         {"rate": rate, "rate_per_key": rate_per_key, "rate_per_address": rate_per_address},
@@ -278,6 +285,7 @@ def _settings(
     listen: str,
     askers: dict[str, Any],
     protection: tuple[Any, Any, bool],
+    origins: Iterable[str],
     metrics: str | None,
     counts: dict[str, int | None],
     rates: dict[str, float | None],
@@ -298,6 +306,7 @@ def _settings(
         "listen": listen,
         "cert": pem(cert, "cert"),
         "cert_key": pem(cert_key, "cert_key"),
+        "origins": _origins(origins),
         "metrics": metrics,
         "batch": None,
         "shard": None,
@@ -305,6 +314,16 @@ def _settings(
     settings |= {name: None if value is None else whole_number(value, name) for name, value in counts.items()}
     settings |= {name: None if value is None else real_number(value, name) for name, value in rates.items()}
     return settings
+
+
+def _origins(origins: Iterable[str]) -> list[str]:
+    if isinstance(origins, str) or not hasattr(origins, "__iter__"):
+        raise InputError(f"allow_origin = {origins!r}: expected a list of origins, such as [\"https://app.example\"]")
+    several = list(origins)
+    for origin in several:
+        if not (isinstance(origin, str) and _arrays.is_unicode(origin)):
+            raise InputError(f"allow_origin: {origin!r}, expected the origin of a page, such as \"https://app.example\"")
+    return several
 
 
 def _shard(shard: tuple[int, int]) -> tuple[int, int]:

@@ -3,7 +3,7 @@
 use std::net::{SocketAddr, ToSocketAddrs};
 
 use pyo3::prelude::*;
-use sordino_net::{Access, Identity, Limits, Listen};
+use sordino_net::{Access, Identity, Limits, Listen, Origin};
 use sordino_search::Shard;
 use zeroize::Zeroizing;
 
@@ -22,6 +22,8 @@ pub(super) struct Settings {
     audience: Option<String>,
     cert: Option<Vec<u8>>,
     cert_key: Option<Vec<u8>>,
+    /// The origins whose pages may ask.
+    origins: Vec<String>,
     metrics: Option<String>,
     batch: Option<usize>,
     rate: Option<f64>,
@@ -86,6 +88,13 @@ impl Settings {
         if let (Some(cert), Some(key)) = (&self.cert, &self.cert_key) {
             let key = Zeroizing::new(key.clone());
             listen = listen.tls(Identity::from_pem(cert, &*key));
+        }
+        for text in &self.origins {
+            let origin = text.parse::<Origin>().map_err(|why| {
+                let text = format!("allow_origin: {text:?}: {why}");
+                errors::raise(py, "InputError", text)
+            })?;
+            listen = listen.allow_origin(origin);
         }
         if let Some(metrics) = &self.metrics {
             listen = listen.metrics(address(py, metrics)?);
