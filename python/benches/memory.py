@@ -1,8 +1,9 @@
 """The costs of an agent's memory: memories that are written one at a time, and questions.
 
-  python python/benches/memory.py [--memories N] [--bulk N]
+  python python/benches/memory.py [--memories N] [--bulk N] [--writers N]
 
 Writes N memories singly into a new folder and prints a line for each tenth of them; then puts --bulk memories more there at once, and times questions.
+With --writers a writer adds N memories to an owner's folder, each in a version of its own, which is the worst case; nothing else is done then.
 Texts are drawn from a list of words. Needs the extra [mcp].
 """
 
@@ -14,10 +15,13 @@ import tempfile
 import time
 from pathlib import Path
 
+from sordino import WriterPublicKey
+from sordino._contributor import Contributor
 from sordino._embedding import Embedding
 from sordino._home import Home, Settings
 from sordino._memory import Memory
 from sordino._record import Record
+from sordino._writer import Writer
 
 WORDS = "river boat lamp sugar engine winter letter window garden copper silver doctor market yellow circle basket pepper carpet bottle camera".split()
 
@@ -52,6 +56,34 @@ def single(memory, home, number):
     print(f"last hundred over the first: {statistics.median(times[-100:]) / statistics.median(times[:100]):.2f}")
 
 
+def by_writer(folder, embedding, number):
+    """A writer adds memories, each as a version, and the owner's process takes them in and compacts when that is due."""
+    home = Home.init(folder / "owner", Settings("owner"), embedding)
+    other = Home.join(folder / "writer", Settings("writer", index=str(home.index)), home.folder / "owner.pub", write=True)
+    owner = Writer(home)
+    owner.grant_writer("writer", WriterPublicKey.load(other.folder / "writer.public"), [], 4_102_444_800)
+    writer, payload, times, owners = Contributor(other), 0, [], 0.0
+    print("memories  folder/(texts and vectors)  manifests kB  an addition, ms  the owner's share, ms  load")
+    for n in range(number):
+        record = Record.made(text(n), ["bench"], None, "writer")
+        row = embedding([record.text])
+
+        def add(record=record, row=row):
+            writer.remember([record], row)
+            writer.flush()
+
+        times.append(timed(add))
+        payload += len(record.text) + 4 * 256
+        owners += timed(lambda: owner.take_in() and owner.due(False) and owner.compact())
+        if (n + 1) % max(number // 10, 1) == 0:
+            share, kept = folder_bytes(home.index) / payload, folder_bytes(home.index / "manifests") / 1e3
+            last = times[-(number // 10) :]
+            print(f"{n + 1:8}  {share:26.2f}  {kept:12.0f}  {1e3 * statistics.median(last):15.1f}  {1e3 * owners / len(last):21.1f}  {os.getloadavg()[0]:.1f}", flush=True)
+            owners = 0.0
+    writer.close()
+    owner.close()
+
+
 def across(one, other):
     """The time until another process's memory of the same folder recalls what was remembered."""
     times = []
@@ -75,9 +107,13 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--memories", type=int, default=10_000)
     parser.add_argument("--bulk", type=int, default=90_000)
+    parser.add_argument("--writers", type=int, default=0)
     args = parser.parse_args()
     embedding = Embedding("wordllama")
     with tempfile.TemporaryDirectory() as folder:
+        if args.writers:
+            by_writer(Path(folder), embedding, args.writers)
+            return
         home = Home.init(Path(folder) / "home", Settings("bench"), embedding)
         memory, other = Memory(home, embedding), Memory(Home(home.folder), embedding)
         single(memory, home, args.memories)

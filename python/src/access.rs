@@ -42,6 +42,9 @@ fn reader<'py>(py: Python<'py>, reading: &Reading) -> PyResult<Bound<'py, PyDict
     reader.set_item("groups", groups)?;
     reader.set_item("records", reading.records)?;
     reader.set_item("until_compacted", reading.until_compacted)?;
+    let writing = reading.writing.as_ref();
+    reader.set_item("writes", writing.map(|writing| &writing.labels))?;
+    reader.set_item("writes_until", writing.map(|writing| writing.until))?;
     Ok(reader)
 }
 

@@ -56,21 +56,30 @@ fn column(kind: &str, values: &Bound<'_, PyAny>) -> PyResult<Column> {
 pub(crate) fn one<'py>(py: Python<'py>, row: &Attributes) -> PyResult<Bound<'py, PyDict>> {
     let values = PyDict::new(py);
     for (name, column) in row.columns() {
-        let value = match column {
-            Column::Int(values) => first(values).map(|value| value.into_bound_py_any(py)),
-            Column::Float(values) => first(values).map(|value| value.into_bound_py_any(py)),
-            Column::Bool(values) => first(values).map(|value| value.into_bound_py_any(py)),
-            Column::Text(values) => first(values).map(|value| value.into_bound_py_any(py)),
-            // No attribute is of these.
-            Column::Bytes(_) | Column::Json(_) => None,
-        };
-        if let Some(value) = value {
-            values.set_item(name, value?)?;
+        if let Some(value) = value(py, column, 0)? {
+            values.set_item(name, value)?;
         }
     }
     Ok(values)
 }
 
-fn first<T>(values: &[Option<T>]) -> Option<&T> {
-    values.first()?.as_ref()
+/// The value in a row of a column, if there is one.
+pub(crate) fn value<'py>(
+    py: Python<'py>,
+    column: &Column,
+    row: usize,
+) -> PyResult<Option<Bound<'py, PyAny>>> {
+    let value = match column {
+        Column::Int(values) => of_row(values, row).map(|value| value.into_bound_py_any(py)),
+        Column::Float(values) => of_row(values, row).map(|value| value.into_bound_py_any(py)),
+        Column::Bool(values) => of_row(values, row).map(|value| value.into_bound_py_any(py)),
+        Column::Text(values) => of_row(values, row).map(|value| value.into_bound_py_any(py)),
+        // No attribute is of these.
+        Column::Bytes(_) | Column::Json(_) => None,
+    };
+    value.transpose()
+}
+
+fn of_row<T>(values: &[Option<T>], row: usize) -> Option<&T> {
+    values.get(row)?.as_ref()
 }

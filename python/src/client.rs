@@ -8,7 +8,7 @@ use numpy::{PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use sordino_net::Endpoint;
-use sordino_search::{Cache, Error, Found, Pin, ReaderKeys};
+use sordino_search::{Cache, Error, Filter, Found, Pin, ReaderKeys};
 
 use crate::attributes;
 use crate::compute::{computing, forked, stoppable};
@@ -120,7 +120,7 @@ impl Client {
         threshold: Option<f32>,
     ) -> PyResult<Answer<'py>> {
         let open = self.open(py)?;
-        let asked = Asked::new(filter, threshold).map_err(|error| errors::search(py, &error))?;
+        let asked = Asked::new(k, filter, threshold).map_err(|error| errors::search(py, &error))?;
         let (n, dim) = (queries.shape()[0], queries.shape()[1]);
         let rows = queries.as_slice()?.to_vec();
         let facts = open.facts(py);
@@ -180,6 +180,31 @@ impl Client {
         let rows = rows.iter();
         rows.map(|row| row.as_ref().map(|row| attributes::one(py, row)).transpose())
             .collect()
+    }
+
+    /// One attribute of all records that have it and pass a filter: a dict of values by id.
+    #[pyo3(signature = (name, filter=None))]
+    fn column<'py>(
+        &self,
+        py: Python<'py>,
+        name: &str,
+        filter: Option<&str>,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let open = self.open(py)?;
+        let found = open.asked(py, |reader| {
+            let filter = filter.map(Filter::parse).transpose()?;
+            reader.column(name, filter.as_ref())
+        });
+        let found = found.map_err(|error| errors::search(py, &error))?;
+        let values = PyDict::new(py);
+        for (ids, column) in found {
+            for (row, id) in ids.iter().enumerate() {
+                if let Some(value) = attributes::value(py, &column, row)? {
+                    values.set_item(ids::one(py, id)?, value)?;
+                }
+            }
+        }
+        Ok(values)
     }
 
     /// The most results of a search.

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Arc, OnceLock};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use pyo3::prelude::*;
 use rand::SeedableRng;
@@ -88,4 +88,10 @@ pub(crate) fn stoppable<T: Send + 'static>(
 pub(crate) fn random() -> PyResult<StdRng> {
     StdRng::try_from_rng(&mut SysRng)
         .map_err(|error| pyo3::exceptions::PyOSError::new_err(format!("no randomness: {error}")))
+}
+
+/// Seconds since 1970.
+pub(crate) fn now() -> u64 {
+    let elapsed = SystemTime::now().duration_since(UNIX_EPOCH);
+    elapsed.map_or(0, |elapsed| elapsed.as_secs())
 }

@@ -1,7 +1,7 @@
 //! An index in a directory.
 
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
 use numpy::PyReadonlyArray2;
 use pyo3::prelude::*;
@@ -9,17 +9,25 @@ use pyo3::types::{PyBytes, PyDict};
 use sordino_search::OwnerPublicKey;
 use sordino_search::manifest::SignedManifest;
 use sordino_search::{
-    Attributes, Change, Error, Files, OwnerKeys, Pins, ReaderKeys, Server, Store,
+    Attributes, Change, Error, Files, OwnerKeys, Pins, Server, Store, WriterStore,
 };
 
 use crate::access;
 use crate::attributes;
 use crate::build::Stop;
-use crate::compute::{computing, random};
+use crate::compute::{computing, now, random};
 use crate::errors;
 use crate::ids::{self, Given};
-use crate::keys::{self, OwnerKey, PublicKey, ReaderKey, ReaderPublicKey};
-use crate::vectors::{batch, check_directions, matrix, metric_name, warn_of_far};
+use crate::keys::{ReaderPublicKey, WriterPublicKey};
+use crate::vectors::{batch, check_directions, matrix, warn_of_far};
+
+mod exchange; // versions that go to a server and come from it
+mod facts; // the manifest's account
+mod key;
+
+use exchange::Door;
+pub(crate) use exchange::pull;
+use key::Key;
 
 /// An index in a directory, with the key to use it. Each call opens the directory again, so it sees the changes of
 /// others. It locks the directory only while it changes something.
@@ -32,13 +40,6 @@ pub(crate) struct Index {
     changing: Mutex<()>,
 }
 
-enum Key {
-    Owner(OwnerKeys, Arc<Pins>),
-    Reader(ReaderKeys),
-    Public(OwnerPublicKey),
-    None,
-}
-
 #[pymethods]
 impl Index {
     #[new]
@@ -49,20 +50,7 @@ impl Index {
         key: Option<&Bound<'_, PyAny>>,
         restored: bool,
     ) -> PyResult<Self> {
-        let key = match key {
-            None => Key::None,
-            Some(key) => {
-                if let Ok(key) = key.cast::<OwnerKey>() {
-                    Key::Owner(key.get().0.clone(), Arc::clone(&key.get().1))
-                } else if let Ok(key) = key.cast::<ReaderKey>() {
-                    Key::Reader(key.get().0.clone())
-                } else if let Ok(key) = key.cast::<PublicKey>() {
-                    Key::Public(key.get().0.clone())
-                } else {
-                    return Err(keys::wrong(key, "an OwnerKey, a ReaderKey or a PublicKey"));
-                }
-            }
-        };
+        let key = Key::of(key)?;
         let index = Self {
             path,
             key,
@@ -81,17 +69,10 @@ impl Index {
 
     /// The number of records.
     fn len(&self, py: Python<'_>) -> PyResult<usize> {
-        let keys = match &self.key {
-            Key::Owner(keys, _) => keys.reader(),
-            Key::Reader(keys) => keys.clone(),
-            _ => {
-                return Err(self.needs(
-                    py,
-                    "the number of records",
-                    "an owner's or a reader's key",
-                ));
-            }
-        };
+        let keys = self.key.reader().ok_or_else(|| {
+            let expected = "an owner's, a reader's or a writer's key";
+            self.needs(py, "the number of records", expected)
+        })?;
         let len = computing(py, || Store::count_dir(&self.path, &keys))?;
         len.map_err(|error| errors::search(py, &error))
     }
@@ -107,15 +88,22 @@ impl Index {
         attributes: Option<attributes::Given<'_>>,
         label: Option<&str>,
     ) -> PyResult<u64> {
-        self.owner(py)?;
+        if !matches!(self.key, Key::Owner(..) | Key::Writer(_)) {
+            return Err(self.needs(py, "a change", "the owner's key, or a writer's"));
+        }
         let vectors = matrix(py, &rows, 0)?;
         let mut rng = random()?;
         let manifest = self.manifest(py)?;
         check_directions(py, manifest.metric, &vectors, 0)?;
         let ids = ids.map(|ids| ids.of(py, manifest.ids)).transpose()?;
         let batch = batch(py, vectors, ids, payloads, attributes)?;
-        let added = Stop::default().heeding(py, None, |told| {
-            self.changed(|store| store.add_labelled(&mut rng, label, [Ok(batch)], told))
+        let added = Stop::default().heeding(py, None, |told| match &self.key {
+            Key::Writer(keys) => {
+                let _changing = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
+                let mut store = WriterStore::open(&self.path, keys)?;
+                store.add(&mut rng, now(), label, [Ok(batch)], told)
+            }
+            _ => self.changed(|store| store.add_labelled(&mut rng, label, [Ok(batch)], told)),
         })?;
         warn_of_far(py, added.recall)?;
         Ok(added.version)
@@ -156,12 +144,17 @@ impl Index {
         deleted.map_err(|error| errors::search(py, &error))
     }
 
-    /// Rewrites the records in as few segments as possible. Returns the new version.
-    fn compact(&self, py: Python<'_>) -> PyResult<u64> {
+    /// Rewrites the records in as few segments as possible, and forgets all versions but some. Returns the new version.
+    #[pyo3(signature = (keep=None))]
+    fn compact(&self, py: Python<'_>, keep: Option<usize>) -> PyResult<u64> {
         self.owner(py)?;
         let mut rng = random()?;
         Stop::default().heeding(py, None, |told| {
-            self.changed(|store| store.compact(&mut rng, told))
+            self.changed(|store| {
+                let version = store.compact(&mut rng, told)?;
+                keep.map_or(Ok(0), |keep| store.forget_versions(keep))?;
+                Ok(version)
+            })
         })
     }
 
@@ -176,6 +169,39 @@ impl Index {
     ) -> PyResult<u64> {
         let public = public.map(|public| &public.get().0);
         self.change(py, Change::grant(reader, public, &labels, &groups))
+    }
+
+    /// Lets a writer add records under labels until a time, in seconds since 1970, with its public key if it is new; the new version.
+    fn grant_writer(
+        &self,
+        py: Python<'_>,
+        writer: &str,
+        public: Option<&Bound<'_, WriterPublicKey>>,
+        labels: Vec<String>,
+        until: u64,
+    ) -> PyResult<u64> {
+        let public = public.map(|public| &public.get().0);
+        self.change(py, Change::grant_writer(writer, public, &labels, until))
+    }
+
+    /// Takes the right to add records from a writer; the new version.
+    fn stop_writing(&self, py: Python<'_>, writer: &str) -> PyResult<u64> {
+        self.change(py, Change::stop_writing(writer))
+    }
+
+    /// Makes a version without what writers added after one, and revokes one of them; the new version.
+    #[pyo3(signature = (after, revoke))]
+    fn take_back(&self, py: Python<'_>, after: u64, revoke: Option<&str>) -> PyResult<u64> {
+        let (keys, pins) = self.owner(py)?;
+        let mut rng = random()?;
+        let taken = computing(py, || {
+            let _changing = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
+            let place = Pins::place(&self.path);
+            let what = (after, revoke);
+            let store = pins.take_back(&mut rng, Files, (&self.path, &place), keys, what)?;
+            Ok(store.version())
+        })?;
+        taken.map_err(|error: Error| errors::search(py, &error))
     }
 
     /// Takes labels and groups from a reader; the new version.
@@ -210,6 +236,15 @@ impl Index {
         let read = computing(py, || self.changed(|store| Ok(store.access())))?;
         let read = read.map_err(|error| errors::search(py, &error))?;
         read.map(|report| access::report(py, &report)).transpose()
+    }
+
+    /// Brings a server's index to this version; the version.
+    fn push(&self, py: Python<'_>, door: Door) -> PyResult<u64> {
+        match &self.key {
+            Key::Owner(keys, _) => exchange::push(py, &self.path, keys.clone(), &door),
+            Key::Writer(keys) => exchange::push(py, &self.path, keys.clone(), &door),
+            _ => Err(self.needs(py, "a push", "the owner's key, or a writer's")),
+        }
     }
 
     /// All payloads, by record; None where the index has none.
@@ -249,7 +284,7 @@ impl Index {
         })?;
         let manifest = opened.map_err(|error| errors::search(py, &error))?;
         found.set_item("version", manifest.version)?;
-        found.set_item("bytes", stored(py, &manifest)?)?;
+        found.set_item("bytes", facts::stored(py, &manifest)?)?;
         found.set_item("full", false)?;
         Ok(found)
     }
@@ -257,35 +292,14 @@ impl Index {
     /// The signed manifest's account of the index; a dict.
     fn info<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let manifest = self.manifest(py)?;
-        let info = PyDict::new(py);
-        info.set_item("index", hex::encode(manifest.index))?;
-        info.set_item("version", manifest.version)?;
-        info.set_item("mode", manifest.mode.kind().name())?;
-        info.set_item("metric", metric_name(manifest.metric))?;
-        info.set_item("stored", manifest.n)?;
-        info.set_item("dim", manifest.dim)?;
-        info.set_item("k", manifest.k)?;
-        info.set_item("id_kind", ids::kind_name(manifest.ids))?;
-        info.set_item("segments", manifest.segments().len())?;
-        info.set_item("payloads", manifest.has_payloads())?;
-        let look = manifest.second_look().map(|look| look.candidates);
-        info.set_item("second_look", look)?;
-        info.set_item("bytes", stored(py, &manifest)?)?;
-        info.set_item("manifest", hex::encode(manifest.digest()))?;
-        info.set_item("previous", hex::encode(manifest.previous))?;
-        Ok(info)
+        facts::of(py, &manifest, &self.key)
     }
 }
 
 impl Index {
     /// The exception for a call that needs another key.
     fn needs(&self, py: Python<'_>, what: &str, expected: &str) -> PyErr {
-        let found = match &self.key {
-            Key::Owner(..) => "an owner's key",
-            Key::Reader(_) => "a reader's key",
-            Key::Public(_) => "a public key",
-            Key::None => "no key",
-        };
+        let found = self.key.name();
         let text = format!("{what} needs {expected}, and this index was opened with {found}");
         errors::raise(py, "KeyKindError", text)
     }
@@ -320,13 +334,9 @@ impl Index {
     }
 
     fn public(&self, py: Python<'_>) -> PyResult<OwnerPublicKey> {
-        match &self.key {
-            Key::Owner(keys, _) => Ok(keys.public()),
-            Key::Reader(keys) => Ok(keys.owner().clone()),
-            Key::Public(key) => Ok(key.clone()),
-            // Nothing is believed that the owner did not sign.
-            Key::None => Err(self.needs(py, "this", "a key to check signatures with")),
-        }
+        // Nothing is believed that the owner did not sign.
+        let none = || self.needs(py, "this", "a key to check signatures with");
+        self.key.public().ok_or_else(none)
     }
 
     /// The newest version's manifest.
@@ -337,12 +347,4 @@ impl Index {
         })?;
         opened.map_err(|error| errors::search(py, &error))
     }
-}
-
-/// Bytes of an index's files.
-fn stored(py: Python<'_>, manifest: &SignedManifest) -> PyResult<u64> {
-    let parts = manifest.parts();
-    let parts = parts.map_err(|error| errors::search(py, &error))?;
-    let stored = parts.iter().filter(|part| part.holder.is_stored());
-    Ok(stored.map(|part| part.len).sum())
 }

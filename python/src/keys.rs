@@ -13,9 +13,11 @@ use crate::errors;
 
 mod client; // of those who ask a server
 mod issuer; // of those who issue tokens
+mod writer; // of those who add records
 
 pub(crate) use client::{ClientKey, ClientPublicKey, client_keygen};
 pub(crate) use issuer::IssuerPublicKey;
+pub(crate) use writer::{WriterKey, WriterPublicKey, writer_keygen};
 
 /// A new owner's key, from the system's generator.
 ///
@@ -279,7 +281,7 @@ impl ReaderPublicKey {
     }
 }
 
-/// The reader's half of an owner's or a reader's key.
+/// The reader's half of an owner's, a reader's or a writer's key.
 pub(crate) fn reader_of(key: &Bound<'_, PyAny>) -> PyResult<ReaderKeys> {
     if let Ok(key) = key.cast::<OwnerKey>() {
         return Ok(key.get().0.reader());
@@ -287,7 +289,10 @@ pub(crate) fn reader_of(key: &Bound<'_, PyAny>) -> PyResult<ReaderKeys> {
     if let Ok(key) = key.cast::<ReaderKey>() {
         return Ok(key.get().0.clone());
     }
-    Err(wrong(key, "an OwnerKey or a ReaderKey"))
+    if let Ok(key) = key.cast::<WriterKey>() {
+        return Ok(key.get().0.reader());
+    }
+    Err(wrong(key, "an OwnerKey, a ReaderKey or a WriterKey"))
 }
 
 /// The exception for a key of another kind.

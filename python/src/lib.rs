@@ -35,6 +35,8 @@ fn _sordino(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<keys::ReaderKey>()?;
     module.add_class::<keys::PublicKey>()?;
     module.add_class::<keys::ReaderPublicKey>()?;
+    module.add_class::<keys::WriterKey>()?;
+    module.add_class::<keys::WriterPublicKey>()?;
     module.add_class::<keys::ClientKey>()?;
     module.add_class::<keys::ClientPublicKey>()?;
     module.add_class::<keys::IssuerPublicKey>()?;
@@ -45,6 +47,8 @@ fn _sordino(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(keys::keygen, module)?)?;
     module.add_function(wrap_pyfunction!(keys::client_keygen, module)?)?;
     module.add_function(wrap_pyfunction!(keys::reader_keygen, module)?)?;
+    module.add_function(wrap_pyfunction!(keys::writer_keygen, module)?)?;
+    module.add_function(wrap_pyfunction!(index::pull, module)?)?;
     module.add_class::<assembly::Assembly>()?;
     module.add_function(wrap_pyfunction!(assembly::make_segment, module)?)?;
     module.add_class::<clustering::Clustering>()?;

@@ -479,6 +479,14 @@ class Team:
         assert "the server has it" in run(self.owner, "grant", name, "--public", folder / "reader.public", *words)
         return folder
 
+    def writer(self, name, *labels, joins=()):
+        folder = self.folder / name
+        printed = run(folder, "join", "--name", name, "--write", "--owner", self.owner / "owner.pub", "--server", self.url, *joins)
+        assert "--public writer.public --write" in printed and not (folder / "owner.key").exists()
+        words = [word for label in labels for word in ("--label", label)]
+        assert "the server has it" in run(self.owner, "grant", name, "--public", folder / "writer.public", "--write", *words)
+        return folder
+
 
 @pytest.fixture
 def team(tmp_path):
@@ -517,6 +525,113 @@ async def test_two_agents_and_a_server_of_which_one_is_revoked_in_the_middle(tea
         assert "alice" in who and "bob" not in who
     async with agent(bob) as second:
         assert "revoked" in await refused(second, "recall", question="which day do we deploy?")
+
+
+async def test_agents_with_writers_keys_add_and_the_owner_goes_on(team):
+    alice, bob, carol = team.writer("alice"), team.writer("bob"), team.reader("carol")
+    async with agent(team.owner) as owner, agent(alice) as first, agent(bob) as second, agent(carol) as reader:
+        for client, text in [(owner, "We deploy on Tuesdays"), (first, "The staging key is in the vault"), (second, "Retries back off by doubling")]:
+            sent = await call(client, "remember", text=text, tags=["work"])
+            assert "the server has it" in sent["server"] or "sent to the server" in sent["server"]
+            assert text in texts(await call(client, "recall", question=text))
+            for other in (owner, first, second, reader):
+                await recalls(other, text, text)
+
+        async def write(client, name):
+            return [(await call(client, "remember", text=f"{name} noted item {n}"))["id"] for n in range(20)]
+
+        # All at once: the later ones start from what the others made.
+        ids = await asyncio.gather(write(owner, "the owner"), write(first, "alice"), write(second, "bob"))
+        assert len({id for some in ids for id in some}) == 60
+        for name in ("the owner", "alice", "bob"):
+            for client in (reader, owner):
+                await recalls(client, f"{name} noted item 19", f"{name} noted item 19")
+        until(lambda: json.loads(run(carol, "stats"))["memories"] == 63)
+        assert len((await call(reader, "recent", k=100, where={"by": "alice"}))["memories"]) == 21
+        # A writer changes and forgets nothing; the owner does, also what writers added.
+        id = (await call(first, "recall", question="staging key", k=1))["memories"][0]["id"]
+        assert "where owner.key is" in await refused(first, "forget", id=id)
+        assert "where owner.key is" in await refused(first, "update", id=id, text="other")
+        assert "reader's key, which changes nothing" in await refused(reader, "remember", text="mine")
+        assert (await call(owner, "forget", id=id))["ids"] == [id]
+        await call(owner, "update", id=ids[1][0], text="the owner has put alice's note right")
+        await recalls(reader, "put right", "the owner has put alice's note right")
+        assert "The staging key is in the vault" not in texts(await call(reader, "recall", question="staging key"))
+    who = run(team.owner, "who")
+    assert re.search(r"alice: .*adds under no label until", who) and "adds" not in [line for line in who.splitlines() if line.startswith("carol")][0]
+    run(team.owner, "revoke", "alice")
+    async with agent(alice) as first:
+        assert "ask the memory's owner" in await refused(first, "remember", text="again")
+    assert sordino.open(team.owner / "index", key=sordino.OwnerKey.load(team.owner / "owner.key")).verify()["full"]
+
+
+async def test_a_writer_whose_server_is_gone_keeps_and_sends_later(team):
+    alice, bob = team.writer("alice", "finance", joins=("--label", "finance")), team.reader("bob", "finance")
+    async with agent(alice) as writer, agent(bob) as reader:
+        await call(writer, "remember", text="before the storm")
+        await recalls(reader, "storm", "before the storm")
+        team.stop()
+        sent = await call(writer, "remember", text="during the storm")
+        assert sent["server"].startswith("kept here, and sent to the server")
+        assert "during the storm" in texts(await call(writer, "recall", question="storm"))
+    team.start()
+    async with agent(alice), agent(bob) as reader:
+        await recalls(reader, "storm", "during the storm")
+    # Under a label that it was not granted nothing is added, and that is said.
+    settings = json.loads((alice / "memory.json").read_text())
+    (alice / "memory.json").write_text(json.dumps(settings | {"label": "hr"}))
+    async with agent(alice) as writer:
+        await call(writer, "remember", text="a note on pay")
+        until(lambda: "has not granted" in run(alice, "stats"))
+        assert "has not granted" in await refused(writer, "remember", text="another note on pay")
+
+
+def test_what_a_writer_was_told_is_kept_outlives_a_kill(team, embedding):
+    folder = team.writer("alice")
+    known = {}
+    for round in range(4):
+        script = WRITER.replace("if n % 7 == 6", "if False")
+        process = subprocess.Popen([sys.executable, "-c", script, str(folder), f"round {round}"], stdout=subprocess.PIPE, text=True)
+        timer = threading.Timer(0.5 + 0.37 * round, process.send_signal, [signal.SIGKILL])
+        for line in process.stdout:
+            if timer.ident is None:
+                timer.start()
+            if line.endswith("\n"):
+                id, _, text = line.rstrip("\n").partition(":")
+                known[int(id)] = text
+        process.wait()
+    assert len(known) > 20
+    with contextlib.closing(Memory(Home(folder), embedding)) as memory:
+        memory.wait()
+        found = {one.id: one.record.text for one in memory.all()}
+        assert all(found.get(id) == text for id, text in known.items())
+        assert len(set(found) - set(known)) <= 4
+        assert memory._writer.waiting() == []
+
+
+def test_writers_share_a_folder_and_what_a_stolen_key_added_is_taken_back(home, tmp_path, embedding):
+    folder = tmp_path / "alice"
+    run(folder, "join", "--name", "alice", "--write", "--owner", home.folder / "owner.pub", "--index", home.index)
+    run(home.folder, "grant", "alice", "--public", folder / "writer.public", "--write", "--until", "2999-01-01")
+    with contextlib.closing(Memory(home, embedding)) as owner, contextlib.closing(Memory(Home(folder), embedding)) as alice:
+        owner.remember("the owner's own")
+        owner.wait()
+        before = sordino.open(home.index, key=home.owner_key()).info()["version"]
+        assert alice.remember("alice's own")[0].server is None
+        alice.wait()
+        assert {one.record.text for one in owner.recall("own")} == {"the owner's own", "alice's own"}
+    # Many single additions: the owner's process makes room for more.
+    printed = run(home.folder, "take-back", before)
+    assert "without what writers added" in printed
+    with contextlib.closing(Memory(home, embedding)) as owner:
+        assert [one.record.text for one in owner.all()] == ["the owner's own"]
+    with contextlib.closing(Memory(Home(folder), embedding)) as alice:
+        alice.remember("in between")
+        alice.wait()
+    printed = run(home.folder, "take-back", int(printed.split()[1].rstrip(",")), "--revoke", "alice")
+    assert "alice is revoked" in printed
+    with contextlib.closing(Memory(Home(folder), embedding)) as alice, pytest.raises(sordino.SordinoError):
+        alice.remember("too late")
 
 
 async def test_labels_are_for_those_who_were_granted_them(team):
@@ -579,7 +694,7 @@ def test_the_page_runs(tmp_path):
     team = Team(tmp_path)
     commands = [line for block in re.findall(r"^```sh\n(.*?)^```$", PAGE.read_text(), re.MULTILINE | re.DOTALL) for line in block.splitlines()]
     commands = [line.partition(" # ")[0].strip() for line in commands if line.startswith("sordino-memory")]
-    assert len(commands) == 10
+    assert len(commands) == 12
     shutil.rmtree(team.owner)
     team.stop()
     environment = {**os.environ, "HOME": str(tmp_path)}

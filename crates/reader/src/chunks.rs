@@ -155,8 +155,8 @@ impl Decoded {
             .collect();
         let mut vectors = DecodedRows::default();
         chunks?.into_iter().for_each(|chunk| vectors.append(chunk));
-        // A row beyond the segment would be a record that does not exist.
-        if vectors.rows.iter().any(|&row| row >= segment.n) {
+        // A row beyond the segment would be a record that does not exist. A row that is here twice would be found twice.
+        if !vectors.rows.iter().copied().eq(0..segment.n) {
             return Err(Error::BadReply);
         }
         Ok(Self {

@@ -25,6 +25,63 @@ pub(crate) struct Download {
     pub(crate) bytes: usize,
 }
 
+/// Fetches parts by their numbers among those that clients download, in replies of some MiB, and checks each before `take` has it. Bytes of
+/// the replies.
+pub(crate) async fn fetch(
+    transport: &mut impl AsyncTransport,
+    manifest: &SignedManifest,
+    wanted: &[(u16, &Part)],
+    mut take: impl FnMut(&Part, &[u8]) -> Result<(), Error>,
+) -> Result<usize, Error> {
+    let (mut rest, mut received) = (wanted, 0);
+    while !rest.is_empty() {
+        let mut len = 0u64;
+        let mut fits = |part: &Part| {
+            len = len.saturating_add(part.len);
+            len <= REPLY
+        };
+        let count = rest.iter().take_while(|(_, part)| fits(part)).count();
+        let count = count.max(1);
+        let batch;
+        (batch, rest) = rest.split_at(count);
+        received += fetch_batch(transport, manifest, batch, &mut take).await?;
+    }
+    Ok(received)
+}
+
+/// Fetches parts in one reply.
+async fn fetch_batch(
+    transport: &mut impl AsyncTransport,
+    manifest: &SignedManifest,
+    batch: &[(u16, &Part)],
+    take: &mut impl FnMut(&Part, &[u8]) -> Result<(), Error>,
+) -> Result<usize, Error> {
+    let numbers: Vec<u8> = batch.iter().flat_map(|(n, _)| n.to_le_bytes()).collect();
+    let len = batch.iter().map(|(_, part)| part.len).sum::<u64>();
+    let too_long = |_| Error::Malformed {
+        what: "manifest",
+        why: format!("parts of {len} bytes"),
+    };
+    let len = usize::try_from(len).map_err(too_long)?;
+    let request = Message::GetParts.about(manifest.edition(), &numbers);
+    let reply = transport.exchange(&request, message_len(len)).await?;
+    let mut rest = Message::Parts.expect(&reply, Some(len))?;
+    for (_, part) in batch {
+        let len = usize::try_from(part.len).unwrap_or(usize::MAX);
+        let Some((bytes, after)) = rest.split_at_checked(len) else {
+            return Err(Error::Malformed {
+                what: part.kind.name(),
+                why: "truncated".to_owned(),
+            });
+        };
+        digest::check(part.kind.name(), bytes, &part.digest)?;
+        take(part, bytes)?;
+        transport.keep(&part.digest, bytes).await;
+        rest = after;
+    }
+    Ok(reply.len())
+}
+
 impl Download {
     /// Fetches all parts but what is kept and what the cache has. The requests, and how parts share replies,
     /// follow from the manifest and these alone.
@@ -43,65 +100,26 @@ impl Download {
             parts: HashMap::new(),
             bytes: 0,
         };
-        let mut batch: Vec<(u16, &Part)> = Vec::new();
+        let mut absent: Vec<(u16, &Part)> = Vec::new();
         for (number, part) in wanted {
-            let kept = match cache.and_then(|cache| cache.get(part)) {
-                None => kept_by(transport, part).await,
-                kept => kept,
-            };
-            if let Some(bytes) = kept {
-                download.add(part.digest, bytes);
-                continue;
+            match cache.and_then(|cache| cache.get(part)) {
+                Some(bytes) => download.add(part.digest, bytes),
+                None => match kept_by(transport, part).await {
+                    Some(bytes) => download.add(part.digest, bytes),
+                    None => absent.push((number, part)),
+                },
             }
-            let len: u64 = batch.iter().map(|(_, part)| part.len).sum();
-            if !batch.is_empty() && len + part.len > REPLY {
-                download.fetch(transport, manifest, &batch, cache).await?;
-                batch.clear();
-            }
-            batch.push((number, part));
         }
-        download.fetch(transport, manifest, &batch, cache).await?;
-        Ok(download)
-    }
-
-    async fn fetch(
-        &mut self,
-        transport: &mut impl AsyncTransport,
-        manifest: &SignedManifest,
-        batch: &[(u16, &Part)],
-        cache: Option<&Cache>,
-    ) -> Result<(), Error> {
-        if batch.is_empty() {
-            return Ok(());
-        }
-        let numbers: Vec<u8> = batch.iter().flat_map(|(n, _)| n.to_le_bytes()).collect();
-        let len = batch.iter().map(|(_, part)| part.len).sum::<u64>();
-        let too_long = |_| Error::Malformed {
-            what: "manifest",
-            why: format!("parts of {len} bytes"),
-        };
-        let len = usize::try_from(len).map_err(too_long)?;
-        let request = Message::GetParts.about(manifest.edition(), &numbers);
-        let reply = transport.exchange(&request, message_len(len)).await?;
-        let mut rest = Message::Parts.expect(&reply, Some(len))?;
-        for (_, part) in batch {
-            let len = usize::try_from(part.len).unwrap_or(usize::MAX);
-            let Some((bytes, after)) = rest.split_at_checked(len) else {
-                return Err(Error::Malformed {
-                    what: part.kind.name(),
-                    why: "truncated".to_owned(),
-                });
-            };
-            digest::check(part.kind.name(), bytes, &part.digest)?;
+        let taken = |part: &Part, bytes: &[u8]| {
             if let Some(cache) = cache {
                 cache.put(&part.digest, bytes);
             }
-            transport.keep(&part.digest, bytes).await;
-            self.add(part.digest, bytes.to_vec());
-            rest = after;
-        }
-        self.bytes += reply.len();
-        Ok(())
+            download.add(part.digest, bytes.to_vec());
+            Ok(())
+        };
+        let received = fetch(transport, manifest, &absent, taken).await?;
+        download.bytes = received;
+        Ok(download)
     }
 
     fn add(&mut self, digest: Digest, bytes: Vec<u8>) {

@@ -16,20 +16,30 @@ pub(crate) async fn follow(
     transport: &mut impl AsyncTransport,
     keys: &ReaderKeys,
 ) -> Result<usize, Error> {
+    Ok(between(pin, manifest, transport, keys).await?.1)
+}
+
+/// [`follow`], with the manifests between the two that were asked for, newest first.
+pub(crate) async fn between(
+    pin: &Pin,
+    manifest: &SignedManifest,
+    transport: &mut impl AsyncTransport,
+    keys: &ReaderKeys,
+) -> Result<(Vec<SignedManifest>, usize), Error> {
     // Before anything is asked: a fork that is proven is no gap, whatever the server shows or withholds.
     if pin.precedes(manifest)? {
-        return Ok(0);
+        return Ok((Vec::new(), 0));
     }
     let known = pin.edition().to_bytes();
     let request = Message::GetHistory.about(manifest.edition(), &known);
     let limit = message_len(history::MAX_LEN);
     let reply = transport.exchange(&request, limit).await?;
     let body = Message::History.expect(&reply, None)?;
-    walk(body, manifest, pin, keys.owner())?;
-    Ok(reply.len())
+    let way = walk(body, manifest, pin, keys.owner())?;
+    Ok((way, reply.len()))
 }
 
-/// Walks from `newest` back over the manifests of a reply to the one that is pinned.
+/// Walks from `newest` back over the manifests of a reply to the one that is pinned: those between the two that it passed.
 ///
 /// # Errors
 /// [`Error::Fork`] if the way leads past it, [`Error::Gap`] if it ends before, [`Error::Digest`] if a manifest's digest
@@ -39,13 +49,17 @@ fn walk(
     newest: &SignedManifest,
     pin: &Pin,
     owner: &OwnerPublicKey,
-) -> Result<(), Error> {
+) -> Result<Vec<SignedManifest>, Error> {
     let version = newest.version;
     let fork = || Error::Fork { version };
     let mut rest = body;
-    let mut newer = newest.clone();
-    // An older one or one of another index is no part of a way that leads here.
-    while !pin.precedes(&newer).map_err(|_| fork())? {
+    let mut way: Vec<SignedManifest> = Vec::new();
+    loop {
+        let newer = way.last().unwrap_or(newest);
+        // An older one or one of another index is no part of a way that leads here.
+        if pin.precedes(newer).map_err(|_| fork())? {
+            break;
+        }
         if rest.is_empty() {
             return Err(Error::Gap {
                 found: version,
@@ -61,9 +75,11 @@ fn walk(
         if older.version >= newer.version {
             return Err(fork());
         }
-        newer = older;
+        way.push(older);
     }
-    Ok(())
+    // The one that is known may be the last that was shown.
+    way.retain(|version| version.version > pin.version);
+    Ok(way)
 }
 
 /// The first manifest, and what follows it.

@@ -62,13 +62,22 @@ impl LocalPages {
         recent.collect()
     }
 
-    /// Where the records in these places lie; `None` for one that is not there.
-    pub(crate) fn extents(&self, places: &[Option<u32>]) -> Vec<Option<Extent>> {
-        self.opener.extents(places)
+    /// Where the records in these places lie; `None` for one that is not there. The work depends on them only if nothing is asked of a
+    /// server after it.
+    pub(crate) fn extents(&self, places: &[Option<u32>], in_open: bool) -> Vec<Option<Extent>> {
+        match in_open {
+            true => self.opener.extents_in_open(places),
+            false => self.opener.extents(places),
+        }
     }
 
-    /// Reads a record, whole.
-    pub(crate) fn carried(&self, extent: &Extent) -> Verdict<Carried> {
-        self.opener.read(&self.content, extent).ok_or(Wrong)
+    /// Reads a record, whole. `last` is the page that was opened last, which records next to one another share.
+    pub(crate) fn carried(
+        &self,
+        extent: &Extent,
+        last: &mut Option<(u32, Vec<u8>)>,
+    ) -> Verdict<Carried> {
+        let read = self.opener.read_after(&self.content, extent, last);
+        read.ok_or(Wrong)
     }
 }

@@ -153,13 +153,13 @@ impl Client {
         round: &mut Round<'_, R, impl AsyncTransport>,
         places: &[Option<u32>],
     ) -> Result<Fetched, Error> {
+        let Source::There(there) = &self.main else {
+            return Ok(Fetched::only(self.here(places)));
+        };
         // A record is looked up instead of every one that is not there: before the request nothing takes
         // longer where there are more places.
         let looked_up = padded(places, self.records.max(places.len()));
         let here = self.here(&looked_up);
-        let Source::There(there) = &self.main else {
-            return Ok(Fetched::only(here, places.len()));
-        };
         let mut extents = there.opener.extents(&looked_up);
         hide(&mut extents, &here);
         let fetched = there.fetched.max(extents.len());
@@ -182,8 +182,9 @@ impl Client {
     /// Where the records in these places lie among the pages that are here: in the part of this number, the newest first.
     fn here(&self, places: &[Option<u32>]) -> Vec<Option<(usize, Extent)>> {
         let mut all = vec![None; places.len()];
+        let in_open = matches!(self.main, Source::Here(_));
         for (at, part) in self.local().enumerate() {
-            for (found, extent) in all.iter_mut().zip(part.extents(places)) {
+            for (found, extent) in all.iter_mut().zip(part.extents(places, in_open)) {
                 *found = extent.map(|extent| (at, extent)).or(*found);
             }
         }
@@ -199,18 +200,35 @@ impl Client {
         main.into_iter().chain(&self.recent)
     }
 
+    /// Reads the records that lie here: a page is opened once for all of them that are in it. After the last message, so that
+    /// how long that takes is for nobody to see.
+    fn read_here(&self, records: &[Found]) -> Verdict<Vec<Option<Carried>>> {
+        let here = records.iter().enumerate();
+        let here = here.filter_map(|(at, found)| Some((found.here?, at)));
+        let mut here: Vec<((usize, Extent), usize)> = here.collect();
+        here.sort_unstable_by_key(|((part, extent), _)| (*part, extent.page, extent.offset));
+        let parts: Vec<&LocalPages> = self.local().collect();
+        let mut carried = vec![None; records.len()];
+        for some in here.chunk_by(|((part, _), _), ((other, _), _)| part == other) {
+            let mut last = None;
+            for ((part, extent), at) in some {
+                let part = parts.get(*part).ok_or(Wrong)?;
+                carried[*at] = Some(part.carried(extent, &mut last)?);
+            }
+        }
+        Ok(carried)
+    }
+
     /// Reads the records that were found here, and the records in pages that were fetched for them.
     fn decoded(&self, fetched: Fetched) -> Verdict<Vec<Option<Carried>>> {
         let pages = fetched.pages?;
         let mut rest = &pages[..];
-        let carried = fetched.records.iter().map(|found| {
+        let here = self.read_here(&fetched.records)?;
+        let carried = fetched.records.iter().zip(here).map(|(found, here)| {
             let (own, after) = rest.split_at(found.share as usize);
             rest = after;
-            match (&found.here, &self.main) {
-                (Some((part, extent)), _) => {
-                    let part = self.local().nth(*part).ok_or(Wrong)?;
-                    part.carried(extent).map(Some)
-                }
+            match (here, &self.main) {
+                (Some(here), _) => Ok(Some(here)),
                 (None, Source::There(there)) => {
                     let read = |extent: &Extent| {
                         let own = &own[..own.len().min(extent.count as usize)];
@@ -238,7 +256,7 @@ impl Client {
         // wrong reply, too, all messages are sent: where they ended would tell which records were wanted.
         let here = self.here(places);
         let Source::There(there) = &self.main else {
-            let read = self.decoded(Fetched::only(here, places.len()));
+            let read = self.decoded(Fetched::only(here));
             return Ok(round.latch.checked(read));
         };
         let mut extents = there.opener.extents(places);
@@ -289,9 +307,9 @@ struct Fetched {
 }
 
 impl Fetched {
-    /// The first `count` records, all of which lie here.
-    fn only(here: Vec<Option<(usize, Extent)>>, count: usize) -> Self {
-        let records = here.into_iter().take(count).map(|here| Found {
+    /// Records of which all that there is lies here.
+    fn only(here: Vec<Option<(usize, Extent)>>) -> Self {
+        let records = here.into_iter().map(|here| Found {
             here,
             there: None,
             share: 0,

@@ -9,7 +9,9 @@ use sordino_vault::attributes::Attributes;
 use sordino_vault::contents::{ContentKeys, bury_repeated};
 use sordino_vault::ids::Ids;
 use sordino_vault::numbers::Numbers;
+use sordino_vectors::column::Column;
 use sordino_vectors::recall::Scored;
+use sordino_vectors::u32_of;
 
 use crate::download::Download;
 use crate::filter::Filter;
@@ -133,6 +135,27 @@ impl Records {
     pub(crate) fn attributes(&self, id: &Id) -> Option<Attributes> {
         let (segment, row) = self.find(id)?;
         Some(segment.attributes.select(&[row as usize]))
+    }
+
+    /// The ids of the records that count and, if some are chosen, are among these, with their values of one attribute: of each segment that
+    /// has it. A value may be missing.
+    pub(crate) fn column(
+        &self,
+        name: &str,
+        chosen: Option<&[Vec<bool>]>,
+    ) -> Vec<(Vec<Id>, Column)> {
+        let segments = self.segments.iter().zip(&self.dead).enumerate();
+        let columns = segments.filter_map(|(at, (segment, dead))| {
+            let (ids, column) = (segment.ids.as_ref()?, segment.attributes.column(name)?);
+            let passes = |row: u32| chosen.is_none_or(|chosen| chosen[at][row as usize]);
+            let rows = 0..u32_of(ids.len());
+            let rows: Vec<u32> = rows
+                .filter(|&row| !dead.contains(row) && passes(row))
+                .collect();
+            let values = column.rows(rows.iter().map(|&row| row as usize));
+            Some((rows.iter().map(|&row| ids.id(row)).collect(), values))
+        });
+        columns.collect()
     }
 
     fn find(&self, id: &Id) -> Option<(&Known, u32)> {

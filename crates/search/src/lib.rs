@@ -17,7 +17,8 @@ pub use sordino_owner::{
 };
 pub use sordino_reader::{
     AsyncTransport, Cache, Client, ConnectOptions, Dial, Filter, Found, Hit, KEYS_LEN, Kind,
-    PinStore, Question, Retry, SearchBatch, Session, SessionOptions, Stages, Transport, graver,
+    PinStore, Pulled, Question, Retry, SearchBatch, Session, SessionOptions, Stages, Transport,
+    graver, pull,
 };
 pub use sordino_server::{Ask, Encodings, OpenOptions, PendingRequest, Server, Shard, StaticReply};
 pub use sordino_vault::{

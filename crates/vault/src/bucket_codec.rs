@@ -99,10 +99,11 @@ impl BucketCodec {
         self.read(&plain.ok_or(Error::BadReply)?, frame, opened)
     }
 
-    /// Opens bucket number `number` and appends the residuals in it, with the bases and the scales of all.
+    /// Opens bucket number `number` and appends the residuals in it, with the bases and the scales of all: of the rows that follow those
+    /// that were appended before.
     ///
     /// # Errors
-    /// [`Error::BadReply`] if it is not what the owner sealed in this place.
+    /// [`Error::BadReply`] if it is not what was sealed in this place, or has other rows.
     pub fn open_residuals(
         &self,
         seal: &Seal,
@@ -113,13 +114,16 @@ impl BucketCodec {
         residuals: &mut Vec<f32>,
     ) -> Result<(), Error> {
         let plain = seal.open(number, &self.0.shape(), sealed);
+        let mut in_order = true;
         self.each(
             &plain.ok_or(Error::BadReply)?,
             frame,
-            |_, base, scale, residual| {
+            |row, base, scale, residual| {
+                in_order &= row as usize == marks.len();
                 marks.push((base, scale));
                 residuals.extend_from_slice(residual);
             },
-        )
+        )?;
+        in_order.then_some(()).ok_or(Error::BadReply)
     }
 }

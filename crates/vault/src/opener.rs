@@ -1,10 +1,11 @@
 //! Opening the pages of payloads, and the records in them.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use crate::content_key::ContentKey;
 use crate::contents::{ContentKeys, split};
 use crate::decompression::Decompressor;
+use crate::filler::filler;
 use crate::numbers::Numbers;
 use crate::order::RowOrder;
 use crate::page_list::PageList;
@@ -15,6 +16,7 @@ use sordino_index::Error;
 use sordino_index::look;
 use sordino_index::manifest::Manifest;
 use sordino_index::payload::{Carried, Extent, MOST_PAYLOAD, PageForm, PageGroup, Payloads};
+use zeroize::Zeroizing;
 
 impl ContentKey {
     /// The order of `records` records of payloads: `order.row(position)` is the rank of the place of the record there.
@@ -45,6 +47,8 @@ struct Group {
     pages: u32,
     places: Numbers,
     order: RowOrder,
+    /// The position of each record, once somebody has asked for some of them in the open.
+    table: OnceLock<Option<Zeroizing<Vec<u32>>>>,
     /// Where each record lies, in the secret order.
     extents: Vec<Extent>,
     seal: Seal,
@@ -75,6 +79,7 @@ impl Group {
             decompressor: Mutex::new(Decompressor::new(&list.dictionary)?),
             places: list.places,
             order: key.payload_order(payloads, group.records),
+            table: OnceLock::new(),
             seal: key.payload_seal(payloads),
         })
     }
@@ -99,6 +104,20 @@ impl Group {
         let extents = ranks.iter().zip(positions).map(|(rank, position)| {
             let extent = self.extents[position as usize];
             rank.map(|_| extent)
+        });
+        extents.collect()
+    }
+
+    /// Where the records in these places lie, by a table: in time and memory that depend on them.
+    fn extents_in_open(&self, places: &[Option<u32>]) -> Vec<Option<Extent>> {
+        let table = self.table.get_or_init(|| self.order.table());
+        let extents = places.iter().map(|place| {
+            let rank = self.places.rank((*place)?.into())?;
+            let position = match table {
+                Some(table) => table[rank as usize],
+                None => self.order.positions(&[rank])[0],
+            };
+            Some(self.extents[position as usize])
         });
         extents.collect()
     }
@@ -147,23 +166,6 @@ fn whole_characters(mut bytes: Vec<u8>) -> Vec<u8> {
         bytes.truncate(error.valid_up_to());
     }
     bytes
-}
-
-/// The page of these that a random number chooses, each as likely as any. Groups are given by their first pages and
-/// their numbers of pages. Page 0 if there is none.
-fn filler(groups: impl Iterator<Item = (u32, u32)> + Clone, random: u64) -> u32 {
-    let all: u64 = groups.clone().map(|(_, pages)| u64::from(pages)).sum();
-    // No further from uniform than pages / 2^64.
-    let drawn = (u128::from(random) * u128::from(all)) >> 64;
-    let mut left = u32::try_from(drawn).unwrap_or(0);
-    let mut page = 0;
-    for (first, pages) in groups {
-        let inside = mask(left < pages);
-        page |= inside & first.wrapping_add(left);
-        // A number that was used is in no group after.
-        left = (!inside & left.wrapping_sub(pages)) | inside;
-    }
-    page
 }
 
 impl Opener {
@@ -218,6 +220,18 @@ impl Opener {
         extents
     }
 
+    /// [`extents`](Self::extents) where no server is asked for anything after: as fast as can be.
+    #[must_use]
+    pub fn extents_in_open(&self, places: &[Option<u32>]) -> Vec<Option<Extent>> {
+        let mut extents = vec![None; places.len()];
+        for group in &self.groups {
+            for (extent, own) in extents.iter_mut().zip(group.extents_in_open(places)) {
+                *extent = extent.or(own);
+            }
+        }
+        extents
+    }
+
     /// True if there is a key of a page.
     #[must_use]
     pub fn has_key(&self) -> bool {
@@ -264,13 +278,34 @@ impl Opener {
     /// Reads the record in this extent from all sealed pages. `None` if one that it touches is not what the owner sealed.
     #[must_use]
     pub fn read(&self, content: &[u8], extent: &Extent) -> Option<Carried> {
+        self.read_after(content, extent, &mut None)
+    }
+
+    /// [`read`](Self::read) of one record after the other: `last` is the page that was opened last, with its number, and is not opened again.
+    pub fn read_after(
+        &self,
+        content: &[u8],
+        extent: &Extent,
+        last: &mut Option<(u32, Vec<u8>)>,
+    ) -> Option<Carried> {
         let len = self.form.sealed_len();
-        let mut plain = Vec::new();
+        let mut pages = Vec::new();
         for page in (extent.page..).take(extent.count as usize) {
-            let from = page as usize * len;
-            plain.extend(self.open(page, content.get(from..from + len)?)?);
+            let known = last.take().filter(|(known, _)| *known == page);
+            let plain = match known {
+                Some((_, plain)) => plain,
+                None => {
+                    let from = page as usize * len;
+                    self.open(page, content.get(from..from + len)?)?
+                }
+            };
+            let (_, plain) = last.insert((page, plain));
+            if extent.count == 1 {
+                return self.carried(extent, plain);
+            }
+            pages.extend_from_slice(plain);
         }
-        self.carried(extent, &plain)
+        self.carried(extent, &pages)
     }
 
     /// Reads all records whose keys are known, with their places, in order.
@@ -342,30 +377,5 @@ impl Opener {
 impl std::fmt::Debug for Opener {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Opener").finish_non_exhaustive()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::filler;
-
-    #[test]
-    fn a_filler_is_any_page_that_can_be_opened() {
-        let groups = [(3, 2), (9, 1), (20, 5)];
-        let pages = [3, 4, 9, 20, 21, 22, 23, 24];
-        let mut counts = [0; 8];
-        for at in 0..800u64 {
-            let page = filler(groups.into_iter(), at * (u64::MAX / 800));
-            counts[pages.iter().position(|&it| it == page).unwrap()] += 1;
-        }
-        assert!(
-            counts.iter().all(|count| (99..=101).contains(count)),
-            "{counts:?}"
-        );
-        assert_eq!(filler(groups.into_iter(), u64::MAX), 24);
-        assert_eq!(filler([(0, u32::MAX)].into_iter(), u64::MAX), u32::MAX - 1);
-        for none in [&[][..], &[(5, 0)]] {
-            assert_eq!(filler(none.iter().copied(), 7), 0);
-        }
     }
 }

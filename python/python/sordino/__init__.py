@@ -76,7 +76,7 @@ from ._errors import (
     UnsureError,
     ZeroVectorError,
 )
-from ._index import Index, build, open
+from ._index import Index, build, open, pull
 from ._plan import Plan, plan
 from ._records import Batch
 from ._server import Server, gather, serve
@@ -88,10 +88,13 @@ from ._sordino import (
     PublicKey,
     ReaderKey,
     ReaderPublicKey,
+    WriterKey,
+    WriterPublicKey,
     __version__,
     client_keygen,
     keygen,
     reader_keygen,
+    writer_keygen,
 )
 
 __all__ = [
@@ -165,6 +168,8 @@ __all__ = [
     "UnreachableError",
     "UnreadableError",
     "UnsureError",
+    "WriterKey",
+    "WriterPublicKey",
     "ZeroVectorError",
     "__version__",
     "blake3",
@@ -177,7 +182,9 @@ __all__ = [
     "open",
     "pir",
     "plan",
+    "pull",
     "quoted",
     "reader_keygen",
     "serve",
+    "writer_keygen",
 ]

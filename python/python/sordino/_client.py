@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, SupportsIndex
 from . import _arrays, _sordino
 from ._errors import ClosedError, FilterError, InputError, KError, KeyKindError, NoIndexError, of_file
 from ._files import content, pem, place
-from ._index import Index, real_number, whole_number
+from ._index import Index, pin_parts, real_number, whole_number
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
     from ._index import Ids
-    from ._sordino import ClientKey, OwnerKey, ReaderKey
+    from ._sordino import ClientKey, OwnerKey, ReaderKey, WriterKey
 
 
 class Result:
@@ -98,7 +98,7 @@ class Client:
         An `Index` or the path of one, which is loaded into this process; or the address of a server,
         "https://host:port" or "http://host:port". Connecting downloads what a client needs once, and checks it
         against the owner's signature.
-    key : ReaderKey or OwnerKey
+    key : ReaderKey, WriterKey or OwnerKey
         The key that opens the index.
     client_key : ClientKey, optional
         The key to log in with, for servers that answer known clients only.
@@ -137,7 +137,7 @@ class Client:
         self,
         index_or_url: Index | str | os.PathLike[str],
         *,
-        key: ReaderKey | OwnerKey,
+        key: ReaderKey | WriterKey | OwnerKey,
         client_key: ClientKey | None = None,
         token: bytes | str | os.PathLike[str] | None = None,
         roots: bytes | str | os.PathLike[str] | None = None,
@@ -148,7 +148,7 @@ class Client:
     ) -> None:
         if over_gap and pin is None:
             raise InputError("over_gap without a pin: pass the pin from whose version the client continues")
-        known = None if pin is None else (_parts(pin), bool(over_gap))
+        known = None if pin is None else (pin_parts(pin), bool(over_gap))
         if isinstance(index_or_url, str) and "://" in index_or_url:
             if not (client_key is None or isinstance(client_key, _sordino.ClientKey)):
                 raise KeyKindError(f"client_key is a {type(client_key).__name__}: expected a ClientKey")
@@ -261,6 +261,35 @@ class Client:
         """
         return self._native.attributes(_arrays.ids(_arrays.several(ids)))
 
+    def column(self, name: str, *, where: str | None = None) -> dict[Any, int | float | bool | str]:
+        """Return one attribute of all records that have it. The client has it, so nothing is sent.
+
+        Parameters
+        ----------
+        name : str
+            The attribute.
+        where : str, optional
+            A condition that the records meet, as of `search`.
+
+        Returns
+        -------
+        dict
+            The values by id: int, str or uuid.UUID.
+
+        Raises
+        ------
+        FilterError
+            If the condition cannot be used.
+        """
+        if not (isinstance(name, str) and _arrays.is_unicode(name)):
+            raise InputError(f"name = {name!r}: expected the name of an attribute")
+        values = self._native.column(name, _where(where))
+        if self._native.id_kind != "uuid":
+            return dict(values)
+        from uuid import UUID
+
+        return {UUID(str(id)): value for id, value in values.items()}
+
     def refresh(self) -> bool:
         """Follow the index to its newest version, and download what is new.
 
@@ -371,9 +400,3 @@ def _objects(rows: Sequence[Sequence[str | int]], k: int, kind: str) -> np.ndarr
         for column, one in enumerate(found):
             ids[row, column] = UUID(str(one)) if kind == "uuid" else one
     return ids
-
-
-def _parts(pin: bytes) -> tuple[bytes, int, bytes]:
-    if not isinstance(pin, bytes) or len(pin) != 56:
-        raise InputError("pin: expected the 56 bytes that Client.pin() gives")
-    return pin[:16], int.from_bytes(pin[16:24], "little"), pin[24:]

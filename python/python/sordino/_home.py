@@ -17,7 +17,7 @@ from ._errors import ExistsError, FileError, FormatError, InputError, KeyKindErr
 from ._embedding import DEFAULT
 from ._index import build
 from ._record import first_attributes
-from ._sordino import ClientKey, OwnerKey, PublicKey, ReaderKey, client_keygen, keygen, reader_keygen
+from ._sordino import ClientKey, OwnerKey, PublicKey, ReaderKey, WriterKey, client_keygen, keygen, reader_keygen, writer_keygen
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,6 +29,9 @@ MOST = 256
 
 # The number of the record that says which model the vectors are of. An index cannot be empty.
 FIRST = 0
+
+# The owner gives numbers below it, one after the other. Writers, who cannot agree on the next one, draw theirs from those above.
+DRAWN = 1 << 32
 
 # Seconds that a change waits for changes of other processes: a compaction of 100,000 memories takes some of them.
 _PATIENCE = 60.0
@@ -96,13 +99,17 @@ class Home:
         return home
 
     @staticmethod
-    def join(folder: str | os.PathLike[str], settings: Settings, owner: str | os.PathLike[str]) -> Home:
-        """Makes a reader's own pair of keys, for the owner's public key in a file, and its public half to be granted."""
+    def join(folder: str | os.PathLike[str], settings: Settings, owner: str | os.PathLike[str], write: bool = False) -> Home:
+        """Makes a reader's own pair of keys, or a writer's key, for the owner's public key in a file, and its public half to be granted."""
         public = PublicKey.load(owner)
         if settings.server is None and settings.index is None:
             raise InputError("neither a server nor a folder: say --server URL, or --index FOLDER of the same machine")
-        home = _begun(folder, settings, "reader.pair")
-        if not (home.folder / "reader.pair").exists():
+        home = _begun(folder, settings, "writer.key" if write else "reader.pair")
+        if write and not home.adds:
+            key = writer_keygen(public)
+            key.save(home.folder / "writer.key")
+            key.writer_public().save(home.folder / "writer.public")
+        elif not write and not (home.folder / "reader.pair").exists():
             pair = reader_keygen(public)
             pair.save(home.folder / "reader.pair")
             pair.reader_public().save(home.folder / "reader.public")
@@ -129,9 +136,16 @@ class Home:
         """Whether the owner's key is here."""
         return (self.folder / "owner.key").exists()
 
-    def key(self) -> OwnerKey | ReaderKey:
+    @property
+    def adds(self) -> bool:
+        """Whether a writer's key is here, which adds memories and changes none."""
+        return (self.folder / "writer.key").exists()
+
+    def key(self) -> OwnerKey | ReaderKey | WriterKey:
         """The key that memories are read with."""
-        return self.owner_key() if self.owns else ReaderKey.load(self.folder / "reader.pair")
+        if self.owns:
+            return self.owner_key()
+        return self.writer_key() if self.adds else ReaderKey.load(self.folder / "reader.pair")
 
     def owner_key(self) -> OwnerKey:
         """The key that memories are written with. Raises `KeyKindError` where it is not here."""
@@ -139,15 +153,19 @@ class Home:
             raise KeyKindError("this agent has a reader's key, which changes nothing: memories are added, changed and forgotten where owner.key is")
         return OwnerKey.load(self.folder / "owner.key")
 
+    def writer_key(self) -> WriterKey:
+        """The key that memories are added with."""
+        return WriterKey.load(self.folder / "writer.key")
+
     def connection(self) -> dict[str, Any]:
-        """What `sordino.Client` takes for a server."""
+        """What `sordino.Client` and `sordino.pull` take for a server."""
         client_key = self.folder / "client.key"
-        given = {
+        return {
             "client_key": ClientKey.load(client_key) if client_key.exists() else None,
             "token": self.settings.token,
             "roots": self.settings.roots,
+            "wait": 5.0,
         }
-        return given | {"cache": self.folder / "cache", "wait": 5.0}
 
     @contextlib.contextmanager
     def alone(self, name: str, patience: float = _PATIENCE) -> Iterator[None]:
@@ -224,8 +242,9 @@ def _begun(folder: str | os.PathLike[str], settings: Settings, key: str) -> Home
     given = _checked(asdict(settings), "settings")
     try:
         path.mkdir(mode=0o700, parents=True, exist_ok=True)
-        other = "reader.pair" if key == "owner.key" else "owner.key"
-        if (path / other).exists():
+        for other in ["reader.pair", "writer.key"] if key == "owner.key" else ["owner.key"]:
+            if not (path / other).exists():
+                continue
             raise of_file(ExistsError(f"{path} has {other}, of a memory that was made otherwise: name another --home"), path)
         kept = {name: value for name, value in asdict(given).items() if value is not None}
         _put(path / "memory.json", json.dumps(kept, indent=2).encode() + b"\n")

@@ -7,17 +7,19 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from . import _arrays, _records, _sordino
 from ._errors import InputError, KeyKindError, NoIndexError, of_file
-from ._files import place
+from ._files import content, pem, place
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    import numpy as np
+    from datetime import datetime
     from uuid import UUID
+
+    import numpy as np
 
     from numpy.typing import ArrayLike
 
-    from ._sordino import OwnerKey, PublicKey, ReaderKey, ReaderPublicKey
+    from ._sordino import ClientKey, OwnerKey, PublicKey, ReaderKey, ReaderPublicKey, WriterKey, WriterPublicKey
 
     Vectors = ArrayLike | str | os.PathLike[str] | Iterator[ArrayLike] | Iterator[_records.Batch]
     Payloads = Iterable[Any]
@@ -169,6 +171,117 @@ class Index:
             raise KeyKindError(f"{type(public).__name__}; expected a ReaderPublicKey: ReaderKey.reader_public()")
         return self._native.grant(_name(reader, "reader"), public, _names(labels, "labels"), _names(groups, "groups"))
 
+    def grant_writer(
+        self,
+        writer: str,
+        public: WriterPublicKey | None = None,
+        *,
+        labels: str | Iterable[str] = (),
+        until: datetime | int,
+    ) -> int:
+        """Let a writer read the index, and add records to it, in masked or local mode.
+
+        A writer adds records with ids that are new, and changes and deletes nothing. Each version shows who added what.
+
+        Parameters
+        ----------
+        writer : str
+            A name of your choice.
+        public : WriterPublicKey, optional
+            The writer's public key, from `WriterKey.writer_public()`. Needed for a new writer. Compare its `digest()`
+            with the writer.
+        labels : str or iterable of str, optional
+            Labels that it reads and adds under, next to those that it has. Without one it adds records without a label.
+        until : datetime or int
+            The end of the right to add: an instant with a time zone, or seconds since 1970.
+
+        Returns
+        -------
+        int
+            The new version.
+
+        Raises
+        ------
+        AccessError, ModeError, LockedError, KeyKindError, FileError
+            As for `grant`.
+        """
+        if public is not None and not isinstance(public, _sordino.WriterPublicKey):
+            raise KeyKindError(f"{type(public).__name__}; expected a WriterPublicKey: WriterKey.writer_public()")
+        return self._native.grant_writer(_name(writer, "writer"), public, _names(labels, "labels"), _seconds(until))
+
+    def stop_writing(self, writer: str) -> int:
+        """Take the right to add from a writer, who reads on. What it added stays.
+
+        Parameters
+        ----------
+        writer : str
+            The writer's name.
+
+        Returns
+        -------
+        int
+            The new version.
+
+        Raises
+        ------
+        AccessError, ModeError, LockedError, KeyKindError, FileError
+            As for `grant`.
+        """
+        return self._native.stop_writing(_name(writer, "writer"))
+
+    def take_back(self, after: int, *, revoke: str | None = None) -> int:
+        """Make a version without what writers added after a version, and since the owner's last change. Nothing of it is opened.
+
+        Parameters
+        ----------
+        after : int
+            The owner's last version, or one that an addition made.
+        revoke : str, optional
+            A writer to revoke in the same version, so that it cannot add again in between.
+
+        Returns
+        -------
+        int
+            The new version, which follows from the newest.
+
+        Raises
+        ------
+        AccessError
+            If no additions were made after that version, or nobody has that name.
+        LockedError, KeyKindError, FileError
+            If the index cannot be changed. Nothing is changed.
+        """
+        return self._native.take_back(whole_number(after, "after"), None if revoke is None else _name(revoke, "revoke"))
+
+    def push(self, url: str, *, roots: bytes | str | os.PathLike[str] | None = None, wait: float = 10) -> int:
+        """Bring a server's index to this version, with the owner's key, or a writer's for its own additions.
+
+        The server has an older version of the index, and runs with `--accept-changes`.
+
+        Parameters
+        ----------
+        url : str
+            The server, "https://host:port" or "https://host:port/NAME".
+        roots : bytes or path, optional
+            The root certificates to trust, in PEM, or the path of such a file.
+        wait : float, default 10
+            The seconds to keep trying while the server is busy or cannot be reached.
+
+        Returns
+        -------
+        int
+            The version that the server has.
+
+        Raises
+        ------
+        ForkError, RollbackError
+            If this version does not follow from the server's. `pull` the server's into another folder, and make the
+            change there again.
+        NetworkError
+            If the server cannot be reached, or refuses.
+        """
+        return self._native.push(_door(url, None, None, roots, wait))
+
     def withdraw(
         self, reader: str, *, labels: str | Iterable[str] = (), groups: str | Iterable[str] = ()
     ) -> int:
@@ -299,10 +412,16 @@ class Index:
         # Nothing to delete is no change.
         return self._native.delete(wanted) if len(wanted) else int(self.info()["version"])
 
-    def compact(self) -> int:
+    def compact(self, *, keep_versions: int | None = None) -> int:
         """Rewrite the records in as few segments as possible, under new keys.
 
         Deleted and replaced records are gone afterwards.
+
+        Parameters
+        ----------
+        keep_versions : int, optional
+            Remove the signed manifests of older versions than this number before the newest: they grow the directory for
+            good. A client that knows one of those is told of a gap (`GapError`), as by a server, which shows 256.
 
         Returns
         -------
@@ -314,7 +433,7 @@ class Index:
         LockedError, KeyKindError, FileError
             If the index cannot be changed.
         """
-        return self._native.compact()
+        return self._native.compact(None if keep_versions is None else whole_number(keep_versions, "keep_versions"))
 
     def payloads(self) -> dict[int | str, bytes] | None:
         """Return all payloads by record id. Needs the owner's key.
@@ -495,7 +614,7 @@ def build(
 def open(
     path: str | os.PathLike[str],
     *,
-    key: OwnerKey | ReaderKey | PublicKey | None = None,
+    key: OwnerKey | ReaderKey | WriterKey | PublicKey | None = None,
     restored: bool = False,
 ) -> Index:
     """Open an index in a directory.
@@ -507,9 +626,9 @@ def open(
     ----------
     path : path
         The directory.
-    key : OwnerKey, ReaderKey or PublicKey, optional
-        The owner's key for everything; a reader's key for `len`, `info` and `verify`; the public key for `info` and
-        `verify`. Without a key only a `Client`, which brings its own, can use the index.
+    key : OwnerKey, ReaderKey, WriterKey or PublicKey, optional
+        The owner's key for everything; a reader's key for `len`, `info` and `verify`; a writer's for these, `add` and
+        `push`; the public key for `info` and `verify`. Without a key only a `Client`, which brings its own, can use the index.
     restored : bool, default False
         Accept the version that is here and remember it as the newest, because you restored a backup or put the
         index here. Say it once, with the owner's key. Revocations and deletions since then are undone.
@@ -535,6 +654,86 @@ def open(
     elif not os.path.exists(os.path.join(path, "CURRENT")):
         raise of_file(NoIndexError(f"no index in {path}"), path)
     return index
+
+
+def pull(
+    path: str | os.PathLike[str],
+    url: str,
+    *,
+    key: OwnerKey | ReaderKey | WriterKey,
+    client_key: ClientKey | None = None,
+    token: bytes | str | os.PathLike[str] | None = None,
+    roots: bytes | str | os.PathLike[str] | None = None,
+    pin: bytes | None = None,
+    wait: float = 10,
+) -> Index:
+    """Bring a directory to the version that a server has, or make it: an owner or a writer on another machine starts there.
+
+    In local mode, in which clients download everything. The directory has its old version or the new one at any moment.
+
+    Parameters
+    ----------
+    path : path
+        The directory: a new one, or an older copy of the same index.
+    url : str
+        The server, "https://host:port" or "https://host:port/NAME".
+    key : OwnerKey, ReaderKey or WriterKey
+        The key that opens the index.
+    client_key, token, roots : optional
+        As for `Client`.
+    pin : bytes, optional
+        The result of `Client.pin()`. The server's version has to follow from it, and no more from the directory's: what
+        the directory has besides is given up, such as a writer's addition that the server refused.
+    wait : float, default 10
+        The seconds to keep trying while the server is busy or cannot be reached.
+
+    Returns
+    -------
+    Index
+        The index.
+
+    Raises
+    ------
+    ModeError
+        If clients do not download all of the index.
+    ForkError, RollbackError, GapError, IntegrityError
+        If the server's version does not follow. The directory stays as it was.
+    NetworkError, LockedError, FileError
+        If the server cannot be reached, or the directory cannot be written.
+    """
+    known = None if pin is None else pin_parts(pin)
+    _sordino.pull(local(path), key, _door(url, client_key, token, roots, wait), known)
+    return open(path, key=key)
+
+
+def _door(
+    url: str,
+    client_key: ClientKey | None,
+    token: bytes | str | os.PathLike[str] | None,
+    roots: bytes | str | os.PathLike[str] | None,
+    wait: float,
+) -> dict[str, Any]:
+    """Return what a connection needs, as the native half takes it."""
+    if not (client_key is None or isinstance(client_key, _sordino.ClientKey)):
+        raise KeyKindError(f"client_key is a {type(client_key).__name__}: expected a ClientKey")
+    door = {"url": _name(url, "url"), "client_key": client_key, "token": content(token, "token")}
+    return door | {"roots": pem(roots, "roots"), "wait": real_number(wait, "wait")}
+
+
+def pin_parts(pin: bytes) -> tuple[bytes, int, bytes]:
+    """Return a pin's index, version and digest."""
+    if not isinstance(pin, bytes) or len(pin) != 56:
+        raise InputError("pin: expected the 56 bytes that Client.pin() gives")
+    return pin[:16], int.from_bytes(pin[16:24], "little"), pin[24:]
+
+
+def _seconds(until: datetime | int) -> int:
+    """Return an instant in seconds since 1970."""
+    if hasattr(until, "timestamp"):
+        if getattr(until, "tzinfo", None) is None:
+            raise InputError(f"until = {until!r}: expected an instant with a time zone, or seconds since 1970")
+        return whole_number(int(until.timestamp()), "until")
+    return whole_number(until, "until")
 
 
 def check_fit(mode: str, *, packing: Any, routing: Any) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import heapq
+import itertools
 import json
 import threading
 import time
@@ -10,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ._client import Client
+from ._contributor import Contributor
 from ._errors import (
     AccessError,
     BusyError,
@@ -53,7 +56,7 @@ _LOOK = 30.0
 # Seconds that an answer waits for the server to have a change.
 _SENT = 1.0
 
-# Numbers in one look. A look that finds no memory ends the list.
+# Memories that are read at once where all are.
 _BLOCK = 4096
 
 
@@ -89,9 +92,9 @@ class Memory:
         self._client: Client | None = None
         self._gap: str | None = None
         self._stopped: str | None = None
-        # The times of memories, by number, and the version that they are of.
-        self._listed: tuple[int, dict[int, int]] = (0, {})
-        self._writer: Writer | None = None
+        # The times and numbers of memories, the newest first, and the version that they are of.
+        self._listed: tuple[int, list[tuple[int, int]]] = (0, [])
+        self._writer: Writer | Contributor | None = None
         self._pusher: Pusher | None = None
         # Changes of this process, how many of them are in the index, and the version that they are in.
         self._turn = threading.Condition()
@@ -102,7 +105,10 @@ class Memory:
             self._writer = Writer(home)
             if home.settings.server is not None:
                 self._pusher = Pusher(home)
-                self._pusher.want(self._writer.version())
+                self._send(self._writer.version())
+        elif home.adds:
+            self._writer = Contributor(home)
+        if self._writer is not None:
             self._thread = threading.Thread(target=self._write, name="sordino-memory", daemon=True)
             self._thread.start()
 
@@ -138,7 +144,7 @@ class Memory:
         )
         row = self._embedded([record.text])[0]
 
-        def work(writer: Writer) -> list[int]:
+        def work(writer: Writer | Contributor) -> list[int]:
             writer.replace(number, record, row)
             return [number]
 
@@ -151,7 +157,7 @@ class Memory:
             raise InputError("say which to forget: id, or where with tags, since, until or by; one of the two")
         numbers = [whole_number(id, "id") for id in ids]
         if where:
-            numbers = [one.id for one in self.all() if where.passes(one.record)]
+            numbers = [one.id for one in self.all(where)]
         return self._changed(lambda writer: writer.delete(numbers)) if numbers else Change([], None)
 
     def recall(self, question: Any, k: Any = 8, where: Where | None = None) -> list[Remembered]:
@@ -162,19 +168,11 @@ class Memory:
         where = where or Where()
         row = self._embedded([question])[0]
         client, waiting = self._fresh()
-        result = client.search(row, MOST, where=where.condition())
         found: dict[int, Remembered] = {}
         for one in waiting:
             if where.passes(one.record):
                 found[one.id] = Remembered(one.id, one.record, round(_cosine(row, one.vector), 4))
-        payloads = (result.payloads or [[]])[0]
-        enough = number + len(found)
-        for id, score, payload in zip(result.ids[0].tolist(), result.scores[0].tolist(), payloads):
-            if id <= FIRST or len(found) == enough:
-                continue
-            record = Record.read(payload)
-            if where.passes(record):
-                found[id] = Remembered(id, record, round(score, 4))
+        found |= {near.id: near for near in _nearest(client, row, number, where)}
         return sorted(found.values(), key=lambda one: one.score or 0.0, reverse=True)[:number]
 
     def recent(self, n: Any = 10, where: Where | None = None) -> list[Remembered]:
@@ -182,30 +180,27 @@ class Memory:
         number = _number(n)
         where = where or Where()
         client, waiting = self._fresh()
-        times = self._times(client) | {one.id: one.record.when for one in waiting}
-        ids = sorted(times, key=lambda id: (times[id], id), reverse=True)
+        pending = sorted(((one.record.when, one.id) for one in waiting if where.passes(one.record)), reverse=True)
+        # A memory of the journal may be in the index already: then two that are equal follow one another.
+        merged = heapq.merge(self._by_time(client, where), pending, reverse=True)
+        ids = (id for (_, id), _ in itertools.groupby(merged))
         found: list[Remembered] = []
-        for first in range(0, len(ids), _BATCH):
-            if len(found) >= number:
-                break
-            found += [one for one in _read(client, waiting, ids[first : first + _BATCH]) if where.passes(one.record)]
+        # Conditions on attributes let a few pass that have other tags.
+        while len(found) < number and (some := list(itertools.islice(ids, 2 * number))):
+            found += [one for one in _read(client, waiting, some) if where.passes(one.record)]
         return found[:number]
 
     def get(self, ids: Sequence[int]) -> list[Remembered]:
         """The memories with these numbers that are there."""
         return _read(*self._fresh(), [id for id in ids if id > FIRST])
 
-    def all(self) -> Iterator[Remembered]:
-        """All memories that this key can read, in the order of their numbers."""
+    def all(self, where: Where | None = None) -> Iterator[Remembered]:
+        """All memories that this key can read, or those that are chosen, in the order of their numbers."""
+        where = where or Where()
         client, waiting = self._fresh()
-        if self._writer is not None:
-            # The owner reads the folder in one pass, where a client looks each number up.
-            found = {one.id: one.record for one in waiting} | self._writer.records()
-            yield from (Remembered(id, found[id]) for id in sorted(found))
-            return
-        ids = list(self._times(client))
+        ids = sorted({id for _, id in self._by_time(client, where)} | {one.id for one in waiting})
         for first in range(0, len(ids), _BLOCK):
-            yield from _read(client, waiting, ids[first : first + _BLOCK])
+            yield from (one for one in _read(client, waiting, ids[first : first + _BLOCK]) if where.passes(one.record))
 
     def stats(self) -> dict[str, Any]:
         """How many memories there are, of which time and with which tags, and where they lie."""
@@ -274,13 +269,14 @@ class Memory:
             self._trusted()
             # The journal comes first: an entry that moves into the index meanwhile is then in both, and not in neither.
             waiting = self._writer.waiting() if self._writer else []
+            missing = self._follow()
             try:
                 if self._client is None:
-                    self._gap = None
+                    self._gap = missing
                     self._client = self._connected()
                 else:
                     self._client.refresh()
-                    self._gap = None
+                    self._gap = missing
             except GapError:
                 self._over_gap()
             except AccessError as error:
@@ -298,9 +294,18 @@ class Memory:
             self._remember_pin()
             return self._client, waiting
 
+    def _follow(self) -> str | None:
+        """Has the folder follow what writers add to the server's index; why it does not."""
+        try:
+            if self._writer is not None:
+                self._writer.follow()
+        except (NetworkError, IntegrityError, FileError) as error:
+            return f"what others have added since may be missing: {error}"
+        return None
+
     def _connected(self, over_gap: bool = False) -> Client:
         here = "://" not in self._home.place
-        how = {} if here else self._home.connection()
+        how = {} if here else self._home.connection() | {"cache": self._home.folder / "cache"}
         pin = self._home.folder / "pin"
         known = pin.read_bytes() if pin.exists() else None
         client = Client(self._home.place, key=self._key, pin=known, over_gap=over_gap and known is not None, **how)
@@ -358,22 +363,18 @@ class Memory:
             with contextlib.suppress(FileError):
                 self._home.write("stopped.json", json.dumps(self._stopped).encode())
 
-    def _times(self, client: Client) -> dict[int, int]:
-        """The times of all memories in the index that this key can read, by number. They are here: the server is asked nothing."""
+    def _by_time(self, client: Client, where: Where) -> list[tuple[int, int]]:
+        """The times and numbers of memories in the index that this key can read and attributes choose, the newest first. They are here:
+        the server is asked nothing."""
         version = client.stats()["version"]
-        if self._listed[0] == version:
+        if not where and self._listed[0] == version:
             return self._listed[1]
-        (header,) = client.attributes([FIRST])
-        known = int((header or {}).get("next", 1))
-        times: dict[int, int] = {}
-        start, empty = FIRST + 1, False
-        while start < known or not empty:
-            numbers = range(start, start + _BLOCK)
-            found = {id: int(row.get("when", 0)) for id, row in zip(numbers, client.attributes(list(numbers))) if row is not None}
-            times |= found
-            start, empty = start + _BLOCK, not found
-        self._listed = (version, times)
-        return times
+        times = client.column("when", where=where.condition())
+        times.pop(FIRST, None)
+        listed = sorted(((int(when), id) for id, when in times.items()), reverse=True)
+        if not where:
+            self._listed = (version, listed)
+        return listed
 
     def _let_go(self) -> None:
         if self._client is not None:
@@ -390,7 +391,7 @@ class Memory:
             self._home.owner_key()
             raise KeyKindError("this memory is closed")
 
-    def _changed(self, work: Callable[[Writer], list[int]]) -> Change:
+    def _changed(self, work: Callable[[Writer | Contributor], list[int]]) -> Change:
         """Makes a change, and says what becomes of it at the server, after a moment."""
         if self._writer is None or self._ended:
             raise ClosedError("this memory is closed")
@@ -399,13 +400,20 @@ class Memory:
             self._changes += 1
             mine = self._changes
             self._turn.notify_all()
-            if self._pusher is None:
+            if self._home.settings.server is None:
                 return Change(ids, None)
             self._turn.wait_for(lambda: self._flushed >= mine or self._trouble is not None, _SENT)
             if self._flushed < mine:
                 return Change(ids, f"kept here, and sent to the server with the next version. {self._trouble or ''}".strip())
             version = self._version
+        if self._pusher is None or self._writer.shared:
+            return Change(ids, "the server has it")
         return Change(ids, self._pusher.said(version, _SENT))
+
+    def _send(self, version: int) -> None:
+        """Has a new version sent, unless writing it did that."""
+        if self._pusher is not None and self._writer is not None and not self._writer.shared:
+            self._pusher.want(version)
 
     def _write(self) -> None:
         """Writes the journal into the index at a pace, and compacts when nobody writes for a while."""
@@ -450,19 +458,20 @@ class Memory:
             if trouble is None:
                 self._flushed, self._version = changes, version
             self._turn.notify_all()
-        if self._pusher is not None and trouble is None:
-            self._pusher.want(version)
+        if trouble is None:
+            self._send(version)
 
     def _tend(self, idle: bool) -> bool:
         """Compacts if it is time. What fails is tried again later: nothing that was remembered depends on it."""
         assert self._writer is not None
         try:
+            if idle:
+                self._writer.take_in()
             if not self._writer.due(idle) or not self._writer.compact():
                 return False
+            self._send(self._writer.version())
         except (Error, OSError):
             return False
-        if self._pusher is not None:
-            self._pusher.want(self._writer.version())
         return True
 
 
@@ -471,6 +480,21 @@ def _number(value: Any) -> int:
     if not 1 <= number <= MOST_RECALLED:
         raise InputError(f"k = {number}: expected 1 to {MOST_RECALLED}")
     return number
+
+
+def _nearest(client: Client, row: Any, number: int, where: Where) -> list[Remembered]:
+    """The nearest memories of the index, at least `number` of them if there are."""
+    found: list[Remembered] = []
+    # What a result carries is opened for it, so few are asked for. The first record is none; with tags, conditions let a few others pass.
+    few = (4 * number if where.tags else number) + 1
+    for most in (min(few, MOST), MOST):
+        result = client.search(row, most, where=where.condition())
+        results = zip(result.ids[0].tolist(), result.scores[0].tolist(), (result.payloads or [[]])[0])
+        all_read = [Remembered(id, Record.read(payload), round(score, 4)) for id, score, payload in results if id > FIRST]
+        found = [one for one in all_read if where.passes(one.record)]
+        if len(found) >= number or not where.tags or result.ids[0, -1] < 0:
+            break
+    return found
 
 
 def _read(client: Client, waiting: Sequence[Waiting], ids: list[int]) -> list[Remembered]:

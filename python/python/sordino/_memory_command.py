@@ -8,20 +8,24 @@ import os
 import shutil
 import socket
 import sys
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ._embedding import DEFAULT, Embedding
 from ._errors import Error, InputError
 from ._home import Home, Settings, owner_file
-from ._record import Record, iso
-from ._sordino import ReaderPublicKey
+from ._record import Record, instant, iso
+from ._sordino import ReaderPublicKey, WriterPublicKey
 from ._writer import Pusher, Writer
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _HOME = "~/.sordino-memory"
+
+# Seconds for which a writer may add, if the owner does not say until when.
+_YEAR = 365 * 86_400
 
 _REVOKED = """{name} is off the list, and the memory is written again, under keys that {name} never had.
 This does: {name} reads nothing that is written from now on, and nothing of the new version, wherever it is served.
@@ -58,14 +62,15 @@ def _parser() -> argparse.ArgumentParser:
         made = command(name, run, text)
         made.add_argument("--name", default=socket.gethostname(), help="the author of what is remembered here")
         made.add_argument("--embedding", default=DEFAULT, help=f"{DEFAULT}, module:function, or https://host/v1/embeddings#model, which is shown all texts")
+        made.add_argument("--label", help="the label of what is remembered here")
         made.add_argument("--server", help="the address of the index at its server, https://host:port/NAME")
         made.add_argument("--roots", help="the certificates of which one must have signed the server's, in PEM")
         if name == "join":
             made.add_argument("--owner", required=True, help="the owner's public key, owner.pub of the memory's folder")
             made.add_argument("--index", help="the folder of the index, where it is on this machine")
             made.add_argument("--token", help="a token for the server, of sordino token issue")
+            made.add_argument("--write", action="store_true", help="make a writer's key, by which memories are added once the owner grants it")
         else:
-            made.add_argument("--label", help="the label of what is remembered here")
             made.add_argument("--command", default="sordino", help="the command that pushes to the server")
     made = command("serve", _serve, "Serve the memory to an agent, over standard input and output")
     made.add_argument("--http", type=int, metavar="PORT", help="over HTTP on 127.0.0.1, with the token in the file http-token")
@@ -73,9 +78,14 @@ def _parser() -> argparse.ArgumentParser:
     made.add_argument("reader", help="a name of your choosing, which neither the server nor other readers learn")
     made.add_argument("--public", help="the reader's file reader.public, if it is new; compare its digest with the reader")
     made.add_argument("--label", action="append", default=[], help="a label that it may read, and what has no label")
+    made.add_argument("--write", action="store_true", help="and add memories, under these labels or without one; it changes and forgets none")
+    made.add_argument("--until", default="", help="the end of the right to add, by ISO 8601; a year from now, if nothing is said")
     made = command("revoke", _revoke, "Take a reader off the list, and write the memory again under other keys")
     made.add_argument("reader")
-    command("who", _who, "Say who can read what")
+    made = command("take-back", _take_back, "Take out what writers have added since a version, such as by a stolen key")
+    made.add_argument("version", type=int, help="the owner's last version, or one that an addition made, as sordino index info shows them")
+    made.add_argument("--revoke", metavar="NAME", help="revoke this writer in the same version, so that it cannot add again in between")
+    command("who", _who, "Say who can read and add what")
     command("compact", _compact, "Write the memory again without what was forgotten")
     command("push", _push, "Bring the server's copy up to date, and say whether it is")
     command("stats", _stats, "Say what is in the memory")
@@ -105,13 +115,16 @@ def _init(given: argparse.Namespace) -> None:
 
 def _join(given: argparse.Namespace) -> None:
     settings = Settings(
-        given.name, given.embedding, given.server, _path(given.index), None, _path(given.roots), _path(given.token)
+        given.name, given.embedding, given.server, _path(given.index), given.label, _path(given.roots), _path(given.token)
     )
     Embedding(given.embedding)
-    home = Home.join(given.home, settings, owner_file(given.owner))
-    digest = ReaderPublicKey.load(home.folder / "reader.public").digest()
-    print(f"Keys in {home.folder}. Give the memory's owner reader.public, and the server's keeper client.pub.")
-    print(f"The owner: sordino-memory grant {given.name} --public reader.public, once this digest is compared: {digest}")
+    home = Home.join(given.home, settings, owner_file(given.owner), given.write)
+    if given.write:
+        file, more, digest = "writer.public", " --write", WriterPublicKey.load(home.folder / "writer.public").digest()
+    else:
+        file, more, digest = "reader.public", "", ReaderPublicKey.load(home.folder / "reader.public").digest()
+    print(f"Keys in {home.folder}. Give the memory's owner {file}, and the server's keeper client.pub.")
+    print(f"The owner: sordino-memory grant {given.name} --public {file}{more}, once this digest is compared: {digest}")
     _print_lines(home)
 
 
@@ -123,11 +136,30 @@ def _serve(given: argparse.Namespace) -> None:
 
 def _grant(given: argparse.Namespace) -> int:
     home = Home(given.home)
-    public = None if given.public is None else ReaderPublicKey.load(given.public)
-    Writer(home).grant(given.reader, public, given.label)
+    writer = Writer(home)
+    public: ReaderPublicKey | WriterPublicKey | None = None
+    if given.write:
+        until = instant(given.until, "until") if given.until else int(time.time()) + _YEAR
+        public = None if given.public is None else WriterPublicKey.load(given.public)
+        writer.grant_writer(given.reader, public, given.label, until)
+        under = f"under {', '.join(given.label)}" if given.label else "without a label"
+        print(f"{given.reader} can add memories {under}, until {iso(until)}")
+    else:
+        if given.until:
+            raise InputError("--until without --write: reading has no end but sordino-memory revoke")
+        public = None if given.public is None else ReaderPublicKey.load(given.public)
+        writer.grant(given.reader, public, given.label)
     print(f"{given.reader} can read the memory" + (f", and the labels {', '.join(given.label)}" if given.label else ", but for what has a label"))
     if public is not None:
         print(f"The key's digest, to be compared with {given.reader}: {public.digest()}")
+    return _pushed(home)
+
+
+def _take_back(given: argparse.Namespace) -> int:
+    home = Home(given.home)
+    version = Writer(home).take_back(given.version, given.revoke)
+    then = f"; {given.revoke} is revoked" if given.revoke else ". Revoke the writer whose key was stolen"
+    print(f"version {version}, without what writers added after version {given.version}{then}")
     return _pushed(home)
 
 
@@ -146,7 +178,11 @@ def _who(given: argparse.Namespace) -> None:
         lost = reader["until_compacted"]
         key = "revoked" if reader["key"] is None else f"key {reader['key']}"
         more = f"; still {lost} that were written before, until sordino-memory compact" if lost else ""
-        print(f"{reader['name']}: {reader['records']} records, labels {labels}, {key}{more}")
+        writes = ""
+        if reader["writes"] is not None:
+            under = ", ".join(label or "no label" for label in reader["writes"])
+            writes = f"; adds under {under} until {iso(reader['writes_until'])}"
+        print(f"{reader['name']}: {reader['records']} records, labels {labels}, {key}{more}{writes}")
 
 
 def _compact(given: argparse.Namespace) -> int:
@@ -227,7 +263,13 @@ def _pushed(home: Home) -> int:
     """Sends the newest version, if there is a server, and says whether it has it."""
     if home.settings.server is None:
         return 0
-    writer, pusher = Writer(home), Pusher(home)
+    writer = Writer(home)
+    if writer.shared:
+        # Changes are at the server when they have been made.
+        writer.flush()
+        print("the server has it")
+        return 0
+    pusher = Pusher(home)
     pusher.want(writer.version())
     said = pusher.said(writer.version(), 600)
     print(said)

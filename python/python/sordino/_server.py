@@ -298,12 +298,6 @@ def _settings(
             if cert is None
             else "plaintext=True, and a cert: expected one of them"
         )
-    if isinstance(allow_origins, str) or not hasattr(allow_origins, "__iter__"):
-        raise InputError(f"allow_origins = {allow_origins!r}: expected a list of origins, such as \"https://app.example\"")
-    origins = list(allow_origins)
-    for origin in origins:
-        if not (isinstance(origin, str) and _arrays.is_unicode(origin)):
-            raise InputError(f"allow_origins: {origin!r}: expected a text, such as \"https://app.example\"")
     for name, value in [("listen", listen), ("metrics", metrics)]:
         if not (isinstance(value, str) or (value is None and name == "metrics")):
             raise InputError(f"{name} = {value!r}: expected a text, \"HOST:PORT\"")
@@ -311,7 +305,7 @@ def _settings(
         "listen": listen,
         "cert": pem(cert, "cert"),
         "cert_key": pem(cert_key, "cert_key"),
-        "origins": origins,
+        "origins": _origins(allow_origins),
         "metrics": metrics,
         "batch": None,
         "shard": None,
@@ -319,6 +313,16 @@ def _settings(
     settings |= {name: None if value is None else whole_number(value, name) for name, value in counts.items()}
     settings |= {name: None if value is None else real_number(value, name) for name, value in rates.items()}
     return settings
+
+
+def _origins(origins: Iterable[str]) -> list[str]:
+    if isinstance(origins, str) or not hasattr(origins, "__iter__"):
+        raise InputError(f"allow_origins = {origins!r}: expected a list of origins, such as [\"https://app.example\"]")
+    several = list(origins)
+    for origin in several:
+        if not (isinstance(origin, str) and _arrays.is_unicode(origin)):
+            raise InputError(f"allow_origins: {origin!r}, expected the origin of a page, such as \"https://app.example\"")
+    return several
 
 
 def _shard(shard: tuple[int, int]) -> tuple[int, int]:

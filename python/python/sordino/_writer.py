@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from . import _record
-from ._client import Client
 from ._errors import Error, LockedError, UnknownIdError, UnsureError
-from ._home import FIRST
+from ._home import DRAWN, FIRST
 from ._index import open as open_index
 from ._journal import Journal, Waiting
 from ._record import Record
+from ._replica import Replica
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from ._home import Home
     from ._index import Index
-    from ._sordino import ReaderPublicKey
+    from ._sordino import ReaderPublicKey, WriterPublicKey
 
 T = TypeVar("T")
 
@@ -35,6 +35,16 @@ T = TypeVar("T")
 _SEGMENTS = 64
 _SHARE = 150
 _MOST_SEGMENTS = 256
+
+# Versions that can be shown to follow from one another, the number that servers show: the manifests of older ones go at a compaction.
+_KEPT = 256
+
+# Additions by writers after which the owner's process makes room for more, of which there may be 64; and tries while a writer comes first.
+_TAKEN_IN = 16
+_TRIES = 8
+
+# Seconds in which the server is not asked again for what writers added.
+_FOLLOWED = 0.5
 
 # Seconds to wait between tries while another program changes the index, and in all.
 _PATIENCE = 60.0
@@ -61,7 +71,12 @@ class Writer:
         self._home = home
         self._key = home.owner_key()
         self._journal = Journal(home.folder)
-        self._client: Client | None = None
+        self._replica = Replica(home, self._key)
+        self._followed = 0.0
+        # Entries of the journal that the last change has written.
+        self._written = 0
+        #: True if writers add to the server's index: then a change that was made is at the server.
+        self.shared = home.settings.server is not None and int(open_index(home.index, key=self._key).info()["writers"]) > 0
 
     def remember(self, records: Sequence[Record], vectors: np.ndarray) -> list[int]:
         """Puts memories into the journal, on disk, and returns their numbers. Nothing that is done to the index meanwhile keeps it waiting."""
@@ -79,44 +94,71 @@ class Writer:
         """Memories of the journal, which are not in the index."""
         return self._journal.read()
 
-    def records(self) -> dict[int, Record]:
-        """All memories of the index."""
-        payloads = _patiently(open_index(self._home.index, key=self._key).payloads) or {}
-        return {int(id): Record.read(payload) for id, payload in payloads.items() if int(id) != FIRST}
-
     def flush(self) -> int:
         """Writes what waits into the index, as one version. Returns the newest version."""
-        with self._changing() as (_, state):
-            return state.version
+        return self._change(lambda _, state: state.version)
 
     def replace(self, number: int, record: Record, vector: np.ndarray) -> None:
         """Replaces a memory. Raises `UnknownIdError` if that is not there."""
-        with self._changing() as (index, state):
+
+        def work(index: Index, state: State) -> None:
             if number == FIRST or self._rows([number]) == [None]:
                 raise UnknownIdError(f"no memory {number}: it was forgotten, or never was; recall gives the numbers that there are")
             self._add(index, [Waiting(number, record, vector)])
             _forget(state, 1)
 
+        self._change(work)
+
     def delete(self, numbers: Sequence[int]) -> list[int]:
         """Takes memories out of all results. Returns the numbers of those that were there."""
-        with self._changing() as (index, state):
+
+        def work(index: Index, state: State) -> list[int]:
             there = [number for number, found in zip(numbers, self._rows(numbers)) if found is not None and number != FIRST]
             if there:
-                _patiently(lambda: index.delete(there))
+                patiently(lambda: index.delete(there))
                 _forget(state, len(there))
             return there
 
+        return self._change(work)
+
     def compact(self) -> bool:
         """Writes the index in few segments without what was forgotten, and removes the files before. False if there was nothing to do."""
-        with self._changing() as (index, state):
+
+        def work(index: Index, state: State) -> bool:
             if not state.forgotten and state.segments == state.base:
                 return False
-            _patiently(lambda: index.update([FIRST], attributes={"next": [state.next]}))
-            _patiently(index.compact)
+            patiently(lambda: index.update([FIRST], attributes={"next": [state.next]}))
+            patiently(lambda: index.compact(keep_versions=_KEPT))
             # Opening the index with the owner's key removes the files of the version before.
-            _patiently(index.access)
+            patiently(index.access)
             state.base, state.forgotten, state.since = int(index.info()["segments"]), 0, 0.0
             return True
+
+        return self._change(work)
+
+    def follow(self) -> None:
+        """Takes what writers have added to the server's index, where there are writers."""
+        if not self.shared or time.monotonic() - self._followed < _FOLLOWED:
+            return
+        # A change that is being made follows by itself.
+        with contextlib.suppress(LockedError), self._home.alone("writing.lock", 0.0):
+            if not self._replica.push():
+                self._replica.pull()
+            self._followed = time.monotonic()
+
+    def take_in(self) -> bool:
+        """Makes room for more additions by writers, where there are many. True if it did."""
+        facts = open_index(self._home.index, key=self._key).info()
+        if not facts["writers"] or (self._home.settings.server is None and facts["additions"] < _TAKEN_IN):
+            return False
+
+        def work(index: Index, state: State) -> bool:
+            many = int(index.info()["additions"]) >= _TAKEN_IN
+            if many:
+                patiently(lambda: index.update([FIRST], attributes={"next": [state.next]}))
+            return many
+
+        return self._change(work)
 
     def due(self, idle: bool) -> bool:
         """Whether it is time to compact: early where nobody waits."""
@@ -139,50 +181,88 @@ class Writer:
 
     def access(self) -> dict[str, Any]:
         """Who can read what."""
-        return _patiently(open_index(self._home.index, key=self._key).access) or {"readers": []}
+        return patiently(open_index(self._home.index, key=self._key).access) or {"readers": []}
 
     def grant(self, name: str, public: ReaderPublicKey | None, labels: Sequence[str]) -> int:
         """Lets a reader read. Returns the version."""
-        with self._changing() as (index, _):
-            return _patiently(lambda: index.grant(name, public, labels=labels))
+        return self._change(lambda index, _: patiently(lambda: index.grant(name, public, labels=labels)))
+
+    def grant_writer(self, name: str, public: WriterPublicKey | None, labels: Sequence[str], until: int) -> int:
+        """Lets a writer read, and add memories until a time. Returns the version."""
+        return self._change(lambda index, _: patiently(lambda: index.grant_writer(name, public, labels=labels, until=until)))
 
     def revoke(self, name: str) -> None:
         """Takes a reader off the list, and writes everything under keys that it does not have."""
-        with self._changing() as (index, state):
-            _patiently(lambda: index.revoke(name))
+
+        def work(index: Index, state: State) -> None:
+            patiently(lambda: index.revoke(name))
             state.forgotten += 1
+
+        self._change(work)
         self.compact()
+
+    def take_back(self, after: int, revoke: str | None) -> int:
+        """Takes back what writers added after a version, and revokes one of them with it. Returns the version."""
+        with self._home.alone("writing.lock"):
+            if self._home.settings.server is not None:
+                self._replica.pull()
+            index = open_index(self._home.index, key=self._key)
+            version = patiently(lambda: index.take_back(after, revoke=revoke))
+            self._sent()
+            return version
 
     def close(self) -> None:
         """Lets go of the index."""
-        if self._client is not None:
-            self._client.close()
-            self._client = None
+        self._replica.close()
 
-    @contextlib.contextmanager
-    def _changing(self) -> Iterator[tuple[Index, State]]:
-        """The index and what writers know of it, while no other writer changes it."""
+    def _change(self, work: Callable[[Index, State], T]) -> T:
+        """Writes what waits, and does `work`, while no other writer of this folder changes it. Where others add to the server's index, this
+        starts from what they made, and has been sent when it returns."""
         with self._home.alone("writing.lock"):
             index = open_index(self._home.index, key=self._key)
-            before = int(index.info()["version"])
-            state = self._known()
-            told = state is not None and state.version == before
-            if state is None or not told:
-                state = self._found(index, before, state)
-            try:
-                self._flush(index, state, told)
-                yield index, state
-            finally:
-                # Also after an error: what was made is known to be.
-                _look(index, state)
-                self._keep(state)
+            self.shared = self._home.settings.server is not None and int(index.info()["writers"]) > 0
+            if not self.shared:
+                return self._changed(index, work)
+            for _ in range(_TRIES):
+                # What could not be sent before goes first.
+                if not self._replica.push():
+                    self._replica.pull()
+                done = self._changed(index, work)
+                if self._replica.push():
+                    self._drop()
+                    return done
+                # A writer came first. What was done here is done again on top of that.
+                self._replica.pull()
+        raise LockedError("writers add to this memory all the time: what waits is kept, and tried again")
 
-    def _flush(self, index: Index, state: State, told: bool) -> None:
-        """Writes the journal into the index. After another program's changes, or where a process was killed, some of it may be there, or its numbers taken."""
+    def _changed(self, index: Index, work: Callable[[Index, State], T]) -> T:
+        before = int(index.info()["version"])
+        state = self._known()
+        told = state is not None and state.version == before
+        if state is None or not told:
+            state = self._found(index, state)
+        try:
+            self._written = self._flush(index, state, told)
+            if not self.shared:
+                self._keep(state)
+                self._drop()
+            return work(index, state)
+        finally:
+            # Also after an error: what was made is known to be.
+            _look(index, state)
+            self._keep(state)
+
+    def _sent(self) -> None:
+        if not self._replica.push():
+            raise LockedError("a writer has added to this memory meanwhile: try again")
+
+    def _flush(self, index: Index, state: State, told: bool) -> int:
+        """Writes the journal into the index; how many entries of it. After another program's changes, or where a process was killed, some of
+        them may be there, or their numbers taken."""
         with self._home.alone("journal.lock"):
             waiting = self._journal.read()
             if not waiting:
-                return
+                return 0
             number = len(waiting)
             state.next = self._following(state)
             if not told:
@@ -192,9 +272,13 @@ class Writer:
         if waiting:
             self._add(index, waiting)
             _look(index, state)
+        return number
+
+    def _drop(self) -> None:
+        """Removes from the journal what is in the index, and at the server where others add to that."""
         with self._home.alone("journal.lock"):
-            self._keep(state)
-            self._journal.drop(number)
+            if self._written:
+                self._journal.drop(self._written)
 
     def _renumbered(self, waiting: list[Waiting], state: State) -> list[Waiting]:
         """What is not in the index, under numbers that are free there."""
@@ -223,17 +307,20 @@ class Writer:
         except TypeError:
             return None
 
-    def _found(self, index: Index, version: int, state: State | None) -> State:
+    def _found(self, index: Index, state: State | None) -> State:
         """What the index itself says, after another program has changed it or a process was killed: no number is given twice, and what was
         to be erased still is."""
-        payloads = _patiently(index.payloads)
-        following = max(map(int, payloads or {FIRST: b""})) + 1
+        client = self._replica.newest()
+        (header,) = client.attributes([FIRST])
+        following = max(int((header or {}).get("next", 1)), *(int(id) + 1 for id in client.column("when") if id < DRAWN))
         if state is None:
-            state = State(version, following, 1)
+            state = State(0, following, 1)
+        # What writers add erases nothing.
+        if int(index.info()["owner_version"]) > state.version:
+            _forget(state, 1)
         state.next = max(state.next, following)
         _look(index, state)
         state.base = min(state.base, state.segments)
-        _forget(state, 1)
         return state
 
     def _add(self, index: Index, entries: Sequence[Waiting]) -> None:
@@ -244,24 +331,17 @@ class Writer:
         payloads = [record.payload() for record in records]
         rows, attributes = np.stack([one.vector for one in entries]), _record.columns(records)
         try:
-            _patiently(lambda: index.add(rows, numbers, payloads, attributes=attributes, label=self._home.settings.label))
+            patiently(lambda: index.add(rows, numbers, payloads, attributes=attributes, label=self._home.settings.label))
         except UnsureError:
             if self._payloads(numbers) != payloads:
                 raise
 
     def _rows(self, numbers: Sequence[int]) -> list[Any]:
         """The attributes of records in the newest version."""
-        return self._newest().attributes(list(numbers)) if numbers else []
+        return self._replica.newest().attributes(list(numbers)) if numbers else []
 
     def _payloads(self, numbers: Sequence[int]) -> list[bytes | None]:
-        return self._newest().payloads(list(numbers))
-
-    def _newest(self) -> Client:
-        if self._client is None:
-            self._client = Client(self._home.index, key=self._key)
-        else:
-            self._client.refresh()
-        return self._client
+        return self._replica.newest().payloads(list(numbers))
 
 
 class Pusher:
@@ -354,7 +434,7 @@ def _forget(state: State, number: int) -> None:
     state.forgotten += number
 
 
-def _patiently(work: Callable[[], T]) -> T:
+def patiently(work: Callable[[], T]) -> T:
     """Does what needs the index's own lock, and tries again while another program or thread has it."""
     start = time.monotonic()
     while True:

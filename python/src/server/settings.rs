@@ -90,8 +90,9 @@ impl Settings {
             listen = listen.tls(Identity::from_pem(cert, &*key));
         }
         for text in &self.origins {
-            let origin = text.parse::<Origin>().map_err(|expected| {
-                errors::raise(py, "InputError", format!("origin {text:?}: {expected}"))
+            let origin = text.parse::<Origin>().map_err(|why| {
+                let text = format!("allow_origins: {text:?}: {why}");
+                errors::raise(py, "InputError", text)
             })?;
             listen = listen.allow_origin(origin);
         }

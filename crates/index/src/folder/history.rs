@@ -1,6 +1,6 @@
 //! The manifests before the newest.
 
-use super::{Current, Folder};
+use super::{Current, Folder, names};
 use crate::digest::Digest;
 use crate::manifest::SignedManifest;
 use crate::public_key::OwnerPublicKey;
@@ -9,7 +9,7 @@ use crate::{Disk, Error};
 impl<D: Disk> Folder<D> {
     /// Finds the manifests before `newest`, the last of them first, until there are `most` of them or no more. Each is
     /// checked against the digest in the one after it. Between their numbers may lie numbers of versions that were
-    /// never made the newest.
+    /// never made the newest. Where all older ones are gone the history ends: it was forgotten, or never here.
     ///
     /// # Errors
     /// If one is missing, damaged or not signed by `owner`. `history` then has the manifests that were found before.
@@ -32,10 +32,36 @@ impl<D: Disk> Folder<D> {
                 continue;
             }
             numbers.truncate(numbers.partition_point(|&number| number < newer.version));
+            if numbers.is_empty() {
+                break;
+            }
             let older = self.manifest_of(&numbers, newer.previous, owner)?;
             history.push(older);
         }
         Ok(())
+    }
+
+    /// Removes all manifests but the newest and the `keep` before it, the oldest first: nothing here shows any more that the newest follows
+    /// from one of those. How many were removed.
+    ///
+    /// # Errors
+    /// The errors of [`history`](Self::history), with nothing removed; [`Error::File`].
+    pub fn forget(
+        &self,
+        newest: &SignedManifest,
+        keep: usize,
+        owner: &OwnerPublicKey,
+    ) -> Result<usize, Error> {
+        let mut kept = Vec::new();
+        self.history(newest, keep, owner, &mut kept)?;
+        let oldest = kept.last().unwrap_or(newest).version;
+        let mut versions = self.versions()?;
+        versions.retain(|&version| version < oldest);
+        for &version in &versions {
+            let path = self.manifests().join(names::of_version(version));
+            self.run(&path, self.disk.remove(&path))?;
+        }
+        Ok(versions.len())
     }
 
     /// The manifest with this digest, of one of these versions, the last of them first.

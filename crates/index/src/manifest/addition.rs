@@ -114,6 +114,10 @@ impl Addition {
             "a segment of another version",
         )?;
         require(
+            self.segments.iter().all(|it| it.segment.n > 0),
+            "an empty segment",
+        )?;
+        require(
             self.records() <= MOST_ADDED_RECORDS,
             "more than 2^20 records",
         )?;
@@ -153,16 +157,32 @@ impl Manifest {
         let writer = writer.ok_or("its writer is none that the owner names")?;
         addition.check(self, before, writer)?;
         let addition = addition.keyed();
-        let Mode::Masked(columns) = &mut self.mode else {
-            return Err("an addition in a mode that is not masked".to_owned());
-        };
-        columns.segments.extend(addition.segments.iter().cloned());
+        let bytes: u64 = addition.segments.iter().map(|it| self.row_bytes(it)).sum();
+        match &mut self.mode {
+            Mode::Masked(columns) => columns.segments.extend(addition.segments.iter().cloned()),
+            Mode::Local(local) => {
+                require(
+                    addition.segments.iter().all(ColumnSegment::is_sealed_whole),
+                    "a hint or scales of rows that are downloaded",
+                )?;
+                require(bytes <= MOST_ADDED_BYTES, "rows of more than 2^26 bytes")?;
+                let own = addition.segments.iter().map(|it| it.segment.clone());
+                local.segments.extend(own);
+            }
+            _ => return Err("an addition in a mode that is neither masked nor local".to_owned()),
+        }
         self.recent.extend(addition.payloads.clone());
         let n = u64::from(self.n) + addition.records();
         self.n = u32::try_from(n).map_err(|_| "more than 2^32 - 1 records")?;
         (self.version, self.previous) = (addition.version, *before);
         self.check()?;
         Ok(addition)
+    }
+
+    /// Bytes of a segment's rows in sealed chunks, as local mode has them.
+    fn row_bytes(&self, column: &ColumnSegment) -> u64 {
+        let layout = column.segment.layout(self.stored_dim(), self.chunk_codec());
+        u64::from(column.segment.chunks()) * layout.sealed_len() as u64
     }
 
     /// True of a segment that a writer added since the owner's last change: deletions were listed without it.

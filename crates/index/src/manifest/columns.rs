@@ -122,6 +122,17 @@ impl ColumnSegment {
             sums: None,
         }
     }
+
+    /// A segment in sealed chunks that clients download whole, as additions in local mode have it: it has no hint.
+    #[must_use]
+    pub fn sealed_whole(segment: Segment) -> Self {
+        Self::new(segment, Digest::default())
+    }
+
+    /// True if it is such a segment.
+    pub(super) fn is_sealed_whole(&self) -> bool {
+        self.hint == Digest::default() && self.sums.is_none() && self.segment.scales.is_none()
+    }
 }
 
 /// A number of coordinates in a polynomial: more of them mean shorter queries and a longer hint.

@@ -64,8 +64,8 @@ impl Manifest {
         }
         require(writers.len() <= MAX_WRITERS, "more than 32 writers")?;
         require(
-            matches!(self.mode, Mode::Masked(_)),
-            "writers in a mode that is not masked",
+            matches!(self.mode, Mode::Masked(_) | Mode::Local(_)),
+            "writers in a mode that is neither masked nor local",
         )?;
         let distinct = writers.is_sorted_by(|a, b| a.public < b.public);
         require(distinct, "writers that are out of order or twice there")?;

@@ -159,7 +159,7 @@ impl Changes {
                     writers::check_offer(&state.current, &manifest, &key, now() / 1000)?;
                 }
                 self.offer(&mut state, manifest)?;
-                state.owners = None;
+                state.owners = (signer == Signer::Owner).then(Instant::now);
             }
             Kind::Missing(_) => {
                 self.keep(&mut state, server)?;
@@ -189,7 +189,8 @@ impl Changes {
                 self.commit(&mut state, &digest, server, place)?;
             }
         }
-        if signer == Signer::Owner {
+        // An owner who only asks takes no writer's turn.
+        if signer == Signer::Owner && state.owners.is_some() {
             state.owners = (!state.coming.is_empty()).then(Instant::now);
         }
         Ok(state.reply())

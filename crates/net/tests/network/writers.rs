@@ -6,8 +6,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use sordino_net::{Access, Connection, Limits, Listen, Pushed, Running, Service};
 use sordino_search::manifest::Packing;
 use sordino_search::{
-    Batch, Change, Client, Error, Form, Index, Server, Spec, Store, WriterKeys, WriterSecret,
-    WriterStore, synthetic,
+    Batch, Change, Client, Error, Files, Folder, Form, Index, Pin, Pulled, ReaderKeys, Server,
+    Spec, Store, WriterKeys, WriterSecret, WriterStore, synthetic,
 };
 use sordino_testkit::{keys, rng};
 
@@ -37,9 +37,13 @@ struct Team {
 
 impl Team {
     fn new() -> Self {
+        Self::of(Form::Masked(Packing::T4))
+    }
+
+    fn of(form: Form) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let local = folder.path().join("owner");
-        let spec = Spec::new(Form::Masked(Packing::T4)).k(5).own_readers(true);
+        let spec = Spec::new(form).k(5).own_readers(true);
         let batches = [Ok(batch(0))];
         let store = Store::create(&local, &mut rng(1), &keys(), &spec, batches, &mut |_| ());
         let mut store = store.unwrap();
@@ -67,6 +71,17 @@ impl Team {
         let path = self.path(name);
         Index::backup(self.path("remote"), &path, &keys().public()).unwrap();
         path
+    }
+
+    /// Brings a folder of another machine to what the server has.
+    fn pull(&self, name: &str, keys: &ReaderKeys, pin: Option<&Pin>) -> Result<Pulled, Error> {
+        let folder = Folder::new(&self.path(name), Files);
+        sordino_search::pull(&mut connect(&self.running), keys, &folder, pin)
+    }
+
+    /// What a client that has seen the server's version remembers.
+    fn pin(&self) -> Pin {
+        Pin::of(self.running.service().server().manifest())
     }
 
     fn push(&self, dir: &Path, number: u8) -> Result<Pushed, Error> {
@@ -163,4 +178,152 @@ fn a_writer_pushes_its_own_additions_in_its_time_and_nothing_else() {
         .unwrap();
     let refused = why(team.push(&one, 1));
     assert!(refused.contains("not known"), "{refused}");
+}
+
+#[test]
+fn writers_on_other_machines_start_from_what_the_server_has() {
+    let team = Team::of(Form::Local);
+    let keys_of = |number| writer(number).reader();
+    team.pull("one", &keys_of(1), None).unwrap();
+    team.pull("two", &keys_of(2), None).unwrap();
+    let (one, two) = (team.path("one"), team.path("two"));
+    add(&one, 1, 100, now());
+    team.push(&one, 1).unwrap();
+    // Made for a version that is not the newest any more: it is not lost unless its writer gives it up.
+    let known = Pin::of(WriterStore::open(&two, &writer(2)).unwrap().manifest());
+    let own = add(&two, 2, 300, now());
+    let refused = team.push(&two, 2);
+    assert!(matches!(refused, Err(Error::NotNext(_))), "{refused:?}");
+    let refused = team.pull("two", &keys_of(2), None);
+    assert!(matches!(refused, Err(Error::Fork { .. })), "{refused:?}");
+    assert_eq!(WriterStore::open(&two, &writer(2)).unwrap().version(), own);
+    let pulled = team.pull("two", &keys_of(2), Some(&known)).unwrap();
+    assert_eq!(pulled.version, team.version());
+    assert!(
+        !WriterStore::open(&two, &writer(2))
+            .unwrap()
+            .contains(300u64)
+    );
+    add(&two, 2, 300, now());
+    team.push(&two, 2).unwrap();
+    assert!(team.finds(100) && team.finds(300));
+    // The owner's machine, too, has its records before its next change.
+    let owner = Pin::of(Store::open(team.path("owner"), &keys()).unwrap().manifest());
+    team.pull("owner", &keys().reader(), None).unwrap();
+    let mut store = Store::open(team.path("owner"), &keys()).unwrap();
+    store.verify().unwrap();
+    store.delete(&mut rng(9), &[0u64]).unwrap();
+    drop(store);
+    connect(&team.running)
+        .push(team.path("owner"), &keys())
+        .unwrap();
+    assert!(team.finds(100) && team.finds(300));
+    // Up to date, nothing is fetched. A version before the one that is known is refused.
+    team.pull("one", &keys_of(1), None).unwrap();
+    let again = team.pull("one", &keys_of(1), None).unwrap();
+    assert_eq!((again.version, again.parts), (team.version(), 0));
+    let later = Pin {
+        version: owner.version + 1000,
+        ..owner
+    };
+    let refused = team.pull("one", &keys_of(1), Some(&later));
+    assert!(
+        matches!(refused, Err(Error::Rollback { .. })),
+        "{refused:?}"
+    );
+}
+
+#[test]
+fn a_pull_goes_on_where_it_was_interrupted_and_takes_no_folder_of_others() {
+    let team = Team::of(Form::Local);
+    let reader = writer(1).reader();
+    team.pull("one", &reader, None).unwrap();
+    let current = team.path("one").join("CURRENT");
+    std::fs::remove_file(&current).unwrap();
+    team.pull("one", &reader, None).unwrap();
+    assert!(current.exists());
+    add(&team.path("one"), 1, 100, now());
+    // Parts without a manifest, and the lock that comes before them.
+    std::fs::create_dir_all(team.path("two")).unwrap();
+    let parts = std::fs::read_dir(team.path("one").join("parts")).unwrap();
+    std::fs::create_dir_all(team.path("two").join("parts")).unwrap();
+    std::fs::write(team.path("two").join("LOCK"), "").unwrap();
+    for part in parts.take(2) {
+        let part = part.unwrap();
+        std::fs::copy(
+            part.path(),
+            team.path("two").join("parts").join(part.file_name()),
+        )
+        .unwrap();
+    }
+    team.pull("two", &reader, None).unwrap();
+    WriterStore::open(team.path("two"), &writer(2)).unwrap();
+    std::fs::create_dir_all(team.path("three")).unwrap();
+    std::fs::write(team.path("three").join("letter"), "dear").unwrap();
+    let refused = team.pull("three", &reader, None);
+    assert!(
+        matches!(refused, Err(Error::Occupied { .. })),
+        "{refused:?}"
+    );
+    // Masked rows are with the server alone.
+    let refused = Team::new().pull("one", &reader, None);
+    assert!(matches!(refused, Err(Error::Mode { .. })), "{refused:?}");
+}
+
+/// Two machines have the key of one owner and a copy of its folder: the later one to push is told that both were changed, and neither's
+/// records are lost.
+#[test]
+fn of_two_owners_with_one_key_the_later_is_refused_and_begins_from_the_other() {
+    let team = Team::of(Form::Local);
+    let (first, second) = (team.path("owner"), team.copy("second"));
+    let add = |dir: &Path, number: u64, changes: u64| {
+        let mut store = Store::open(dir, &keys()).unwrap();
+        for at in 0..changes {
+            let rng = &mut rng(number + at);
+            store
+                .add(rng, [Ok(batch(number + 20 * at))], &mut |_| ())
+                .unwrap();
+        }
+        store.version()
+    };
+    add(&first, 100, 1);
+    add(&second, 200, 2);
+    let push = |dir: &Path| connect(&team.running).push(dir, &keys());
+    push(&first).unwrap();
+    let there = team.pin();
+    // Also with a higher number than the server's.
+    let refused = push(&second).unwrap_err();
+    assert!(matches!(refused, Error::NotNext(_)), "{refused:?}");
+    let text = refused.to_string();
+    assert!(
+        text.contains("both were changed, each in its own way"),
+        "{text}"
+    );
+    assert!(
+        text.contains("Take the folder in which its version"),
+        "{text}"
+    );
+    // Nothing was changed on either side.
+    assert_eq!(team.pin(), there);
+    assert!(team.finds(100) && !team.finds(200));
+    let store = Store::open(&second, &keys()).unwrap();
+    assert!(store.contains(200u64) && store.contains(220u64) && !store.contains(100u64));
+    drop(store);
+    // The folder is not overwritten either: the records that it alone has are added again to what the server has.
+    let refused = team.pull("second", &keys().reader(), None);
+    assert!(
+        matches!(refused, Err(Error::Rollback { .. })),
+        "{refused:?}"
+    );
+    team.pull("third", &keys().reader(), None).unwrap();
+    add(&team.path("third"), 200, 2);
+    push(&team.path("third")).unwrap();
+    assert!(team.finds(100) && team.finds(200) && team.finds(220));
+    // The first one is behind now, and an older version takes no newer one's place.
+    let refused = push(&first).unwrap_err().to_string();
+    assert!(refused.contains("an index does not go back"), "{refused}");
+    team.pull("owner", &keys().reader(), None).unwrap();
+    add(&first, 300, 1);
+    push(&first).unwrap();
+    assert!(team.finds(220) && team.finds(300));
 }

@@ -77,9 +77,9 @@ impl<D: Disk> Store<D> {
         if after.len() > 1 {
             check_mode(&self.manifest.mode)?;
         }
-        if writes && !matches!(self.manifest.mode, Mode::Masked(_)) {
+        if writes && !matches!(self.manifest.mode, Mode::Masked(_) | Mode::Local(_)) {
             let found = self.manifest.mode.kind().name();
-            let expected = "masked for writers";
+            let expected = "masked or local for writers";
             return Err(Error::Mode { found, expected });
         }
         let writer = self.writer(&keys);

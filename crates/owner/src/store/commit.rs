@@ -86,7 +86,17 @@ impl<D: Disk> Store<D> {
         made
     }
 
-    /// All signed manifests from the newest back to the first, each checked against the digest in the
+    /// Removes the signed manifests of all versions but the newest and the `keep` before it. A client that knows an older version is told of
+    /// a gap, as by a server, which shows 256 versions. A log has to have them before. How many files were removed.
+    ///
+    /// # Errors
+    /// If one that is kept is missing, damaged, or not the owner's, with nothing removed; [`Error::File`].
+    pub fn forget_versions(&self, keep: usize) -> Result<usize, Error> {
+        let owner = self.keys.public();
+        self.folder.forget(&self.manifest, keep, &owner)
+    }
+
+    /// All signed manifests from the newest back to the first, or to the oldest that is there, each checked against the digest in the
     /// one after it.
     ///
     /// # Errors

@@ -308,6 +308,10 @@ fn decode(
         let codec = BucketCodec(layout);
         codec.open_residuals(&seal, chunk, sealed, frame, &mut marks, &mut residuals)?;
     }
+    // A writer may have sealed fewer rows than it says.
+    if marks.len() != segment.n as usize {
+        return Err(Error::BadReply);
+    }
     let steps = ((1u32 << (codec.bits() - 1)) - 1) as f32;
     let marks = marks.into_iter().map(|(base, scale)| Mark {
         base,

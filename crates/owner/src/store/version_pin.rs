@@ -46,17 +46,23 @@ pub(super) fn follows<D: Disk>(
     }
     let (mut newer, mut before) = (newest.clone(), Vec::new());
     loop {
-        // No version is removed from a folder, so one that is missing is withheld.
+        // One that is missing is withheld, or was forgotten on purpose.
+        let gap = || {
+            undone(Error::Gap {
+                found: newest.version,
+                pinned: pin.version,
+            })
+        };
         folder
             .history(&newer, 1, owner, &mut before)
             .map_err(|fault| match fault {
                 fault @ Error::File { .. } => fault,
-                _ => undone(Error::Gap {
-                    found: newest.version,
-                    pinned: pin.version,
-                }),
+                _ => gap(),
             })?;
-        newer = before.pop().ok_or_else(fork)?;
+        let Some(older) = before.pop() else {
+            return Err(if newer.is_first() { fork() } else { gap() });
+        };
+        newer = older;
         // An older one or one of another index is no part of a way that leads here.
         if pin.precedes(&newer).map_err(|_| fork())? {
             return Ok(());

@@ -11,7 +11,9 @@ use std::path::Path;
 use rand_core::CryptoRng;
 use sordino_index::disk::Lock;
 use sordino_index::folder::Folder;
-use sordino_index::manifest::{Addition, Columns, MAX_ADDITIONS, MOST_ADDED_BYTES, Manifest, Mode};
+use sordino_index::manifest::{
+    Addition, ColumnSegment, Columns, MAX_ADDITIONS, MOST_ADDED_BYTES, Manifest, Mode,
+};
 use sordino_index::payload::Payloads;
 use sordino_index::{AccessFault, Disk, Error, Files, Id, Pin, SignedManifest};
 use sordino_vault::WriterKeys;
@@ -223,10 +225,15 @@ impl<D: Disk> WriterStore<D> {
         self.check_added(&draft, before)?;
         let payloads = self.payloads(&mut build, &draft, before, (number, key), stream.carried)?;
         let recall = draft.recall.take().and_then(|it| it.share_of_many());
-        let Mode::Masked(Columns { segments, .. }) = &draft.mode else {
-            return Err(self.other_mode());
+        let segments = match &draft.mode {
+            Mode::Masked(Columns { segments, .. }) => segments[before..].to_vec(),
+            Mode::Local(local) => {
+                let own = local.segments[before..].iter().cloned();
+                own.map(ColumnSegment::sealed_whole).collect()
+            }
+            _ => return Err(self.other_mode()),
         };
-        let (segments, previous) = (segments[before..].to_vec(), self.manifest.digest());
+        let previous = self.manifest.digest();
         let addition = Addition::new((version, now), previous, number, segments, payloads);
         self.commit(&addition, draft.records)?;
         Ok(Added {

@@ -3,8 +3,10 @@
 use rand_core::CryptoRng;
 use sordino_index::{Error, Id};
 use sordino_vault::attributes::Attributes;
+use sordino_vectors::column::Column;
 
 use super::Client;
+use crate::filter::Filter;
 use crate::payload;
 use crate::transport::{AsyncTransport, Transport, at_once};
 use crate::verdict::Wrong;
@@ -15,6 +17,21 @@ impl Client {
     #[must_use]
     pub fn attributes(&self, id: &Id) -> Option<Attributes> {
         self.records.attributes(id)
+    }
+
+    /// One attribute of all records that pass a filter, or of all: their ids, and a value or none for each, in pieces. Nothing is asked of
+    /// the server.
+    ///
+    /// # Errors
+    /// If the filter does not fit the attributes.
+    pub fn column(
+        &self,
+        name: &str,
+        filter: Option<&Filter>,
+    ) -> Result<Vec<(Vec<Id>, Column)>, Error> {
+        let hidden = self.manifest.readers.is_some();
+        let chosen = filter.map(|filter| self.records.passing(filter, hidden));
+        Ok(self.records.column(name, chosen.transpose()?.as_deref()))
     }
 
     /// True if a search may bring payloads that are shortened: some are longer than what it has room for.

@@ -85,7 +85,7 @@ impl<D: Disk> WriterStore<D> {
 
     pub(super) fn other_mode(&self) -> Error {
         let found = self.manifest.mode.kind().name();
-        let expected = "masked for writers";
+        let expected = "masked or local for writers";
         Error::Mode { found, expected }
     }
 }

@@ -1,6 +1,6 @@
 //! Records that a writer adds, and who finds them.
 
-use sordino_search::{Client, Error, InProcess, Spec, Store, WriterStore};
+use sordino_search::{Client, Error, Form, InProcess, Spec, Store, WriterStore};
 use sordino_testkit::{GET_HISTORY, Hostile, WAYS, by, keys, kind};
 
 use super::bed::{Bed, NOW, UNTIL, writer};
@@ -38,7 +38,16 @@ fn what_a_writer_adds_is_found_by_those_who_may_read_it() {
 
 #[test]
 fn the_owner_takes_in_what_was_added() {
-    let mut bed = Bed::new();
+    takes_in(Bed::new());
+}
+
+/// Clients hold all of the index, and score what a writer has sealed.
+#[test]
+fn the_owner_takes_in_what_was_added_in_local_mode() {
+    takes_in(Bed::of(&Spec::new(Form::Local).k(K).own_readers(true)));
+}
+
+fn takes_in(mut bed: Bed) {
     bed.let_write("wren", &[]);
     bed.let_write("finch", &["finance"]);
     let old = bed.server();
@@ -197,7 +206,7 @@ fn what_a_writer_may_not_add_is_refused_with_what_to_do() {
 #[test]
 fn other_modes_have_no_writers() {
     for form in sordino_testkit::forms() {
-        if matches!(form, sordino_search::Form::Masked(_)) {
+        if matches!(form, Form::Masked(_) | Form::Local) {
             continue;
         }
         let (_dir, mut store) = sordino_testkit::create(&Spec::new(form).k(K), Ok(batch(0)));
@@ -207,7 +216,7 @@ fn other_modes_have_no_writers() {
         let named = matches!(
             refused,
             Err(Error::Mode {
-                expected: "masked for writers",
+                expected: "masked or local for writers",
                 ..
             })
         );
@@ -246,4 +255,48 @@ fn a_client_that_was_away_is_shown_the_way() {
     };
     let fork = Client::connect(&mut InProcess::new(&server), &reader("bob"), Some(&other));
     assert!(matches!(fork, Err(Error::Fork { .. })), "{fork:?}");
+}
+
+/// A history that was forgotten is a gap to those who know a version from before, and the newest is followed as ever.
+#[test]
+fn manifests_of_old_versions_are_forgotten_on_purpose() {
+    let mut bed = Bed::of(&Spec::new(Form::Local).k(K).own_readers(true));
+    bed.let_write("wren", &[]);
+    let old = sordino_search::Pin::of(&bed.manifest());
+    for round in 0..3 {
+        bed.add("wren", 100 + 1000 * round, None);
+        bed.add("wren", 200 + 1000 * round, None);
+        bed.owner_adds(500 + 1000 * round, None);
+    }
+    let known = sordino_search::Pin::of(&bed.manifest());
+    bed.add("wren", 9000, None);
+    let files = |bed: &Bed| {
+        std::fs::read_dir(bed.path().join("manifests"))
+            .unwrap()
+            .count()
+    };
+    let before = files(&bed);
+    let store = bed.owner();
+    let all = store.history().unwrap().len();
+    let removed = store.forget_versions(4).unwrap();
+    assert!(removed > 0 && files(&bed) == before - removed);
+    // One more that is in the form of one that stays.
+    let kept = store.history().unwrap().len();
+    assert!((5..=8).contains(&kept) && kept < all, "{kept} of {all}");
+    store.verify().unwrap();
+    store.check_pin(&known).unwrap();
+    let gap = store.check_pin(&old).unwrap_err().to_string();
+    assert!(gap.contains("version"), "{gap}");
+    drop(store);
+    let server = bed.server();
+    let connect = |pin| Client::connect(&mut InProcess::new(&server), &reader("bob"), Some(pin));
+    assert!(connect(&known).is_ok());
+    assert!(matches!(connect(&old), Err(Error::Gap { .. })));
+    bed.owner_adds(9500, None);
+    bed.add("wren", 9600, None);
+    let firsts = [100, 1200, 9000, 9500, 9600];
+    assert_eq!(reads(&bed.server(), &reader("bob"), &firsts), firsts);
+    let copy = tempfile::tempdir().unwrap();
+    sordino_search::Index::backup(bed.path(), copy.path(), &keys().public()).unwrap();
+    Store::open(copy.path(), &keys()).unwrap().verify().unwrap();
 }

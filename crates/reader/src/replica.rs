@@ -1,0 +1,117 @@
+//! Folders that hold what a server has: an owner or a writer on another machine starts from there.
+
+use sordino_index::folder::Folder;
+use sordino_index::manifest::{Part, SignedManifest};
+use sordino_index::{Disk, Error, Pin};
+use sordino_vault::ReaderKeys;
+
+use crate::download::fetch;
+use crate::history;
+use crate::transport::{Transport, at_once};
+
+/// The version that a folder has after [`pull`], and the work that it took.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pulled {
+    /// The version.
+    pub version: u64,
+    /// Parts that were fetched.
+    pub parts: usize,
+    /// Bytes of the replies.
+    pub bytes: usize,
+}
+
+/// Brings a folder to the version that a server has, or makes it. Everything is checked as a client checks it, and the folder has its old
+/// version or the new one at any moment.
+///
+/// The new version follows from the one that is in the folder. With a pin it follows from the pinned one instead, and what the folder has
+/// besides is given up: additions that the server did not take, of a writer who makes them again. Numbers of versions that were given up are
+/// not used again.
+///
+/// # Errors
+/// [`Error::Mode`] if clients do not download all that a folder needs, as they do in local mode; [`Error::Rollback`], [`Error::Fork`],
+/// [`Error::OtherIndex`] and [`Error::Gap`] if the version does not follow; [`Error::Locked`], [`Error::Occupied`], [`Error::File`]; the errors of
+/// [`Client::connect`](crate::Client::connect).
+pub fn pull<D: Disk>(
+    transport: &mut impl Transport,
+    keys: &ReaderKeys,
+    folder: &Folder<D>,
+    pin: Option<&Pin>,
+) -> Result<Pulled, Error> {
+    match folder.current() {
+        Err(Error::NoIndex { .. }) => {
+            folder.check_free()?;
+            folder.create_root()?;
+        }
+        // It was interrupted before it named the version, whose parts are whole.
+        Err(Error::Lost { .. }) => drop(folder.recover(keys.owner(), |_| Ok(()))?),
+        found => drop(found?),
+    }
+    let _lock = folder.lock()?;
+    let held = match folder.current() {
+        Err(Error::NoIndex { .. }) => {
+            folder.create()?;
+            None
+        }
+        current => Some(folder.manifest(&current?, keys.owner())?),
+    };
+    let (manifest, mut bytes) = at_once(history::offered(transport, keys))?;
+    let own = held.as_ref().map(Pin::of);
+    let (mut between, shown) = match pin.or(own.as_ref()) {
+        Some(known) => at_once(history::between(known, &manifest, transport, keys))?,
+        None => (Vec::new(), 0),
+    };
+    bytes += shown;
+    let mut pulled = Pulled {
+        version: manifest.version,
+        parts: 0,
+        bytes,
+    };
+    if held.is_some_and(|held| held.digest() == manifest.digest()) {
+        return Ok(pulled);
+    }
+    let missing = missing(folder, &manifest)?;
+    let wanted: Vec<(u16, &Part)> = missing
+        .iter()
+        .map(|(number, part)| (*number, part))
+        .collect();
+    pulled.parts = wanted.len();
+    let put = |_: &Part, bytes: &[u8]| folder.put(bytes).map(drop);
+    pulled.bytes += at_once(fetch(transport, &manifest, &wanted, put))?;
+    between.reverse();
+    for version in between.iter().chain([&manifest]) {
+        folder.put_manifest(version)?;
+    }
+    folder.prepare(&manifest)?;
+    folder.switch()?;
+    folder.keep();
+    folder.drop_shown(&manifest);
+    folder.collect(&manifest.parts()?)?;
+    Ok(pulled)
+}
+
+/// The parts that a folder lacks of a version, each once, with their numbers among those that clients download.
+fn missing<D: Disk>(
+    folder: &Folder<D>,
+    manifest: &SignedManifest,
+) -> Result<Vec<(u16, Part)>, Error> {
+    let mut all = manifest.parts()?;
+    if all
+        .iter()
+        .any(|part| part.holder.is_stored() && !part.holder.is_given())
+    {
+        let found = manifest.mode.kind().name();
+        let expected = "local, with texts that clients download, for folders that are pulled";
+        return Err(Error::Mode { found, expected });
+    }
+    all.retain(|part| part.holder.is_given());
+    let absent = folder.missing(manifest)?;
+    let numbered = (0u16..).zip(all);
+    let mut wanted: Vec<(u16, Part)> = Vec::new();
+    for (number, part) in numbered {
+        let lacks = absent.iter().any(|(other, _)| other.digest == part.digest);
+        if lacks && !wanted.iter().any(|(_, other)| other.digest == part.digest) {
+            wanted.push((number, part));
+        }
+    }
+    Ok(wanted)
+}

@@ -1,0 +1,166 @@
+"""Memories that an agent adds with a writer's key of its own: it changes and forgets none, and needs no key of the owner's."""
+
+from __future__ import annotations
+
+import secrets
+import time
+from typing import TYPE_CHECKING, Any
+
+from . import _record
+from ._errors import AccessError, LockedError
+from ._home import DRAWN
+from ._index import open as open_index
+from ._journal import Journal, Waiting
+from ._replica import Replica
+from ._writer import patiently
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy as np
+
+    from ._home import Home
+    from ._record import Record
+
+# Numbers that are drawn are below it: programs that read JSON keep whole numbers of 53 bits.
+_MOST = 1 << 52
+
+# Memories in one addition, and tries while others come first.
+_BATCH = 1024
+_TRIES = 8
+
+# Additions between two changes by the owner.
+MOST_ADDITIONS = 64
+
+
+class Contributor:
+    """Adds memories, one batch at a time in all processes of this machine, to a server's index or to a folder that agents share."""
+
+    #: The server has what is flushed.
+    shared = True
+
+    def __init__(self, home: Home) -> None:
+        self._home = home
+        self._key = home.writer_key()
+        self._journal = Journal(home.folder)
+        self._replica = Replica(home, self._key)
+        # The version's line in the folder, and the end of the right to add in that version.
+        self._right: tuple[bytes, int | None] = (b"", None)
+        # True if the last addition was refused for what it was: under this label.
+        self._denied = False
+
+    def remember(self, records: Sequence[Record], vectors: np.ndarray) -> list[int]:
+        """Puts memories into the journal, on disk, and returns their numbers. Raises `AccessError` where the owner does not let this key add."""
+        self._check_right()
+        if self._denied:
+            self.flush()
+        with self._home.alone("journal.lock"):
+            taken = {one.id for one in self._journal.read()}
+            numbers: dict[int, None] = {}
+            while len(numbers) < len(records):
+                number = DRAWN + secrets.randbelow(_MOST - DRAWN)
+                if number not in taken:
+                    numbers[number] = None
+            self._journal.append([Waiting(*one) for one in zip(numbers, records, vectors)])
+            return list(numbers)
+
+    def waiting(self) -> list[Waiting]:
+        """Memories of the journal, which are not in the index."""
+        return self._journal.read()
+
+    def flush(self) -> int:
+        """Adds what waits to the index, and sends it to the server, if there is one. Returns the newest version."""
+        tries = 0
+        with self._home.alone("writing.lock"):
+            while tries < _TRIES:
+                self._replica.pull()
+                client = self._replica.newest()
+                waiting = self._journal.read()[:_BATCH]
+                if not waiting:
+                    return int(client.stats()["version"])
+                payloads = client.payloads([one.id for one in waiting])
+                # What is there was added before this process, or another, was told.
+                absent = [one for one, payload in zip(waiting, payloads) if payload is None]
+                if absent:
+                    self._add(absent)
+                if self._replica.push():
+                    with self._home.alone("journal.lock"):
+                        self._journal.drop(len(waiting))
+                else:
+                    # Another agent came first: the next try starts from what that one made.
+                    tries += 1
+        raise LockedError("other agents add to this memory all the time: what waits is kept, and tried again")
+
+    def replace(self, number: int, record: Record, vector: np.ndarray) -> None:
+        """Refused: the owner alone changes memories."""
+        raise _refused("changed")
+
+    def delete(self, numbers: Sequence[int]) -> list[int]:
+        """Refused: the owner alone forgets memories."""
+        raise _refused("forgotten")
+
+    def compact(self) -> bool:
+        """Does nothing: the owner's processes compact."""
+        return False
+
+    def due(self, idle: bool) -> bool:
+        """Whether it is time to compact."""
+        return False
+
+    def follow(self) -> None:
+        """Does nothing: this agent reads from where others write."""
+
+    def take_in(self) -> bool:
+        """Does nothing: the owner's processes do."""
+        return False
+
+    def forgotten(self) -> int:
+        """Memories that are in no result, and in the folder: the owner's processes know of them."""
+        return 0
+
+    def version(self) -> int:
+        """The newest version of the index."""
+        return int(self._facts()["version"])
+
+    def close(self) -> None:
+        """Lets go of the index."""
+        self._replica.close()
+
+    def _facts(self) -> dict[str, Any]:
+        return open_index(self._home.index, key=self._key).info()
+
+    def _add(self, entries: Sequence[Waiting]) -> None:
+        import numpy as np
+
+        records = [one.record for one in entries]
+        index, rows = open_index(self._home.index, key=self._key), np.stack([one.vector for one in entries])
+        numbers, payloads = [one.id for one in entries], [record.payload() for record in records]
+        label = self._home.settings.label
+        try:
+            patiently(lambda: index.add(rows, numbers, payloads, attributes=_record.columns(records), label=label))
+        except AccessError:
+            # Else the owner's next change makes room.
+            self._denied = self._facts()["additions"] < MOST_ADDITIONS
+            raise
+        self._denied = False
+
+    def _check_right(self) -> None:
+        """Refuses memories that would wait for ever."""
+        for fresh in (False, True):
+            current = self._home.index / "CURRENT"
+            # The owner may have granted it since.
+            if fresh or not current.exists():
+                with self._home.alone("writing.lock"):
+                    self._replica.pull()
+            line = current.read_bytes()
+            if self._right[0] != line:
+                self._right = (line, self._facts()["writes_until"])
+            until = self._right[1]
+            if until is not None and until > time.time():
+                return
+        text = "this agent may not write" if until is None else "this agent's right to write has ended"
+        raise AccessError(f"{text}: ask the memory's owner for sordino-memory grant NAME --public writer.public --write")
+
+
+def _refused(done: str) -> AccessError:
+    return AccessError(f"this agent has a writer's key, which adds memories: they are {done} where owner.key is. Remember what is right now instead")

@@ -1,0 +1,77 @@
+"""The folder of an index that a server keeps, too, and that others add to: brought up to date from there, and sent there."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ._client import Client
+from ._errors import ForkError, GapError, RollbackError
+from ._index import open as open_index
+from ._index import pull
+from ._sordino import OwnerKey
+
+if TYPE_CHECKING:
+    from ._home import Home
+    from ._sordino import WriterKey
+
+# The version that the server is known to have had, as `Client.pin` gives it.
+_PULLED = "pulled"
+
+
+class Replica:
+    """The folder, and the newest version that its server is known to have had."""
+
+    def __init__(self, home: Home, key: OwnerKey | WriterKey) -> None:
+        self._home = home
+        self._key = key
+        self._client: Client | None = None
+
+    def newest(self) -> Client:
+        """A client of the folder's newest version."""
+        if self._client is None:
+            self._client = Client(self._home.index, key=self._key)
+        else:
+            self._client.refresh()
+        return self._client
+
+    def pull(self) -> None:
+        """Takes the server's version. What the folder has besides is given up: a change that the server did not take."""
+        server, path = self._home.settings.server, self._home.folder / _PULLED
+        if server is None:
+            return
+        known = path.read_bytes() if path.exists() else None
+        try:
+            pull(self._home.index, server, key=self._key, pin=known, **self._home.connection())
+        except GapError as error:
+            raise GapError(
+                f"{error}. Compare the version with the memory's owner; then remove {self._home.index} and {path}, and it is downloaded again"
+            ) from None
+        if known is not None and isinstance(self._key, OwnerKey):
+            # It follows from what the server had, which the pull has checked. The owner's own file may know the change that was given up.
+            open_index(self._home.index, key=self._key, restored=True)
+        self._note()
+
+    def push(self) -> bool:
+        """Sends the newest version. False if the server has another meanwhile, from which this one does not follow."""
+        settings = self._home.settings
+        if settings.server is None:
+            return True
+        try:
+            open_index(self._home.index, key=self._key).push(settings.server, roots=settings.roots, wait=5.0)
+        except (ForkError, RollbackError):
+            return False
+        self._note()
+        return True
+
+    def close(self) -> None:
+        """Lets go of the index."""
+        if self._client is not None:
+            self._client.close()
+            self._client = None
+
+    def _note(self) -> None:
+        """Remembers the version, which the server has."""
+        pin = self.newest().pin()
+        path = self._home.folder / _PULLED
+        if not path.exists() or path.read_bytes() != pin:
+            self._home.write(_PULLED, pin)

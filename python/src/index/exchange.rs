@@ -1,0 +1,87 @@
+//! Versions that go to a server and come from it.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use pyo3::prelude::*;
+use sordino_net::{ChangeSigner, Connection, Endpoint};
+use sordino_search::{Files, Folder, Pin, Retry};
+
+use crate::compute::stoppable;
+use crate::errors;
+use crate::keys::{self, ClientKey};
+
+/// A pin's index, version and digest.
+type PinParts = ([u8; 16], u64, [u8; 32]);
+
+/// What a connection needs, next to the address.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub(crate) struct Door {
+    url: String,
+    client_key: Option<Py<ClientKey>>,
+    token: Option<Vec<u8>>,
+    roots: Option<Vec<u8>>,
+    wait: f64,
+}
+
+impl Door {
+    fn endpoint(&self) -> Endpoint {
+        let mut endpoint = Endpoint::new(self.url.clone());
+        if let Some(key) = &self.client_key {
+            endpoint = endpoint.key(Arc::clone(&key.get().0));
+        }
+        if let Some(token) = &self.token {
+            endpoint = endpoint.token(token.clone());
+        }
+        match &self.roots {
+            Some(roots) => endpoint.roots(roots.clone()),
+            None => endpoint,
+        }
+    }
+
+    fn retry(&self) -> Retry {
+        Retry::all(Duration::try_from_secs_f64(self.wait).unwrap_or(Duration::MAX))
+    }
+}
+
+/// Brings a directory to the version that a server has, or makes it; the version. With a pin, what does not follow from that is given up.
+#[pyfunction]
+pub(crate) fn pull(
+    py: Python<'_>,
+    path: PathBuf,
+    key: &Bound<'_, PyAny>,
+    door: Door,
+    pin: Option<PinParts>,
+) -> PyResult<u64> {
+    let keys = keys::reader_of(key)?;
+    let pin = pin.map(|(index, version, manifest)| Pin {
+        index,
+        version,
+        manifest,
+    });
+    let (endpoint, retry) = (door.endpoint(), door.retry());
+    let pulled = stoppable(py, move |_| {
+        let folder = Folder::new(&path, Files);
+        retry.call(|| {
+            let mut connection = Connection::open(endpoint.clone())?;
+            sordino_search::pull(&mut connection, &keys, &folder, pin.as_ref())
+        })
+    })?;
+    Ok(pulled.map_err(|error| errors::search(py, &error))?.version)
+}
+
+/// Brings a server's index to the newest version of a directory; the version.
+pub(super) fn push(
+    py: Python<'_>,
+    path: &Path,
+    keys: impl ChangeSigner + Send + 'static,
+    door: &Door,
+) -> PyResult<u64> {
+    let (endpoint, retry, path) = (door.endpoint(), door.retry(), path.to_owned());
+    let pushed = stoppable(py, move |_| {
+        retry.call(|| Connection::open(endpoint.clone())?.push(&path, &keys))
+    })?;
+    Ok(pushed.map_err(|error| errors::search(py, &error))?.version)
+}

@@ -1,0 +1,52 @@
+//! The signed manifest's account of an index.
+
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use sordino_search::manifest::SignedManifest;
+
+use super::Key;
+use crate::errors;
+use crate::ids;
+use crate::vectors::metric_name;
+
+/// What a version is, in a dict, and until when a writer may add to it.
+pub(super) fn of<'py>(
+    py: Python<'py>,
+    manifest: &SignedManifest,
+    key: &Key,
+) -> PyResult<Bound<'py, PyDict>> {
+    let info = PyDict::new(py);
+    info.set_item("index", hex::encode(manifest.index))?;
+    info.set_item("version", manifest.version)?;
+    info.set_item("mode", manifest.mode.kind().name())?;
+    info.set_item("metric", metric_name(manifest.metric))?;
+    info.set_item("stored", manifest.n)?;
+    info.set_item("dim", manifest.dim)?;
+    info.set_item("k", manifest.k)?;
+    info.set_item("id_kind", ids::kind_name(manifest.ids))?;
+    info.set_item("segments", manifest.segments().len())?;
+    info.set_item("writers", manifest.writers.len())?;
+    info.set_item("additions", manifest.additions().len())?;
+    let owners = manifest.shown().next().map(|shown| shown.version);
+    info.set_item("owner_version", owners.unwrap_or(manifest.version))?;
+    if let Key::Writer(keys) = key {
+        let public = keys.secret().public().signing.to_bytes();
+        let right = manifest.writers.iter().find(|it| it.public == public);
+        info.set_item("writes_until", right.map(|right| right.until))?;
+    }
+    info.set_item("payloads", manifest.has_payloads())?;
+    let look = manifest.second_look().map(|look| look.candidates);
+    info.set_item("second_look", look)?;
+    info.set_item("bytes", stored(py, manifest)?)?;
+    info.set_item("manifest", hex::encode(manifest.digest()))?;
+    info.set_item("previous", hex::encode(manifest.previous))?;
+    Ok(info)
+}
+
+/// Bytes of an index's files.
+pub(super) fn stored(py: Python<'_>, manifest: &SignedManifest) -> PyResult<u64> {
+    let parts = manifest.parts();
+    let parts = parts.map_err(|error| errors::search(py, &error))?;
+    let stored = parts.iter().filter(|part| part.holder.is_stored());
+    Ok(stored.map(|part| part.len).sum())
+}
