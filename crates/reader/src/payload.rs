@@ -256,8 +256,7 @@ impl Client {
         // wrong reply, too, all messages are sent: where they ended would tell which records were wanted.
         let here = self.here(places);
         let Source::There(there) = &self.main else {
-            let read = self.decoded(Fetched::only(here));
-            return Ok(round.latch.checked(read));
+            return Ok(round.latch.checked(self.decoded(Fetched::only(here))));
         };
         let mut extents = there.opener.extents(places);
         hide(&mut extents, &here);

@@ -67,6 +67,7 @@ pub mod select;
 /// A writer's keys.
 pub mod writer_secret;
 
+mod added_pages;
 mod filler;
 mod open;
 mod walk;

@@ -13,7 +13,6 @@ use crate::purpose::Purpose;
 use crate::seal::Seal;
 use crate::select::mask;
 use sordino_index::Error;
-use sordino_index::look;
 use sordino_index::manifest::Manifest;
 use sordino_index::payload::{Carried, Extent, MOST_PAYLOAD, PageForm, PageGroup, Payloads};
 use zeroize::Zeroizing;
@@ -337,39 +336,6 @@ impl Opener {
             }
         }
         all.sort_by_key(|(place, _)| *place);
-        Ok(all)
-    }
-}
-
-impl Opener {
-    /// Reads all records of a part that a writer added, with their places, in order.
-    ///
-    /// # Errors
-    /// If a page does not open, if a record of the addition has nothing in it, or an exact vector that is none.
-    pub fn open_added(
-        &self,
-        manifest: &Manifest,
-        payloads: &Payloads,
-        content: &[u8],
-    ) -> Result<Vec<(u64, Carried)>, Error> {
-        let malformed = |why: &str| Error::Malformed {
-            what: "payloads",
-            why: why.to_owned(),
-        };
-        let all = self.open_all(content)?;
-        if !all
-            .iter()
-            .map(|(place, _)| *place)
-            .eq(manifest.places_of(payloads))
-        {
-            return Err(malformed("of other records than were added"));
-        }
-        let mut exact = all
-            .iter()
-            .map(|(_, carried)| look::residual(&carried.exact));
-        if manifest.second_look().is_some() && exact.any(|exact| exact.is_none()) {
-            return Err(malformed("an exact vector that is none"));
-        }
         Ok(all)
     }
 }

@@ -203,9 +203,7 @@ fn tables_are_refused_with_the_line_and_what_was_expected() {
     .unwrap();
     let line =
         "index build @return.csv @return --id-column id --payload-column text --key @owner.key";
-    assert!(
-        failed(&place.line(line), 1).contains("a carriage return in it stands in quotation marks")
-    );
+    assert!(failed(&place.line(line), 1).contains("a carriage return in quotation marks"));
     // A mark at the beginning is no fault; ids are given by one name everywhere.
     fs::write(
         place.path("mark.jsonl"),

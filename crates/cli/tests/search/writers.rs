@@ -112,7 +112,7 @@ fn what_a_writer_may_not_do_is_refused_with_what_to_do() {
         ),
         (
             "index add @i @new.jsonl --key @agent.key --label hr",
-            "has not granted",
+            "did not grant",
         ),
         (
             "index add @i @there.jsonl --key @agent.key --label finance",

@@ -171,10 +171,7 @@ fn what_a_writer_may_not_add_is_refused_with_what_to_do() {
     let expected = |why: String, part: &str| assert!(why.contains(part), "{why}: {part}");
     let before = bed.manifest();
     expected(refused(&mut bed, "wren", 200, None), "without a label");
-    expected(
-        refused(&mut bed, "wren", 200, Some("hr")),
-        "has not granted",
-    );
+    expected(refused(&mut bed, "wren", 200, Some("hr")), "did not grant");
     expected(
         refused(&mut bed, "finch", 200, Some("finance")),
         "none of the index's writers",

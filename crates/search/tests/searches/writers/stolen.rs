@@ -175,7 +175,7 @@ fn a_label_that_was_taken_away_is_written_under_no_more() {
         let refused = bed.graft(&branch, "wren", |_| ()).unwrap_err().to_string();
         assert!(refused.contains("under this label"), "{refused}");
         let refused = bed.try_add("wren", 300, Some("finance")).unwrap_err();
-        assert!(refused.to_string().contains("has not granted"), "{refused}");
+        assert!(refused.to_string().contains("did not grant"), "{refused}");
         bed.add("wren", 300, None);
         bed.change(Change::stop_writing("wren"));
         assert!(bed.try_add("wren", 400, None).is_err());
