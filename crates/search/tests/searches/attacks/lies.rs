@@ -166,7 +166,15 @@ const LIES: [(&str, Lie); 13] = [
         }
     }),
     ("swapped", |rng, answers| {
-        let row = rng.random_range(0..N / 2);
+        // Two answers that are near each other may be swapped: that is less than what is promised to be seen.
+        let apart = |row: usize| {
+            let [a, b] = [answers.0[row], answers.0[row + N / 2]].map(i32::from);
+            (seen()..=(1 << BITS) - seen()).contains(&(a - b).rem_euclid(1 << BITS))
+        };
+        let mut row = rng.random_range(0..N / 2);
+        while !apart(row) {
+            row = rng.random_range(0..N / 2);
+        }
         answers.0.swap(row, row + N / 2);
     }),
     ("moved by one", |_, answers| answers.0[..N].rotate_left(1)),
