@@ -238,6 +238,19 @@ impl Index {
         read.map(|report| access::report(py, &report)).transpose()
     }
 
+    /// The labels of records; None for one without a label, or that is not there.
+    fn labels(&self, py: Python<'_>, ids: Given<'_>) -> PyResult<Vec<Option<String>>> {
+        self.owner(py)?;
+        let ids = ids.of(py, self.manifest(py)?.ids)?;
+        let read = computing(py, || {
+            self.changed(|store| {
+                let labels = ids.iter().map(|id| store.label(id).map(str::to_owned));
+                Ok(labels.collect())
+            })
+        })?;
+        read.map_err(|error| errors::search(py, &error))
+    }
+
     /// Brings a server's index to this version; the version.
     fn push(&self, py: Python<'_>, door: Door) -> PyResult<u64> {
         match &self.key {

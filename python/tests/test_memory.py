@@ -646,6 +646,36 @@ async def test_labels_are_for_those_who_were_granted_them(team):
     assert "labels finance" in run(team.owner, "who")
 
 
+def test_a_folder_that_others_may_write_is_refused(home, tmp_path):
+    for path in (home.folder, home.folder / "memory.json"):
+        mode = path.stat().st_mode
+        path.chmod(mode | 0o020)
+        with pytest.raises(sordino.FileError, match="may be written by other users"):
+            Home(home.folder)
+        path.chmod(mode)
+    assert Home(home.folder).settings == home.settings
+    if os.geteuid() == 0:
+        os.chown(home.folder, 65534, -1)
+        with pytest.raises(sordino.FileError, match="belongs to another user"):
+            Home(home.folder)
+        os.chown(home.folder, 0, -1)
+
+
+def test_an_update_keeps_the_label_of_a_memory(home, embedding):
+    settings = json.loads((home.folder / "memory.json").read_text())
+    for before, after in [(None, "finance"), ("finance", None)]:
+        numbers = {}
+        for label in (before, after):
+            home.write("memory.json", json.dumps(settings | ({"label": label} if label else {})).encode())
+            with contextlib.closing(Memory(Home(home.folder), embedding)) as memory:
+                for name in numbers:
+                    memory.update(name, tags=["changed"])
+                numbers |= dict.fromkeys(memory.remember(f"written under {label}")[0].ids, label)
+                memory.wait()
+        labels = sordino.open(home.index, key=home.owner_key()).labels(list(numbers))
+        assert labels == list(numbers.values())
+
+
 async def test_a_server_that_is_gone_gets_what_was_written_later(team):
     alice = team.reader("alice")
     async with agent(team.owner) as owner, agent(alice) as reader:

@@ -67,6 +67,7 @@ class Home:
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
         self.folder = Path(folder).expanduser().absolute()
+        _own(self.folder)
         self.settings = self._settings()
 
     @staticmethod
@@ -200,8 +201,15 @@ class Home:
     def http_token(self) -> str:
         """The token of programs that connect over HTTP, made at the first call and readable by this user alone."""
         path = self.folder / "http-token"
-        with contextlib.suppress(FileExistsError), os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
-            file.write(secrets.token_urlsafe(32) + "\n")
+        if not path.exists():
+            part = path.with_name(f"{path.name}.{secrets.token_hex(4)}")
+            _put(part, secrets.token_urlsafe(32).encode() + b"\n")
+            try:
+                # The first of two processes that begin makes it.
+                with contextlib.suppress(FileExistsError):
+                    os.link(part, path)
+            finally:
+                os.unlink(part)
         token = path.read_text().strip()
         if len(token) < 32:
             raise FormatError(f"{path} has no token of 32 letters: remove it, and another is made")
@@ -242,6 +250,7 @@ def _begun(folder: str | os.PathLike[str], settings: Settings, key: str) -> Home
     given = _checked(asdict(settings), "settings")
     try:
         path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        _own(path)
         for other in ["reader.pair", "writer.key"] if key == "owner.key" else ["owner.key"]:
             if not (path / other).exists():
                 continue
@@ -255,10 +264,25 @@ def _begun(folder: str | os.PathLike[str], settings: Settings, key: str) -> Home
     return Home(path)
 
 
+def _own(folder: Path) -> None:
+    """Refuses a folder or settings that another user may write: a command and a function are named there, and run."""
+    for path in (folder, folder / "memory.json"):
+        try:
+            facts = path.stat()
+        except OSError:
+            # What is not there is said by those who need it.
+            continue
+        if facts.st_uid != os.geteuid():
+            raise of_file(FileError(f"{path} belongs to another user, who could change what this program runs: expected a folder of your own"), path)
+        if facts.st_mode & 0o022:
+            raise of_file(FileError(f"{path} may be written by other users, who could change what this program runs: chmod go-w {path}"), path)
+
+
 def _put(path: Path, content: bytes) -> None:
-    part = path.with_name(f"{path.name}.{os.getpid()}")
+    part = path.with_name(f"{path.name}.{os.getpid()}.{secrets.token_hex(4)}")
     try:
-        part.write_bytes(content)
+        with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+            file.write(content)
         os.replace(part, path)
     except OSError as error:
         with contextlib.suppress(OSError):

@@ -386,6 +386,21 @@ class Index:
         """
         return self._native.access()
 
+    def labels(self, ids: Ids) -> list[str | None]:
+        """Return the label of each record. Needs the owner's key.
+
+        Parameters
+        ----------
+        ids : int, str, uuid.UUID or a sequence of one kind
+            The ids of the records.
+
+        Returns
+        -------
+        list of str or None
+            None for a record without a label, or that is not there.
+        """
+        return self._native.labels(_arrays.ids(_arrays.several(ids)))
+
     def delete(self, ids: Ids) -> int:
         """Delete records by id: all of them or none.
 

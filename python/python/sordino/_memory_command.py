@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import shlex
 import shutil
 import socket
 import sys
@@ -90,7 +91,7 @@ def _parser() -> argparse.ArgumentParser:
     command("push", _push, "Bring the server's copy up to date, and say whether it is")
     command("stats", _stats, "Say what is in the memory")
     made = command("export", _export, "Write all memories that this key can read, as lines of JSON")
-    made.add_argument("file", nargs="?", help="a new file; standard output without it")
+    made.add_argument("file", nargs="?", help="a new file; standard output without it, or as -")
     made = command("import", _import, "Remember what export wrote, under new numbers")
     made.add_argument("file")
     command("lines", _lines, "Print the lines for the configuration files of agents")
@@ -182,7 +183,8 @@ def _who(given: argparse.Namespace) -> None:
         if reader["writes"] is not None:
             under = ", ".join(label or "no label" for label in reader["writes"])
             writes = f"; adds under {under} until {iso(reader['writes_until'])}"
-        print(f"{reader['name']}: {reader['records']} records, labels {labels}, {key}{more}{writes}")
+        # One record of those that all read says what made the memory.
+        print(f"{reader['name']}: {max(reader['records'] - 1, 0)} memories, labels {labels}, {key}{more}{writes}")
 
 
 def _compact(given: argparse.Namespace) -> int:
@@ -210,13 +212,13 @@ def _export(given: argparse.Namespace) -> None:
     memory = _memory(given)
     try:
         # A new file, which nobody else may read: these are the texts in the clear.
-        file = os.fdopen(os.open(given.file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") if given.file else sys.stdout
+        file = os.fdopen(os.open(given.file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") if given.file not in (None, "-") else sys.stdout
         number = 0
         for number, one in enumerate(memory.all(), 1):
             record = one.record
             line = {"id": one.id, "text": record.text, "tags": list(record.tags), "when": iso(record.when), "by": record.by}
             file.write(json.dumps(line, ensure_ascii=False) + "\n")
-        if given.file:
+        if file is not sys.stdout:
             file.close()
         print(f"{number} memories", file=sys.stderr)
     except OSError as error:
@@ -230,11 +232,15 @@ def _import(given: argparse.Namespace) -> None:
     try:
         with open(given.file, encoding="utf-8") as file:
             for number, line in enumerate(file, 1):
+                if not line.strip():
+                    continue
                 try:
                     one = json.loads(line)
                     by = one.get("by", "") if isinstance(one, dict) else None
                     if not isinstance(by, str):
                         raise InputError("expected an object with text, tags, when and by")
+                    if unknown := set(one) - {"id", "text", "tags", "when", "by"}:
+                        raise InputError(f"{', '.join(sorted(unknown))}: expected text, tags, when and by, and an id, for which a new one is given")
                     records.append(Record.made(one.get("text"), one.get("tags"), one.get("when"), by))
                 except (ValueError, Error) as error:
                     raise InputError(f"{given.file}, line {number}: {error}. Nothing was remembered") from None
@@ -282,7 +288,7 @@ def _print_lines(home: Home) -> None:
     entry = {"command": command, "args": arguments}
     quoted = json.dumps(arguments)
     print(f"""
-Claude Code:      claude mcp add sordino-memory -- {command} {" ".join(arguments)}
+Claude Code:      claude mcp add sordino-memory -- {shlex.join([command, *arguments])}
 Claude Desktop, Cursor, Windsurf, Gemini CLI (mcpServers of claude_desktop_config.json, .cursor/mcp.json, mcp_config.json, settings.json):
   {json.dumps({"mcpServers": {"sordino-memory": entry}})}
 VS Code (.vscode/mcp.json):

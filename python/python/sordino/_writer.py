@@ -104,7 +104,9 @@ class Writer:
         def work(index: Index, state: State) -> None:
             if number == FIRST or self._rows([number]) == [None]:
                 raise UnknownIdError(f"no memory {number}: it was forgotten, or never was; recall gives the numbers that there are")
-            self._add(index, [Waiting(number, record, vector)])
+            # A memory keeps its label, whatever this process gives new ones: others would lose it, or see it.
+            (label,) = patiently(lambda: index.labels([number]))
+            self._add(index, [Waiting(number, record, vector)], label)
             _forget(state, 1)
 
         self._change(work)
@@ -270,7 +272,7 @@ class Writer:
             # Memories that come from here on have numbers after these.
             self._keep(state)
         if waiting:
-            self._add(index, waiting)
+            self._add(index, waiting, self._home.settings.label)
             _look(index, state)
         return number
 
@@ -323,7 +325,7 @@ class Writer:
         state.base = min(state.base, state.segments)
         return state
 
-    def _add(self, index: Index, entries: Sequence[Waiting]) -> None:
+    def _add(self, index: Index, entries: Sequence[Waiting], label: str | None) -> None:
         """Adds records once, also where it is not sure whether the first try did."""
         import numpy as np
 
@@ -331,7 +333,7 @@ class Writer:
         payloads = [record.payload() for record in records]
         rows, attributes = np.stack([one.vector for one in entries]), _record.columns(records)
         try:
-            patiently(lambda: index.add(rows, numbers, payloads, attributes=attributes, label=self._home.settings.label))
+            patiently(lambda: index.add(rows, numbers, payloads, attributes=attributes, label=label))
         except UnsureError:
             if self._payloads(numbers) != payloads:
                 raise

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hmac
 import logging
 import os
+import sys
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 from ._embedding import Embedding
@@ -256,6 +257,7 @@ def serve(folder: str | os.PathLike[str], port: int | None = None) -> None:
             import uvicorn
 
             app = Guarded(made.streamable_http_app(), home.http_token())
+            print(f"http://127.0.0.1:{port}/mcp, with the token of {home.folder / 'http-token'}", file=sys.stderr)
             uvicorn.run(app, host="127.0.0.1", port=port, log_level="warning")
     finally:
         memory.close()

@@ -6,7 +6,7 @@ use rand_core::CryptoRng;
 use sordino_index::digest::Coded;
 use sordino_index::folder::Folder;
 use sordino_index::manifest::{Addition, KeyUse, Manifest, Mode, PartKind, Readers, SHARED};
-use sordino_index::{Disk, Error};
+use sordino_index::{Disk, Error, Id};
 use sordino_vault::content_key::{ContentKey, ContentRoot};
 use sordino_vault::contents::ContentKeys;
 use sordino_vault::directory::{Change, Directory, Label, Reading, UNLABELLED};
@@ -100,6 +100,13 @@ impl<D: Disk> Store<D> {
         rng: &mut R,
     ) -> impl FnMut(u32, &[u8]) -> [u8; 16] + use<R, D> {
         salts(rng, &self.keys, &self.manifest.digest())
+    }
+
+    /// The label of a record; `None` if it has none, or is not there.
+    #[must_use]
+    pub fn label(&self, id: &Id) -> Option<&str> {
+        let (at, _) = self.records.find(id)?;
+        label_of(self.access.as_ref(), self.manifest.segments()[at].key)
     }
 
     /// The additions since the owner's last change, oldest first: the name of the writer, if it is on the list, and the addition.
