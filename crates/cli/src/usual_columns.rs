@@ -71,6 +71,15 @@ impl UsualColumns {
         self.only(&TEXTS)
     }
 
+    /// The usual names that the first record lacks: of ids, and of texts.
+    pub(crate) fn absent(&self, ids: bool, texts: bool) -> Vec<String> {
+        let of = |wanted: bool, usual: &[&str]| match wanted && self.named(usual).is_empty() {
+            true => usual.iter().map(|name| (*name).to_owned()).collect(),
+            false => Vec::new(),
+        };
+        [of(ids, &IDS), of(texts, &TEXTS)].concat()
+    }
+
     /// The columns that could be the texts, if there are several: then none is taken.
     pub(crate) fn several_texts(&self) -> Vec<String> {
         match self.texts() {

@@ -168,6 +168,10 @@ pub(crate) fn fitting<'a>(
         return Ok(Vec::new());
     };
     let fits = |name: &str| -> bool {
+        // pandas writes its numbers of rows so.
+        if name.is_empty() || name.starts_with("__index_level_") {
+            return false;
+        }
         let within = name.strip_prefix(first);
         let within = within.and_then(|rest| rest.strip_suffix(last));
         let rest = middle.iter().try_fold(within, |rest, part| {
@@ -228,6 +232,18 @@ pub struct ColumnNames {
     pub id_kind: Option<IdKind>,
     /// Columns of other values that are read too.
     pub values: Vec<String>,
+    /// Members that no record of JSON may have, whatever their capitals: the first one lacks them, so their values would be lost.
+    pub absent: Vec<String>,
+}
+
+impl ColumnNames {
+    /// True of a column that holds something other than coordinates.
+    pub(crate) fn takes(&self, name: &str) -> bool {
+        self.ids
+            .iter()
+            .chain(&self.values)
+            .any(|taken| taken == name)
+    }
 }
 
 #[cfg(all(test, feature = "text"))]
@@ -255,8 +271,8 @@ mod tests {
             ("x.npz", "numpy.load('FILE')['NAME']"),
             ("x.pkl", "pandas.read_pickle"),
             ("x.PT", "torch.load"),
-            ("x", "a file without an ending"),
-            ("-", "a file without an ending"),
+            ("x", "no ending in the file's name"),
+            ("-", "no ending in the file's name"),
             ("x.abc", "unknown format .abc: expected .npy"),
         ] {
             let error = Format::of(name).unwrap_err().to_string();

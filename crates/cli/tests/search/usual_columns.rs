@@ -101,6 +101,39 @@ fn usual_columns_need_no_option_and_are_said() {
 }
 
 #[test]
+fn what_the_first_record_lacks_is_not_lost() {
+    let place = Place::new();
+    let late = "{\"id\": \"a\", \"vector\": [1, 2]}\n{\"id\": \"b\", \"vector\": [2, 2], \"Text\": \"hello\"}\n";
+    let unnamed = "{\"vector\": [1, 2], \"text\": \"x\"}\n{\"id\": \"b\", \"vector\": [2, 2]}\n";
+    for (text, member) in [(late, "Text"), (unnamed, "id")] {
+        fs::write(place.path("late.jsonl"), text).unwrap();
+        for skip in ["", " --on-error skip"] {
+            let line = format!("index build @late.jsonl @late --key @owner.key{skip}");
+            let said = failed(&place.line(&line), 1);
+            let expected = format!("line 2: member {member}, which the first record lacks");
+            assert!(said.contains(&expected), "{said}");
+        }
+        built(&place, "late.jsonl", text, "--no-guess");
+        fs::remove_dir_all(place.path("late.jsonl.index")).unwrap();
+    }
+    built(&place, "late.jsonl", late, "--payload-column Text");
+    // Numbers of rows, ids and attributes are no coordinates.
+    let table = ",id,year,0,1\n0,7,2020,0.5,1\n1,8,2021,1,0.5\n";
+    fs::write(place.path("wide.csv"), table).unwrap();
+    let line =
+        "index build @wide.csv @wide --key @owner.key --vector-column * --attribute year:int";
+    let words: Vec<String> = place.line(line);
+    assert!(done(&words).contains("2 x 2"), "{line}");
+    let half = "{\"vector\": [1, 2], \"text\": \"\\ud83d\"}\n";
+    fs::write(place.path("half.jsonl"), half).unwrap();
+    let said = failed(
+        &place.line("index build @half.jsonl @half --key @owner.key"),
+        1,
+    );
+    assert!(said.contains("half of a pair"), "{said}");
+}
+
+#[test]
 fn ids_that_are_not_named_do_not_replace_records_that_rows_number() {
     let place = Place::new();
     let rows = "{\"id\": 900, \"vector\": [1, 2]}\n{\"id\": 901, \"vector\": [2, 1]}\n";

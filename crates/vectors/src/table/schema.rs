@@ -137,7 +137,8 @@ fn vectors(fields: &Fields, names: &ColumnNames) -> Result<Vec<Found>, Error> {
         };
         return vectors(fields, &unnamed);
     }
-    let several = fitting(field_names(fields), name)?;
+    let mut several = fitting(field_names(fields), name)?;
+    several.retain(|&at| !names.takes(fields[at].name()));
     if !several.is_empty() && only_place(field_names(fields), name)?.is_none() {
         check_dim(several.len() as u64)?;
         for &at in &several {

@@ -116,7 +116,8 @@ impl Place {
             only_place(head.iter(), head.get(at).unwrap_or_default())?;
             return Ok(Self::One(at));
         };
-        let several = fitting(head.iter(), name)?;
+        let mut several = fitting(head.iter(), name)?;
+        several.retain(|&at| head.get(at).is_none_or(|name| !names.takes(name)));
         match several.is_empty() || only_place(head.iter(), name)?.is_some() {
             true => place(head, name).map(Self::One),
             false => Ok(Self::Several(several)),

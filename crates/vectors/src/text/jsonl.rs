@@ -53,6 +53,17 @@ pub(super) fn records(written: Written, names: &ColumnNames, found: &Found) -> R
                 name
             }
         };
+        let lost = |name: &&String| !names.takes(name) && names.absent.iter().any(|it| it.eq_ignore_ascii_case(name));
+        if let Some(name) = object.keys().find(lost) {
+            // A fault of the whole file: which records have it is unknown.
+            return Err(Error::Table {
+                format: "JSON",
+                why: format!(
+                    "line {number}: member {name}, which the first record lacks, so it would be lost: name it (on the command line \
+                     --id-column or --payload-column), or say --no-guess"
+                ),
+            });
+        }
         record(number, &object, &vectors, &names).map_err(|error| match error {
             Error::NoColumn { wanted, .. } => wrong(format!("no member {wanted}")),
             Error::Value {
@@ -131,6 +142,14 @@ fn record(
         // Where only values are read, a missing value is an error, not an empty value.
         if names.vectorless && value.is_none() {
             return Err(missing(name));
+        }
+        // Of a pair of escapes one alone is no character.
+        if value.is_some_and(|raw| raw.starts_with('"') && serde_json::from_str::<String>(raw).is_err()) {
+            return Err(Error::Value {
+                row: 0,
+                column: name.clone(),
+                expected: "a text of whole characters, and it has half of a pair such as \\ud83d\\ude00",
+            });
         }
         Ok(value.filter(|raw| *raw != "null").map(Box::from))
     });

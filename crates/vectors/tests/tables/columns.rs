@@ -30,6 +30,7 @@ fn names(ids: Option<&str>, kind: Option<IdKind>, values: &[&str]) -> ColumnName
         ids: ids.map(str::to_owned),
         id_kind: kind,
         values: values.iter().map(|&name| name.to_owned()).collect(),
+        ..ColumnNames::default()
     }
 }
 
@@ -308,6 +309,11 @@ fn text_is_read_as_it_is_written() {
             "the element that begins in line 1 is not JSON",
         ),
         (Format::Csv, "v\n1 2\n", "no column of vectors in brackets"),
+        (
+            Format::Csv,
+            "1,hello,\"[1,2]\"\n2,b,\"[3,4]\"\n",
+            "line 1: a list of numbers, where the names of columns are expected",
+        ),
         (
             Format::Csv,
             "v\n[1 2]\n[1]\n",

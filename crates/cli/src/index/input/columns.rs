@@ -69,7 +69,7 @@ impl Columns {
             false => UsualColumns::of(file, options).map_err(Error::vectors(file))?,
         };
         let (mut ids, mut vectors) = (self.id.clone(), names.vectors.clone());
-        let mut unclear = Vec::new();
+        let (mut unclear, mut absent) = (Vec::new(), Vec::new());
         if let Some(usual) = &usual {
             if guesses_values {
                 vectors = vectors.or_else(|| usual.vectors());
@@ -81,12 +81,14 @@ impl Columns {
                 payload.extend(usual.texts());
                 unclear = usual.several_texts();
             }
+            absent = usual.absent(looks_for_ids, looks_for_values);
         }
         let values = attributes.iter().map(|it| it.name.clone());
         let names = ColumnNames {
             ids,
             vectors,
             values: payload.iter().cloned().chain(values).collect(),
+            absent,
             ..names
         };
         let payloads = Payloads::Columns(payload);

@@ -195,6 +195,7 @@ fn names(id_kind: Option<IdKind>, values: Vec<String>) -> ColumnNames {
         ids: Some(ID.to_owned()),
         id_kind,
         values,
+        ..ColumnNames::default()
     }
 }
 

@@ -3,6 +3,7 @@
 use csv::StringRecord;
 
 use crate::Error;
+use crate::numbers::is_list;
 use crate::text::fault;
 
 /// The signs that a file may have between fields, with their names as an option.
@@ -38,6 +39,11 @@ pub(super) fn check_head(head: &StringRecord) -> Result<(), Error> {
     if !head.is_empty() && head.iter().all(|name| name.trim().parse::<f64>().is_ok()) {
         let why = "numbers, where the names of columns are expected; a vector is one field, \"[0.1, 0.2]\", under such a \
                    name. An array of numbers alone is read from .npy";
+        return Err(fault(1, why.to_owned()));
+    }
+    if head.iter().any(is_list) {
+        let why = "a list of numbers, where the names of columns are expected: begin the file with a line of names, such as \
+                   id,vector,text (pandas writes it unless header=False, and PostgreSQL with CSV HEADER)";
         return Err(fault(1, why.to_owned()));
     }
     Ok(())
