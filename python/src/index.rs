@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 
 use numpy::PyReadonlyArray2;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict};
+use pyo3::types::PyDict;
 use sordino_search::OwnerPublicKey;
 use sordino_search::manifest::SignedManifest;
 use sordino_search::{
@@ -264,30 +264,17 @@ impl Index {
     fn payloads<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
         self.owner(py)?;
         let read = computing(py, || self.changed(|store| store.payloads()))?;
-        let Some(read) = read.map_err(|error| errors::search(py, &error))? else {
-            return Ok(None);
-        };
-        let payloads = PyDict::new(py);
-        for (id, payload) in read {
-            payloads.set_item(ids::one(py, &id)?, PyBytes::new(py, &payload))?;
-        }
-        Ok(Some(payloads))
+        let read = read.map_err(|error| errors::search(py, &error))?;
+        read.map(|read| facts::payloads(py, read)).transpose()
     }
 
     /// Checks every byte that the key allows to check; a dict of what was found.
     fn verify<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let found = PyDict::new(py);
         if let Key::Owner(keys, _) = &self.key {
             let verified = computing(py, || Store::verify_dir(&self.path, &keys.reader()))?;
-            let verified = verified.map_err(|error| errors::search(py, &error))?;
-            found.set_item("version", verified.version)?;
-            found.set_item("versions", verified.versions)?;
-            found.set_item("records", verified.records)?;
-            found.set_item("deleted", verified.deleted)?;
-            found.set_item("bytes", verified.bytes)?;
-            found.set_item("full", true)?;
-            return Ok(found);
+            return facts::verified(py, verified.map_err(|error| errors::search(py, &error))?);
         }
+        let found = PyDict::new(py);
         let owner = self.public(py)?;
         let opened = computing(py, || {
             let index = sordino_search::Index::open_dir(&self.path, &owner)?;

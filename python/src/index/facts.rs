@@ -1,8 +1,9 @@
 //! The signed manifest's account of an index.
 
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyBytes, PyDict};
 use sordino_search::manifest::SignedManifest;
+use sordino_search::{Id, Verified};
 
 use super::Key;
 use crate::errors;
@@ -49,4 +50,28 @@ pub(super) fn stored(py: Python<'_>, manifest: &SignedManifest) -> PyResult<u64>
     let parts = parts.map_err(|error| errors::search(py, &error))?;
     let stored = parts.iter().filter(|part| part.holder.is_stored());
     Ok(stored.map(|part| part.len).sum())
+}
+
+/// The account of a version that was checked whole.
+pub(super) fn verified(py: Python<'_>, verified: Verified) -> PyResult<Bound<'_, PyDict>> {
+    let found = PyDict::new(py);
+    found.set_item("version", verified.version)?;
+    found.set_item("versions", verified.versions)?;
+    found.set_item("records", verified.records)?;
+    found.set_item("deleted", verified.deleted)?;
+    found.set_item("bytes", verified.bytes)?;
+    found.set_item("full", true)?;
+    Ok(found)
+}
+
+/// Payloads by record.
+pub(super) fn payloads(
+    py: Python<'_>,
+    read: impl IntoIterator<Item = (Id, Vec<u8>)>,
+) -> PyResult<Bound<'_, PyDict>> {
+    let payloads = PyDict::new(py);
+    for (id, payload) in read {
+        payloads.set_item(ids::one(py, &id)?, PyBytes::new(py, &payload))?;
+    }
+    Ok(payloads)
 }
