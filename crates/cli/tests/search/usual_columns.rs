@@ -105,7 +105,10 @@ fn what_the_first_record_lacks_is_not_lost() {
     let place = Place::new();
     let late = "{\"id\": \"a\", \"vector\": [1, 2]}\n{\"id\": \"b\", \"vector\": [2, 2], \"Text\": \"hello\"}\n";
     let unnamed = "{\"vector\": [1, 2], \"text\": \"x\"}\n{\"id\": \"b\", \"vector\": [2, 2]}\n";
-    for (text, member) in [(late, "Text"), (unnamed, "id")] {
+    for (text, member, named) in [
+        (late, "Text", "--id-column id"),
+        (unnamed, "id", "--vector-column vector"),
+    ] {
         fs::write(place.path("late.jsonl"), text).unwrap();
         for skip in ["", " --on-error skip"] {
             let line = format!("index build @late.jsonl @late --key @owner.key{skip}");
@@ -113,7 +116,7 @@ fn what_the_first_record_lacks_is_not_lost() {
             let expected = format!("line 2: member {member}, which the first record lacks");
             assert!(said.contains(&expected), "{said}");
         }
-        built(&place, "late.jsonl", text, "--no-guess");
+        built(&place, "late.jsonl", text, &format!("--no-guess {named}"));
         fs::remove_dir_all(place.path("late.jsonl.index")).unwrap();
     }
     built(&place, "late.jsonl", late, "--payload-column Text");
