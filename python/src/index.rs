@@ -17,7 +17,7 @@ use crate::attributes;
 use crate::build::Stop;
 use crate::compute::{computing, now, random};
 use crate::errors;
-use crate::ids::{self, Given};
+use crate::ids::Given;
 use crate::keys::{ReaderPublicKey, WriterPublicKey};
 use crate::vectors::{batch, check_directions, matrix, warn_of_far};
 

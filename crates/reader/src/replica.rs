@@ -44,7 +44,9 @@ pub fn pull<D: Disk>(
         }
         // It was interrupted before it named the version, whose parts are whole.
         Err(Error::Lost { .. }) => drop(folder.recover(keys.owner(), |_| Ok(()))?),
-        found => drop(found?),
+        found => {
+            found?;
+        }
     }
     let _lock = folder.lock()?;
     let held = match folder.current() {

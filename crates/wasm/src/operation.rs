@@ -40,7 +40,8 @@ impl Operation {
     ///
     /// # Errors
     /// If nothing was answered, or nothing is left to do.
-    pub fn next(&mut self) -> Result<JsValue, JsValue> {
+    #[wasm_bindgen(js_name = next)]
+    pub fn resume(&mut self) -> Result<JsValue, JsValue> {
         let Some(work) = &mut self.work else {
             return Err(fault("local", "", "this call is over"));
         };

@@ -155,10 +155,6 @@ impl Reader {
     ///
     /// # Errors
     /// If the condition cannot be read, or another call is on its way.
-    #[expect(
-        clippy::too_many_arguments,
-        reason = "JavaScript has an object for them"
-    )]
     pub fn search(
         &self,
         vector: Vec<f32>,

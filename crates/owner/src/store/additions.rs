@@ -75,14 +75,12 @@ impl<D: Disk> Check<'_, D> {
             if carried.peek().is_some_and(|(first, _)| *first < after) {
                 let (marks, residuals) =
                     records::residuals(self.folder, self.manifest, self.keys, frame, at)?;
-                while let Some((at, carried)) = carried.next_if(|(at, _)| *at < after) {
-                    let row = (*at - place) as usize;
-                    super::verify::check_exact(
-                        frame,
-                        marks[row].base,
-                        residuals.row(row),
-                        carried,
-                    )?;
+                // Each row of the segment has a record: that was checked.
+                for (mark, residual) in marks.iter().zip(residuals.rows()) {
+                    let Some((_, carried)) = carried.next() else {
+                        break;
+                    };
+                    super::verify::check_exact(frame, mark.base, residual, carried)?;
                 }
             }
             place = after;

@@ -22,10 +22,9 @@ pub(super) struct Group<const WIDTH: usize> {
 
 /// What a row's counters have more than the counters of row 0: bits that are clear there.
 pub(super) fn row_block(row: u32, width: usize) -> [u32; 4] {
-    let first = first_block(row, shift(width));
-    let [high, low] = [first >> 32, first & u64::from(u32::MAX)];
-    let word = |half: u64| u32_of(half as usize).swap_bytes();
-    [0, 0, word(high), word(low)]
+    let [a, b, c, d, e, f, g, h] = first_block(row, shift(width)).to_be_bytes();
+    let word = u32::from_le_bytes;
+    [0, 0, word([a, b, c, d]), word([e, f, g, h])]
 }
 
 /// A query's groups, in order.

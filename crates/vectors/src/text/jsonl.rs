@@ -234,9 +234,9 @@ fn only_list(object: &Object<'_>) -> Result<String, Error> {
         [name] => Ok(name.clone()),
         [] => {
             let parts = object.iter();
-            let part = parts.filter_map(|(name, raw)| Some((name, part_of_table(raw)?)));
+            let mut parts = parts.filter_map(|(name, raw)| Some((name, part_of_table(raw)?)));
             // The column of vectors says it best.
-            if let Some((name, what)) = part.last() {
+            if let Some((name, what)) = parts.next_back() {
                 return Err(table(name, what));
             }
             let names: Vec<&str> = object.keys().take(20).map(String::as_str).collect();

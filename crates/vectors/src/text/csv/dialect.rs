@@ -80,20 +80,18 @@ impl Escapes {
     /// two for one.
     pub(super) fn check<'a>(
         &mut self,
-        fields: impl Iterator<Item = (usize, &'a str)>,
+        mut fields: impl Iterator<Item = (usize, &'a str)>,
     ) -> Result<(), (usize, &'static str)> {
         if matches!(self, Self::None) {
             return Ok(());
         }
-        for (at, field) in fields.filter(|(_, field)| field.contains('\\')) {
-            match field == "\\N" || is_escaped(field) {
-                true => return Err((at, ESCAPED)),
-                false => {
-                    *self = Self::None;
-                    return Ok(());
-                }
-            }
+        let Some((at, field)) = fields.find(|(_, field)| field.contains('\\')) else {
+            return Ok(());
+        };
+        if field == "\\N" || is_escaped(field) {
+            return Err((at, ESCAPED));
         }
+        *self = Self::None;
         Ok(())
     }
 }
