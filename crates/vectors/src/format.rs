@@ -236,6 +236,7 @@ pub struct ColumnNames {
     pub absent: Vec<String>,
 }
 
+#[cfg(any(feature = "arrow", feature = "text"))]
 impl ColumnNames {
     /// True of a column that holds something other than coordinates.
     pub(crate) fn takes(&self, name: &str) -> bool {
