@@ -150,7 +150,7 @@ fn a_folder_is_no_file() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("vectors.npy");
     std::fs::create_dir(&path).unwrap();
-    assert!(matches!(Reader::open(&path), Err(Error::File { .. })));
+    assert!(matches!(Reader::open(&path), Err(Error::Folder { .. })));
 }
 
 #[test]
