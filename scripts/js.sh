@@ -18,9 +18,10 @@ target=${CARGO_TARGET_DIR:-target}
 wasm=$target/wasm bindgen=$target/bindgen
 
 # The writer of JavaScript and the code that it writes for have to be of one version.
-version() { sed -n '/^name = "wasm-bindgen"$/{n;s/version = "\(.*\)"/\1/p}' "$1"; }
-if [ "$(version Cargo.lock)" != "$(version js/bindgen/Cargo.lock)" ]; then
-    echo "js.sh: wasm-bindgen $(version Cargo.lock) in Cargo.lock, and $(version js/bindgen/Cargo.lock) in js/bindgen: make them one" >&2
+version() { sed -n "/^name = \"$2\"$/{n;s/version = \"\(.*\)\"/\1/p}" "$1"; }
+code=$(version Cargo.lock wasm-bindgen) writer=$(version js/bindgen/Cargo.lock wasm-bindgen-cli-support)
+if [ "$code" != "$writer" ]; then
+    echo "js.sh: wasm-bindgen $code in Cargo.lock, and $writer in js/bindgen: make them one" >&2
     exit 1
 fi
 # The names in a module are a third of it. Its list of features is kept, which the writer of JavaScript reads.
