@@ -10,6 +10,7 @@ pub(crate) const PIECE: usize = 1 << 20;
 pub(crate) const REFUSAL: &str = "sordino-refusal";
 
 /// The metadata key of the name of the index that a request is for, at a server that has several.
+#[cfg(any(feature = "client", feature = "server"))]
 pub(crate) const INDEX: &str = "sordino-index";
 
 /// The metadata key of the two versions of a stale request.

@@ -28,6 +28,8 @@ __all__ = [
     "ReaderKey",
     "ReaderPublicKey",
     "Server",
+    "WriterKey",
+    "WriterPublicKey",
     "__version__",
     "build",
     "client_keygen",
@@ -36,8 +38,10 @@ __all__ = [
     "make_segment",
     "nearest",
     "plan",
+    "pull",
     "reader_keygen",
     "verify_batch",
+    "writer_keygen",
 ]
 __version__: str
 
