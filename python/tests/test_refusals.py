@@ -191,7 +191,7 @@ def test_keys_of_another_kind_or_owner(tmp_path, index, key, vectors):
         with pytest.raises(sordino.KeyKindError, match="expected an OwnerKey"):
             sordino.build(tmp_path / "index", vectors, key=wrong)
     for wrong in [key.public(), "key", None]:
-        with pytest.raises(sordino.KeyKindError, match="expected an OwnerKey or a ReaderKey"):
+        with pytest.raises(sordino.KeyKindError, match="expected an OwnerKey, a ReaderKey or a WriterKey"):
             sordino.Client(index, key=wrong)
     with pytest.raises(sordino.KeyKindError, match="a server needs no secret"):
         sordino.serve(index, listen="127.0.0.1:0", public_key=key, plaintext=True, anyone=True)

@@ -73,7 +73,12 @@ class Contributor:
         tries = 0
         with self._home.alone("writing.lock"):
             while tries < _TRIES:
-                self._replica.pull()
+                try:
+                    self._replica.pull()
+                except AccessError:
+                    # The owner has revoked this key: what comes after is refused before it is kept.
+                    self._denied = True
+                    raise
                 client = self._replica.newest()
                 waiting = self._journal.read()[:_BATCH]
                 if not waiting:

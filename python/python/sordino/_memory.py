@@ -92,6 +92,8 @@ class Memory:
         self._client: Client | None = None
         self._gap: str | None = None
         self._stopped: str | None = None
+        # True while a writer reads its own folder, since the server is gone.
+        self._alone = False
         # The times and numbers of memories, the newest first, and the version that they are of.
         self._listed: tuple[int, list[tuple[int, int]]] = (0, [])
         self._writer: Writer | Contributor | None = None
@@ -270,6 +272,9 @@ class Memory:
             # The journal comes first: an entry that moves into the index meanwhile is then in both, and not in neither.
             waiting = self._writer.waiting() if self._writer else []
             missing = self._follow()
+            if self._alone:
+                self._let_go()
+                self._alone = False
             try:
                 if self._client is None:
                     self._gap = missing
@@ -286,12 +291,17 @@ class Memory:
                 self._distrust(error)
                 raise
             except NetworkError as error:
-                if self._client is None or (isinstance(error, RefusedError) and not isinstance(error, BusyError)):
+                refused = isinstance(error, RefusedError) and not isinstance(error, BusyError)
+                if self._client is None and not refused and self._home.adds and (self._home.index / "CURRENT").exists():
+                    self._client, self._alone = Client(self._home.index, key=self._key), True
+                if self._client is None or refused:
                     self._let_go()
                     raise
                 self._gap = f"the server cannot be reached ({error}), so this is what was known before: version {self._client.stats()['version']}"
             assert self._client is not None
-            self._remember_pin()
+            # A folder may be older than what the server has shown.
+            if not self._alone:
+                self._remember_pin()
             return self._client, waiting
 
     def _follow(self) -> str | None:
