@@ -21,7 +21,7 @@
 //! contents share. It is a keyed digest of fresh randomness and of the content.
 //!
 //! The client needs only each row's `<pad, query> mod P`, which is summed up as the keystream comes out of the cipher. Where
-//! the cipher is slow, as in WebAssembly, it [keeps](KeptPads) them instead.
+//! the cipher is slow, as in WebAssembly, it keeps them (`KeptPads`) instead.
 
 use aes::Aes256;
 use aes::cipher::{Array, BlockCipherEncrypt, KeyInit};
