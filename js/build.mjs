@@ -15,7 +15,7 @@ const common = {
   target: ["es2022", "node20"],
   platform: "neutral",
   legalComments: "none",
-  // Of the generated code, which looks for its module beside itself: here it is always given.
+  // Of the generated code, which looks for its module next to itself: here it is always given.
   define: { "import.meta.url": '"about:blank"' },
 };
 for (const name of ["index", "init"]) {
@@ -24,7 +24,7 @@ for (const name of ["index", "init"]) {
   await build({ ...common, entryPoints, format: "cjs", outfile: `dist/${name}.cjs` });
 }
 
-// The Worker's file stands beside the entry that names it.
+// The Worker's file stands next to the entry that names it.
 const { define, ...own } = common;
 await build({ ...own, entryPoints: ["src/worker.js"], format: "esm", outfile: "dist/worker.js" });
 await build({ ...common, entryPoints: ["src/worker-thread.js"], format: "esm", outfile: "dist/worker-thread.js" });

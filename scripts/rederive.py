@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Derives the bounds of docs/security anew, and fails where document, description and code differ.
+"""Derives the bounds of docs/security again, and fails where document, description and code differ.
 
   scripts/rederive.py
 

@@ -53,7 +53,10 @@ pub(super) fn records(written: Written, names: &ColumnNames, found: &Found) -> R
                 name
             }
         };
-        let lost = |name: &&String| !names.takes(name) && names.absent.iter().any(|it| it.eq_ignore_ascii_case(name));
+        let lost = |name: &&String| {
+            let is = |absent: &String| absent.eq_ignore_ascii_case(name);
+            names.absent.iter().any(is) && !names.takes(name)
+        };
         if let Some(name) = object.keys().find(lost) {
             // A fault of the whole file: which records have it is unknown.
             return Err(Error::Table {
@@ -144,7 +147,8 @@ fn record(
             return Err(missing(name));
         }
         // Of a pair of escapes one alone is no character.
-        if value.is_some_and(|raw| raw.starts_with('"') && serde_json::from_str::<String>(raw).is_err()) {
+        let is_half = |raw: &str| raw.starts_with('"') && serde_json::from_str::<String>(raw).is_err();
+        if value.is_some_and(|raw| raw.contains("\\u") && is_half(raw)) {
             return Err(Error::Value {
                 row: 0,
                 column: name.clone(),
