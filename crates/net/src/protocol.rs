@@ -4,6 +4,7 @@
 pub(crate) const CHUNK: usize = 64 << 10;
 
 /// Bytes of a part in one step of a change, at most.
+#[cfg(any(feature = "client", feature = "server"))]
 pub(crate) const PIECE: usize = 1 << 20;
 
 /// The metadata key of a refusal's name.
