@@ -20,7 +20,7 @@ impl Error {
     }
 
     /// True if it is about one row, so that the rows after it can be read.
-    #[cfg(any(feature = "arrow", feature = "text"))]
+    #[cfg(feature = "text")]
     pub(crate) fn is_of_row(&self) -> bool {
         matches!(self, Self::Line { .. }) || self.row().is_some()
     }
