@@ -3,7 +3,7 @@
 
   scripts/crate_map.py [--check]
 
-The groups and their order come from the table in docs/crates.md, from the programs down. The dependencies are those of `cargo
+The groups and their order come from the table in docs/crates.md, from the programs down. The dependencies come from `cargo
 metadata`. A line that follows from two others is left out; a dashed one belongs to an optional feature. With --check nothing is
 written, and the exit code is 1 if a crate has no group, a dependency points up, the groups in Cargo.toml are others, or the drawing is old.
 """
