@@ -66,12 +66,13 @@ cargo metadata --locked --format-version 1 >/dev/null
 step "formatting"
 cargo fmt --all --check
 
-step "walls between the parties, import circles, sizes, prose, pointers and summary of documents"
+step "walls between the parties, import circles, sizes, prose, pointers, error codes and summary of documents"
 scripts/walls.py
 scripts/import_cycles.py
 scripts/sizes.py
 scripts/prose.py --check
 scripts/pointers.py
+scripts/error_codes.py
 scripts/crate_map.py --check
 scripts/pictures.py --check
 
