@@ -66,13 +66,14 @@ cargo metadata --locked --format-version 1 >/dev/null
 step "formatting"
 cargo fmt --all --check
 
-step "walls between the parties, import circles, sizes, prose, pointers, error codes and summary of documents"
+step "walls between the parties, import circles, sizes, prose, pointers, error codes, versions and summary of documents"
 scripts/walls.py
 scripts/import_cycles.py
 scripts/sizes.py
 scripts/prose.py --check
 scripts/pointers.py
 scripts/error_codes.py
+scripts/versions.py >/dev/null
 scripts/crate_map.py --check
 scripts/pictures.py --check
 
