@@ -66,12 +66,14 @@ cargo metadata --locked --format-version 1 >/dev/null
 step "formatting"
 cargo fmt --all --check
 
-step "walls between the parties, import circles, sizes, prose, pointers and summary of documents"
+step "walls between the parties, import circles, sizes, prose, pointers, error codes, versions and summary of documents"
 scripts/walls.py
 scripts/import_cycles.py
 scripts/sizes.py
 scripts/prose.py --check
 scripts/pointers.py
+scripts/error_codes.py
+scripts/versions.py >/dev/null
 scripts/crate_map.py --check
 scripts/pictures.py --check
 
@@ -81,7 +83,7 @@ full=(--features "sordino-cli/policies,sordino-cli/objects")
 cargo clippy --workspace --all-targets "${full[@]}" -- -D warnings
 
 step "features"
-# Default features, and the command's, are those of the lints before; here none of them, and each alone in the long check.
+# The lints before had default features, and the command's; here none of them, and each alone in the long check.
 with_features() { cargo clippy --quiet -p "$1" --no-default-features --features "$2" -- -D warnings; }
 alone() {
     crate=$1
@@ -166,8 +168,8 @@ step "tests at lower processor levels"
 levels=(portable)
 [[ $detected == *" avx512 "* ]] && levels+=(avx2)
 [[ $detected == *" amx "* ]] && levels+=(avx512)
-# All libraries, and of the tests beside them those of kernels and of whole searches: files, networks and command
-# lines are the same at every level. By name, for a selection of packages would be built anew.
+# All libraries, and from the other tests kernels and whole searches: files, networks and command
+# lines are the same at every level. By name, for a selection of packages would be built again.
 tests_of() {
     local crate test
     for crate in "$@"; do
@@ -234,7 +236,7 @@ step "packages"
 # Each carries its licences, as links into the root.
 for crate in crates/*/Cargo.toml; do
     if ! grep -q '^publish = false' "$crate" && ! [ -e "${crate%Cargo.toml}LICENSE-MIT" ]; then
-        echo "check.sh: no licence beside $crate" >&2 && exit 1
+        echo "check.sh: no licence next to $crate" >&2 && exit 1
     fi
 done
 cargo package --workspace --exclude sordino --exclude sordino-benches --exclude network_search --exclude key_service --exclude sordino-fuzz --exclude sordino-memcheck --exclude sordino-python --exclude sordino-testkit --no-verify --allow-dirty --quiet
@@ -290,7 +292,7 @@ arm() {
 if [ "$extent" = long ]; then
     arm --workspace --exclude sordino-fuzz --lib --bins --tests
 else
-    # The laws of large numbers take minutes here, and of the vault's tests those of its sums are of kernels.
+    # The laws of large numbers take minutes here, and of the vault's tests its sums alone are of kernels.
     SORDINO_LIES=200 arm "${arm_kernels[@]/#/-psordino-}" \
         --lib "${of_arm[@]}" -- "${noise[@]}" --skip reader_secret:: --skip reader_keys:: \
         --skip key_wrap:: --skip decoded_rows:: --skip bucket_codec:: \

@@ -47,13 +47,13 @@ def seen(tolerance):
 
 
 def log2_few(total, rows, noise):
-    """of a reply with errors of one size in so many rows, total the root of the sum of their squares, in tolerances: the server moves all check
+    """of a reply with errors of one size in `rows` rows, total the root of the sum of their squares, in tolerances: the server moves all check
     rows of the group by the constant that serves it best. A check row's sum has a binomial number of the errors, with their signs, and an honest
     reply's noise, in tolerances"""
     error = total / math.sqrt(rows)
     below = lambda x: math.erfc(-x / noise / math.sqrt(2)) / 2
     share = [math.comb(rows, k) / 2**rows for k in range(rows + 1)]
-    # With as many negative signs as there may be, the number of errors in a sum is shifted by them.
+    # The number of negative signs, up to all of them, shifts the number of errors in a sum.
     passes = lambda moved: sum(p * (below(1 - k * error + moved) - below(-1 - k * error + moved)) for k, p in enumerate(share))
     steps = [i * error / 8 for i in range(-8 * rows, 16 * rows + 1)]
     by = {step: passes(step) ** COUNT for step in steps}
@@ -64,7 +64,7 @@ def check_few():
     page = " ".join(open(os.path.join(os.path.dirname(__file__), "../docs/security/masked.md")).read().split())
     # Errors below the least that is promised to be seen alone.
     possible = lambda total: [rows for rows in range(2, 31) if total / math.sqrt(rows) <= 2]
-    # Tolerances are those of full groups, where noise is a tenth to a ninth of them; in a group of a few rows it is nothing beside them.
+    # Tolerances are for full groups, where noise is a tenth to a ninth of them. In a group of a few rows noise is negligible.
     noises = [1 / 8, 1 / 9, 1 / 10, 1 / 12, 1 / 20, 1 / 100]
     worst = max(log2_few(5.3, rows, noise) for rows in possible(5.3) for noise in noises)
     two = max(log2_few(2.0, rows, 1 / 8) for rows in possible(2.0))

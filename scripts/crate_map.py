@@ -3,7 +3,7 @@
 
   scripts/crate_map.py [--check]
 
-The groups and their order come from the table in docs/crates.md, from the programs down. The dependencies are those of `cargo
+The groups and their order come from the table in docs/crates.md, from the programs down. The dependencies come from `cargo
 metadata`. A line that follows from two others is left out; a dashed one belongs to an optional feature. With --check nothing is
 written, and the exit code is 1 if a crate has no group, a dependency points up, the groups in Cargo.toml are others, or the drawing is old.
 """
@@ -18,6 +18,22 @@ DRAWING = ROOT / "docs/plots/crates.svg"
 GROUP = re.compile(r"^\| \*\*([^*]+)\*\* \|", re.M)
 CRATE = re.compile(r"^\| \[`sordino-([\w-]+)`\]", re.M)
 PREFIX = "sordino-"
+
+STYLE = """\
+.paper { fill: #ffffff }
+.band { fill: #f2f4f7 }
+.group { fill: #555566; font-weight: bold }
+.line { fill: none; stroke: #9aa5b8 }
+.crate { fill: #ffffff; stroke: #3b5b92 }
+.name { fill: #1d2b45 }
+@media (prefers-color-scheme: dark) {
+  .paper { fill: #0d1117 }
+  .band { fill: #1b2533 }
+  .group { fill: #b3bdc9 }
+  .line { stroke: #6b7a90 }
+  .crate { fill: #0d1117; stroke: #7ba3e0 }
+  .name { fill: #e6edf3 }
+}"""
 
 # Pixels of a box, of what lies between two, and of a group's margins
 BOX, HIGH, BETWEEN, ROW, LEFT, MARGIN = 92, 26, 18, 58, 190, 14
@@ -109,21 +125,22 @@ def drawing(grouped, of):
         bands[-1][2] = y
     out = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {y + MARGIN}" font-family="sans-serif" font-size="13">',
-        f'<rect width="{width}" height="{y + MARGIN}" fill="#fff"/>',
+        f"<style>\n{STYLE}\n</style>",
+        f'<rect width="{width}" height="{y + MARGIN}" class="paper"/>',
     ]
     for group, top, end in bands:
-        out.append(f'<rect x="{MARGIN}" y="{top}" width="{width - 2 * MARGIN}" height="{end - top}" rx="6" fill="#f2f4f7"/>')
-        out.append(f'<text x="{2 * MARGIN}" y="{(top + end) / 2 + 4:.0f}" fill="#556" font-weight="bold">{group}</text>')
+        out.append(f'<rect x="{MARGIN}" y="{top}" width="{width - 2 * MARGIN}" height="{end - top}" rx="6" class="band"/>')
+        out.append(f'<text x="{2 * MARGIN}" y="{(top + end) / 2 + 4:.0f}" class="group">{group}</text>')
     for name, needs in reduced(of).items():
         for need, optional in needs.items():
             (x, a), (to, b) = place[name], place[need]
             a, b = a + HIGH / 2, b - HIGH / 2
             dash = ' stroke-dasharray="4 3"' if optional else ""
             half = (a + b) / 2
-            out.append(f'<path d="M{x:.0f} {a:.0f}C{x:.0f} {half:.0f} {to:.0f} {half:.0f} {to:.0f} {b:.0f}" fill="none" stroke="#9aa5b8"{dash}/>')
+            out.append(f'<path d="M{x:.0f} {a:.0f}C{x:.0f} {half:.0f} {to:.0f} {half:.0f} {to:.0f} {b:.0f}" class="line"{dash}/>')
     for name, (x, y) in place.items():
-        out.append(f'<rect x="{x - BOX / 2:.0f}" y="{y - HIGH / 2:.0f}" width="{BOX}" height="{HIGH}" rx="4" fill="#fff" stroke="#3b5b92"/>')
-        out.append(f'<text x="{x:.0f}" y="{y + 4:.0f}" text-anchor="middle" fill="#1d2b45">{name}</text>')
+        out.append(f'<rect x="{x - BOX / 2:.0f}" y="{y - HIGH / 2:.0f}" width="{BOX}" height="{HIGH}" rx="4" class="crate"/>')
+        out.append(f'<text x="{x:.0f}" y="{y + 4:.0f}" text-anchor="middle" class="name">{name}</text>')
     return "\n".join([*out, "</svg>", ""])
 
 

@@ -5,8 +5,8 @@ docs/scoring.md and docs/security/open.md, without a look at the code. Standard 
 Asked is S = sum over 64 signed sums of a group's errors, squared. The signs are independent of the errors, so that given these S / W, with W the sum
 of squares of the errors, has tails no heavier than chi-squared's of 64 degrees. Of W the part that the errors of a query carry is,
 for rows that are all alike, the square of one normal variable; what each score has of its own is a sum of squares of normal variables. Rows
-that repeat from block to block of 2048 / t have the same stored polynomials and hints, so the same errors: there are as many different ones as a block
-has rows, or as there are rows.
+that repeat from block to block of 2048 / t have the same stored polynomials and hints, so the same errors: the number of
+different errors is the number of rows of a block, or of all rows if these are fewer.
 crates/index/tests/held.csv has tolerances: the probability of an honest refusal has to be below 2^-40; and of groups of
 1,000 rows and more above 2^-54, for a tolerance that is too wide sees less.
 """
@@ -40,7 +40,7 @@ def chi_above(x):
 
 
 def own_sums(rows):
-    """the sum of squares of so many different normal variables, chi-squared: values from above, with their probabilities"""
+    """the sum of squares of `rows` different normal variables, chi-squared: values from above, with their probabilities"""
     deviation = math.sqrt(2 * rows)
     low, high = max(0.0, rows - 12 * deviation), rows + 12 * deviation + 120
     step = (high - low) / 600

@@ -75,7 +75,7 @@ def of_switch(l, w, b, secret=SECRET):
 
 @functools.cache
 def energy(depth, times=1):
-    """of a selector; with what was rounded away counted as so many times its square"""
+    """of a selector; `times` multiplies the square of what was rounded away"""
     switches = sum(of_switch(*GADGETS[i], SECRET * times) * 2**(depth - 1 - i) for i in range(depth))
     # The query's own error has N coefficients, and each half of a step has twice the energy: check_paths.
     return N * switches + N * 2**depth * (error() + rounding(KEPT))
@@ -121,7 +121,7 @@ def stated(columns, fold, record_len, p, depth, fold_depth, k0, k1):
 
 @functools.cache
 def unassigned(batch, groups, group):
-    """the probability, at most, that a request of so many units finds no slots for all of them"""
+    """the probability, at most, that a request of `batch` units finds no slots for all of them"""
     total = Fraction(0)
     for t in range(groups, min(batch - 1, groups * group) + 1):
         one = [0] + [math.comb(group, a) * a**(t + 1) for a in range(1, group + 1)]
@@ -203,7 +203,7 @@ def square(pmf):
 
 
 def ends(parts):
-    """an interval of 1 in so many parts, each a half at either of its ends: the expectation of no convex function is below the uniform one's"""
+    """an interval of 1 in `parts` parts, each a half at either of its ends: the expectation of no convex function is below the uniform one's"""
     return [(i / parts - .5, (1 if 0 < i < parts else .5) / parts) for i in range(parts + 1)]
 
 

@@ -16,7 +16,7 @@ the expectation is bounded one kind after the other, mostly by E exp(x D) <= exp
 `Tree` has the determinant. Step i adds its noise to both halves; the map from there to a leaf is a shift and the product
 of all 1 + tau_j, j > i, since tau_i(X^(2^j)) is -X^(2^j) for j = i and X^(2^j) for j > i. In a block of all leaves
 below one node M is one number a level. Above a block the tau_j commute, and their eigenvalues on the X^m with m = 2^k odd
-are those of the primitive characters mod 2N / 2^k. Some leaves of a block count for no more than their part of it: adding to
+belong to the primitive characters mod 2N / 2^k. Some leaves of a block count for no more than their part of it: adding to
 all leaves' numbers is an isometry, and -log det of the parts of a matrix is supermodular. A slot lies in two blocks, and
 on the steps above them M is at most twice that of each.
 
@@ -27,7 +27,7 @@ serves there as well, times the largest gain. A power above its peak counts as a
 
 crates/pir/docs/hintless.md, under Noise, says which steps are proved and which assumptions are left.
 
-  scripts/hintless_moments.py COUNT SEED     draws so many layouts, a second each, and prints their bounds
+  scripts/hintless_moments.py COUNT SEED     draws COUNT layouts, a second each, and prints their bounds
 """
 import cmath, functools, itertools, math, os, random, sys
 
@@ -80,7 +80,7 @@ RADAU = radau(7)
 
 @functools.cache
 def mean_square(bits):
-    """of a uniform number of -2^(bits-1)..2^(bits-1)-1; of what rounding away so many bits adds, ties to even, the same"""
+    """of a uniform number of -2^(bits-1)..2^(bits-1)-1; of what rounding away `bits` bits adds, ties to even, the same"""
     half = 1 << (bits - 1)
     return sum(x * x for x in range(-half, half)) / (2 * half)
 
@@ -290,7 +290,7 @@ def check_terms():
 
 
 def check_images():
-    """images of s that noise times s has met: never s itself; its inverse at one step of the largest depth, in one of as many images"""
+    """images of s that noise times s has met: never s itself; its inverse at one step of the largest depth, in one image of that step"""
     found = {}
     for depth in range(1, LOG_N + 1):
         for i in range(depth):
@@ -411,7 +411,7 @@ def check(rows):
 
 
 def filled(case):
-    """a layout with as many columns as its stated bound allows, but no more selectors than a request has: the worst of its form; None if none serves"""
+    """a layout with the most columns that its stated bound allows, but no more selectors than a request has: the worst of its form; None if none serves"""
     try: _, group, p, fold, depth, fold_depth, k0, k1, *_ = form = scheme.choose(*case)
     except TypeError: return None
     at = lambda columns: scheme.stated(columns, fold, case[1], p, depth, fold_depth, k0, k1)

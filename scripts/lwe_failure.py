@@ -52,7 +52,7 @@ def worst_row(t, m, p):
 
 def parameter(m, p=P):
     """root of the second derivative at 0 of the worst row's log-MGF, in steps"""
-    h = 2.0 ** 8                  # in units of 1/circle, small beside all widths
+    h = 2.0 ** 8                  # in units of 1/circle, small compared with all widths
     return p * math.sqrt(2 * worst_row(h, m, p)) / h
 
 def average(f, steps=64):

@@ -6,7 +6,7 @@
   scripts/notices.py --features policies > NOTICES
 
 Each text once, behind the names of the packages that carry it; packages without one in the end, with the licence that they name. Sordino's
-own licences lie beside it. Standard library only.
+own licences lie next to it. Standard library only.
 """
 import argparse
 import re

@@ -6,7 +6,7 @@ A digit comes out wrong if its noise leaves the radius 2^23. Its noise is, over 
     sum_j D_j (e_j + f_j)  -  sum_c r_c s_c  +  (what rounding the answer adds, 2^19 at most)
 
 with e the errors of the query, f what rounding the query to its bits adds (ties to even), s the secret, and r
-what rounding the row's hint adds (ties upwards). f and r are those of uniform words: over the seed, A s and D A
+what rounding the row's hint adds (ties upwards). f and r belong to uniform words: over the seed, A s and D A
 are uniform. They are bound by one relation, D (A s) = (D A) s, which says no more than that the noise is a
 multiple of what both roundings drop. If all digits of a row are multiples of 2^v, its hint is one of words that
 are multiples of 2^v, so that r is.

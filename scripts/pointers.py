@@ -5,7 +5,7 @@
   scripts/pointers.py --book FOLDER    writes the source of the book: the pages of docs/SUMMARY.md, and what they link to
 
 Looks at every Markdown file but the changelog. In backquotes a path that ends in .rs, .py or .sh must exist, from the root, from
-`crates` or from `src` beside the document; a name in backquotes right behind such a path must occur in that file. A link
+`crates` or from `src` next to the document; a name in backquotes right behind such a path must occur in that file. A link
 without a scheme must exist, and so must the heading or `id` that it names. The table in docs/crates.md must give the dependencies
 that each Cargo.toml has. docs/SUMMARY.md must name each page under docs/ once, and nothing that does not exist.
 """

@@ -40,7 +40,7 @@ END
     chmod +x "$work/cargo"
     export CARGO=$work/cargo SORDINO_CLI=${work%/python}/debug/sordino
 else
-    echo "skipped: tests of tokens in Python, for no command is built beside this wheel"
+    echo "skipped: tests of tokens in Python, for no command is built with this wheel"
 fi
 rm -rf "$wheels" "$fresh"
 # The licences of the crates inside go with the wheel.
@@ -73,7 +73,7 @@ export PYTHONSAFEPATH=1
 mypy=(--config-file python/pyproject.toml --cache-dir "$work/mypy")
 "$fresh/bin/python" -m mypy "${mypy[@]}" --package sordino
 "$fresh/bin/python" -m mypy "${mypy[@]}" python/tests/typed.py
-# The stubs of the native half, beside what is there.
+# The stubs of the native half, compared with what is there.
 MYPY_CACHE_DIR=$work/mypy "$fresh/bin/python" -m mypy.stubtest --mypy-config-file python/pyproject.toml sordino._sordino
 # Tests that skip say why, in the form that check.sh collects.
 "$fresh/bin/python" -m pytest -p no:cacheprovider -rs python/tests | sed -u 's#^SKIPPED \[[0-9]*\] \(python/tests/[^:]*\):[0-9]*: #skipped: \1: #'

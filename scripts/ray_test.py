@@ -240,7 +240,7 @@ def building(bed, folder):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--searches", type=int, default=1000)
-    parser.add_argument("--kills", type=int, default=5, help="at least so many")
+    parser.add_argument("--kills", type=int, default=5, help="the least number of kills")
     parser.add_argument("--records", type=int, default=20_000)
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()

@@ -145,7 +145,7 @@ def pads():
         log2 = math.log2(sum(blocks(rows, width) ** 2 for rows in stored)) - 129
         states("masked.md", f"| {n:,} x {width} | {len(sizes)} | {power(log2)} |")
     for n, width in ((1_000_000, 128), (10_000_000, 128), (10_000_000, 1536)):
-        # Half as many copies, and check rows.
+        # Half the number of copies, and check rows.
         places = n * 3 // 2
         stored = places + clusters_failure.COUNT * -(-places // clusters_failure.PLACES)
         log2 = 2 * math.log2(blocks(stored, width)) - 129

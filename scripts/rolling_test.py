@@ -4,7 +4,7 @@
   scripts/rolling_test.py [--records N] [--dim D] [--clients N] [--versions N] [--sordino PATH] [--index FOLDER --key FILE]
 
 Serves the shards and joins them by processes of the command. Each new version has 4,000 pairs of records more, and both
-of a pair lie at one place: an answer about that place that has one of the two, or one of a later pair without those of
+of a pair lie at one place: an answer about that place that has one of the two, or one of a later pair without the pairs of
 an earlier version, would be of two versions. Clients look at these places all the time. Needs the Python package. --index takes a folder
 that python/benches/parquet.py has kept, which is changed.
 """
@@ -65,7 +65,7 @@ class Watch(threading.Thread):
                 version = client.stats()["version"]
                 pair = {FIRST + 2 * (number * PAIRS + place) + one for one in (0, 1)}
                 there = len(pair & set(found.ids[0].tolist()))
-                # Version 1 has none of them, and each version those of one more.
+                # Version 1 has none of them, and each version has the pairs of one more.
                 expected = 2 if number < version - self.base else 0
                 if there != expected or version < newest:
                     self.wrong.append(f"{there} of a pair of {number} in version {version} after {newest}")

@@ -7,7 +7,7 @@ Makes random vectors and an index of them, serves it, and has `--clients` loops 
 one cache, on vectors of the index. Every `--every` seconds a record is added, or one of those that were added is
 deleted, and the index compacts itself. Memory and open files of the server are sampled. It fails if a query
 fails or does not find its vector, if a change fails, or if memory or files are not flat: their medians in the last
-third of the time may be 2 % (files: 4) above those of the third before it. The first third is for warming up.
+third of the time may be 2 % (files: 4) above the medians of the third before it. The first third is for warming up.
 
 A line of JSON every ten seconds, and one at the end. Needs Linux and a build of the command: a release build tells
 most.

@@ -51,7 +51,7 @@ def main():
     wrong = 0
     for package, forbidden in WALLS:
         found = set(built_from(package))
-        # Were the form of the tree another one, nothing would be found in it.
+        # If cargo wrote the tree in a different format, nothing would be found in it.
         if package[0] not in found or "blake3/std" not in found:
             sys.exit(f"walls.py: the tree of {package[0]} is not as cargo writes it")
         for name in forbidden:

@@ -40,7 +40,7 @@ PACKAGES = (
 )
 
 def versions(run: Run) -> str:
-    """The crates that were measured beside ours, as the lock file has them."""
+    """The crates that were measured next to ours, as the lock file has them."""
     optional = any(m.function.startswith("aws-lc-rs") for m in run.group("mldsa/verify"))
     found, name = [], ""
     for line in (ROOT / "Cargo.lock").read_text().splitlines():

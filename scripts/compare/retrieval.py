@@ -197,7 +197,7 @@ def section(run: Run) -> str:
                 "is a database in memory that is new to the process.",
             ),
             "## Records of 3 bytes",
-            "These sizes are in a [reference document](reference.md#retrieval). Nobody should fetch 3-byte records of a 300 kB database "
+            "These sizes are in a [reference document](reference.md#retrieval). Do not fetch 3-byte records of a 300 kB database "
             "this way: downloading everything is smaller than the hint of either scheme. The planner says so.",
             compare(run, raw()),
             notes(

@@ -35,9 +35,7 @@ vectors. We may not pass these photographs on."""
 PRECISION = """\
 ## Vectors of many lengths
 
-The table shows recall@10 of 50 queries near rows, compared with distances in double precision; 28 November 2026. Before rows had a base
-and a scale of their own, masked mode found 0.88, 0.03 and 0.01 with a long row. It found 0.02 with +100, and 0.01 on the map.
-`crates/search/tests/searches/precision.rs` holds the floors.
+The table shows recall@10 of 50 queries near rows, compared with distances in double precision; 28 November 2026.
 
 | 1,000 normal rows x 64, unless another set is named | metric | masked | local |
 |---|---|---:|---:|
@@ -51,8 +49,7 @@ and a scale of their own, masked mode found 0.88, 0.03 and 0.01 with a long row.
 | 8 coordinates, rows of lengths from 1e-20 to 1e20 | Euclidean | 0.998 | 1 |
 | two clusters at -1000 and +1000, queries near one | Euclidean | 0.35, printed 0.63 | 0.85, printed 0.92 |
 
-Of the last set the printed recall is the mean over both clusters. A query far from the centre pays for its distance to it, and a second
-look finds the rest. Real vectors, cosine, masked, 100 queries: 39,328 sentences 0.998, 106,356 definitions 0.997, 100,000 image
+Of the last set the printed recall is the mean over both clusters; a second look finds the rest. Real vectors, cosine, masked, 100 queries: 39,328 sentences 0.998, 106,356 definitions 0.997, 100,000 image
 descriptors 0.996."""
 
 MILLION_TEXTS = """\
@@ -66,25 +63,22 @@ A million vectors of 384 dimensions, with texts by a scan; release build, one co
 | none | | 359 ms | | | | 32 s in 0.67 GB |
 
 - Eight clients at once got 2.1 times the answers of one in turn with short texts, and 2.4 times with long ones.
-- After one record is replaced, a client fetches 1.4 kB for a new text and 13 kB for a new vector with its text. The server's processor
-  time of twenty seconds shows no difference from idle ones (26 and 35 ms).
+- After one record is replaced, a client fetches 1.4 kB for a new text and 13 kB for a new vector with its text.
 - A second look at 32 candidates of 100,000 x 128 takes 59 ms more (74.6 for 13.6), 0.88 MB a search and 7.5 MB once."""
 
 OLDER_SERVER = """\
 An older run: two processors of a Zen 3 virtual machine (AVX2), masked, `t = 8`, requests made ahead, `dev` build, 25 November 2026. One
-client in turn got 96 answers a second and eight got 123, 1.3 times as much. Processor time of a request was 17.6 and 1.0 ms (server,
-client) in turn, and 14.6 and 0.8 ms of eight. Scans alone would gain 1.6 times."""
+client in turn got 96 answers a second and eight got 123. Scans alone would gain 1.6 times."""
 
 OLDER_CHECKS = """\
 Both cores were busy for these rows, at real-time priority and without link-time optimisation ([dates](method.md#rows-of-other-days)). The
 next run replaces them, and adds casbin.
 
 - In a quiet minute cedar-policy took 4.5 µs for 3 policies and 70 µs for 101. It had overflow checks.
-- A cached check and a lookup each spend 14 ns on making the request (34 and 30 ns without). With the core's other hardware thread busy
-  they took 1.6 times as long.
+- A cached check and a lookup each spend 14 ns on making the request (34 and 30 ns without).
 - One token took 7.9 and 6.5 µs in a batch (ML-DSA-65 and 44), and 21.5 and 18.1 µs alone.
-- The tag of a request took client and server 1.4 µs each for 1 KiB, and 7.3 and 16 µs for 16 and 64 KiB. The number stood in front of
-  the message. So BLAKE3 alone takes 7.1 µs for 16 KiB, and 3.0 µs with the number behind it, where it now stands."""
+- The tag of a request took client and server 1.4 µs each for 1 KiB, and 7.3 and 16 µs for 16 and 64 KiB. BLAKE3
+  alone takes 3.0 µs for 16 KiB."""
 
 OTHER_DAYS = """\
 ## Rows of other days
@@ -117,10 +111,8 @@ Two busy cores of an AMD EPYC virtual machine, 100,000 vectors of 128 dimensions
 | `import sordino`, release wheel | 16 to 20 ms | 50 ms |
 | size of the release wheel | 5.7 MB | 15 MB |
 | a batch of 100 searches on one core and on two, release wheel | best 0.73 and 0.40 s: 1.86 times; medians 0.80 and 0.49 s: 1.6 times | 1.8 times |
-| the same, `dev` build at high priority | best 1.49 and 0.78 s: 1.90 times | 1.8 times |
 | Ctrl-C in a build of 300,000 x 128, in a batch of searches | 0.1 to 1.1 s, 0.2 s | |
 
-- Two processes with a core each reached 1.9 times one process, the bound of that machine.
 - A query takes 7.5 ms of processor time, of which the server takes 2.
 
 One million vectors of 128 dimensions from 20 Parquet files, masked mode, two cores with AVX2, best of two (`python/benches/parquet.py`):
@@ -134,8 +126,6 @@ One million vectors of 128 dimensions from 20 Parquet files, masked mode, two co
 | made by Ray's tasks | 33.2 s | 0.95 |
 
 - In routed mode 200,000 random vectors took 18.6 s in one process, 31.4 s in two and 42.9 s in Ray's tasks.
-- An earlier run on a busier machine only read in parallel. It took 18.9 s in one process, 21.5 s in threads and 20.5 s in Ray's tasks,
-  17 s of it for encryption.
 - Ray's first build took 36 s, because Ray starts its workers then. Its workers yield to other programs unless `RAY_worker_niceness=0`.
 - Ray Data's `read_parquet` took 20 to 50 s for reading alone, where the package's tasks took 2 s.
 
@@ -151,6 +141,5 @@ at a time, the busy machine of the first table, before scores were checked:
 | sordino, open | 0.9975 | 5.3 | 1.2 | 322,780 | 1,994,738 |
 | sordino, local | 0.9925 | 0.44 | 1.6 | 0 | 13,253,535 |
 
-- The median of 1,750 single additions to a LangChain store (384 dimensions, 300 letters, `dev` build) was 196 ms for the first 250. It
-  was 178 ms from the 1,500th on. Each added 12 kB to the folder.
-- `examples/definitions` embedded 70 definitions a second. Recall of the nine nearest others was 0.9993 among 2,000."""
+- The median of 1,750 single additions to a LangChain store (384 dimensions, 300 letters, `dev` build) was 196 ms for the first 250 and
+  178 ms from the 1,500th on. Each added 12 kB to the folder."""

@@ -21,7 +21,7 @@ class Line:
     points: Sequence[tuple[float, float]]
     dashed: bool = False
     lone: bool = False  # points that are not joined
-    style: int | None = None  # colour and marker; by default those of its place
+    style: int | None = None  # colour and marker; by default its place chooses them
     hollow: bool = False
 
 

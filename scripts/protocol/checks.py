@@ -150,7 +150,7 @@ def combinations(params, width, data):
 
 
 def exact(params, combined, sent, answers, segments):
-    """True if answers are those of an honest server: `segments` are their weights, first positions and numbers of rows."""
+    """True if an honest server would send these answers: `segments` are their weights, first positions and numbers of rows."""
     sent, q = sent.reshape(-1), params.q
     for copy, numbers in enumerate(combined):
         expected = sum(int(z) * int(b) for z, b in zip(numbers, sent)) % q

@@ -206,7 +206,7 @@ class Client:
         return hits
 
     def _place(self, segment, row):
-        """A record's row, after those of all segments before its own."""
+        """A record's row, after the rows of all earlier segments."""
         return int(self.first[segment] + row)
 
     def _id(self, place):
@@ -233,7 +233,7 @@ class Client:
         if m.checking == EXACT and not checks.exact(
             m.params, self.combined, self.column.sent(sent), answers, self.weighted
         ):
-            raise Wrong("answers that are not those of the rows")
+            raise Wrong("answers that do not belong to the rows")
         scores = self.column.decrypt(secret, body)
         scored, possible, off = [], True, 0
         for at, (first, s) in enumerate(zip(self.at, m.segments)):
@@ -261,7 +261,7 @@ class Client:
                 key = self.keys.subkey("checks", s.id)
                 found = checks.held_off(key, sums, steps[first : first + s.n], messages, m.params.q)
                 if any(x > most for x, most in zip(found, tolerances)):
-                    raise Wrong("scores whose sums are not those of the rows")
+                    raise Wrong("scores whose sums do not belong to the rows")
         if m.mode == MASKED and m.checking == SUMS and off > checks.tolerance(m.params, m.width, [s.n for s in m.segments]):
             raise Wrong("a check row that is not the sum of its group")
         return self._best(scored, m.k)
@@ -350,7 +350,7 @@ class Client:
         return opened.payload(place, b"".join(opened.open(page, sealed[page]) for page in opened.whole(place)))
 
     def _payloads(self, places):
-        """What these records carry and whether it is longer; as many pages are asked for whatever was found."""
+        """What these records carry and whether it is longer; the number of pages asked for is the same whatever was found."""
         p, k = self.manifest.payloads, self.manifest.k
         # A record is in the newest part that has its place; a page is asked for in any case.
         newest = [next((it for it in reversed(self.recent) if place in it[0].extents), None) for place in places]

@@ -86,7 +86,7 @@ class Asked:
             self.unit = self.p.astype(np.float32)
 
     def lifted(self):
-        """What lifted unit vectors, those of centroids, are scored with."""
+        """What lifted unit vectors, such as centroids, are scored with."""
         if self.frame.metric == INNER_PRODUCT:
             return self.unit
         if self.frame.metric == COSINE:

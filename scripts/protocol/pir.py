@@ -127,7 +127,7 @@ class Secrets:
             self.e = self._gaussian(table, params.columns).astype(np.uint32)
 
     def _take(self, length):
-        """So many bytes; a call of the sampler begins on a whole block of the stream."""
+        """`length` bytes; a call of the sampler begins on a whole block of the stream."""
         data = stream(self.seed, 0, self.at + length)[self.at :]
         self.at += -(-length // 16) * 16
         return data

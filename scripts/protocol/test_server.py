@@ -94,7 +94,7 @@ class Server(unittest.TestCase):
         return json.loads(server.stdout.readline())["address"]
 
     def compare(self, address, queries, *options, k=5):
-        """This client's answers are those of `sordino query`."""
+        """This client's answers equal those that `sordino query` gives."""
         lines = "".join(" ".join(map(str, query.tolist())) + "\n" for query in queries)
         theirs = ["query", "--connect", address, "--key", "reader.key", "--jsonl", "--no-cache", *options]
         ours = [CLIENT, address, "--key", "reader.key", *options]

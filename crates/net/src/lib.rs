@@ -1,4 +1,5 @@
 #![doc = include_str!("../README.md")]
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 /// The messages and calls of `proto/sordino.proto`, for other clients and servers.
 pub mod schema;

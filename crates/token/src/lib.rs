@@ -3,6 +3,7 @@
     not(feature = "sign"),
     doc = "Capability tokens signed with ML-DSA: verified in batches."
 )]
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 // A token's parts
 mod action;
