@@ -25,7 +25,7 @@ impl Client {
     /// [`check_pin`](Self::check_pin) over a transport that does not block.
     ///
     /// # Errors
-    /// Those of [`check_pin`](Self::check_pin).
+    /// The errors of [`check_pin`](Self::check_pin).
     pub async fn check_pin_async(
         &self,
         transport: &mut impl AsyncTransport,
