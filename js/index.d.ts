@@ -19,14 +19,15 @@ export interface Store {
   put(digest: string, part: Uint8Array): Promise<void>;
   /** The pin of an index, by its address. */
   pin?(name: string): Promise<string | undefined>;
-  setPin?(name: string, pin: string): Promise<void>;
+  /** Stores a pin if the stored one is still `seen`, in one step. Resolves to the one that was stored before. */
+  setPin?(name: string, pin: string, seen: string | undefined): Promise<string | undefined>;
 }
 
 export class MemoryStore implements Store {
   get(digest: string): Promise<Uint8Array | undefined>;
   put(digest: string, part: Uint8Array): Promise<void>;
   pin(name: string): Promise<string | undefined>;
-  setPin(name: string, pin: string): Promise<void>;
+  setPin(name: string, pin: string, seen: string | undefined): Promise<string | undefined>;
 }
 
 export class IndexedDbStore implements Store {
@@ -34,7 +35,7 @@ export class IndexedDbStore implements Store {
   get(digest: string): Promise<Uint8Array | undefined>;
   put(digest: string, part: Uint8Array): Promise<void>;
   pin(name: string): Promise<string | undefined>;
-  setPin(name: string, pin: string): Promise<void>;
+  setPin(name: string, pin: string, seen: string | undefined): Promise<string | undefined>;
 }
 
 export interface ConnectOptions {
@@ -54,7 +55,7 @@ export interface ConnectOptions {
   overGap?: boolean;
   /** Bytes of memory for the pads of masked mode, which make searches fast. The default is 128 MiB; 0 keeps none. */
   padBytes?: number;
-  /** Milliseconds to wait for the next piece of an answer. The default is 30,000. */
+  /** Milliseconds to wait for the next piece of an answer. The default is 30,000. A whole answer may take this long, and a second for every 64 kB. */
   timeout?: number;
   signal?: AbortSignal;
   onExchange?: (exchange: Exchange) => void;

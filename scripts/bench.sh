@@ -2,6 +2,7 @@
 # Measures everything on this machine and writes docs/benchmarks/ and docs/plots/.
 #
 #   scripts/bench.sh
+#   scripts/bench.sh --against REV BENCH [FILTER]     that bench alone, of this tree and of REV in turns
 #
 # Needs cargo and python3 (3.9 or later); go and pip for the peers of other languages, which are
 # left out, and named, where those are missing. A bench that fails is named too, and its rows say
@@ -13,6 +14,11 @@
 # of texts with vectors and of queries, for the first section (scripts/texts.py); SORDINO_TEXTS_NAME says what they are.
 set -eu
 cd "$(dirname "$0")/.."
+
+if [ "${1-}" = --against ]; then
+    shift
+    exec scripts/against.py "$@"
+fi
 
 if command -v taskset >/dev/null; then last="taskset -c $(($(nproc) - 1))"; else last=""; fi
 pin=${SORDINO_PIN-$last}

@@ -8,6 +8,8 @@ import { storeOf } from "./storage.js";
 /** Changes of the index that a search follows at once. */
 const CHANGES = 5;
 
+const BAD_BEFORE = "a reply before the index changed was not its own: stop using this server, and do not repeat the query";
+
 /** Connects to a server and downloads what searching needs. `engine` gives the WebAssembly module. */
 export async function connectWith(engine, url, options = {}) {
   const { signal } = options;
@@ -15,17 +17,22 @@ export async function connectWith(engine, url, options = {}) {
   const settings = checked(url, options);
   const { Reader } = await engine();
   const client = new Client(settings);
+  const readerKey = bytesOf(options.readerKey, "readerKey");
+  const clientKey = options.clientKey === undefined ? undefined : bytesOf(options.clientKey, "clientKey");
   let reader;
   try {
     reader = new Reader(
-      bytesOf(options.readerKey, "readerKey"),
-      options.clientKey === undefined ? undefined : bytesOf(options.clientKey, "clientKey"),
+      readerKey,
+      clientKey,
       options.token === undefined ? undefined : tokenOf(options.token),
       settings.index,
       settings.store !== undefined,
     );
   } catch (error) {
     throw translated(error);
+  } finally {
+    readerKey.fill(0);
+    clientKey?.fill(0);
   }
   await client._open(reader, options);
   return client;
@@ -37,6 +44,8 @@ export class Client {
   #reader;
   #about;
   #pin;
+  /** The pin in the store that this client's version is known to agree with. */
+  #seen;
   #last = Promise.resolve();
   #distrusted;
 
@@ -132,8 +141,10 @@ export class Client {
 
   /** The payloads of records by their ids, `undefined` for one that is not there. */
   async payloads(ids, { signal } = {}) {
+    // What the caller does with its ids meanwhile changes nothing.
+    const asked = [...ids];
     return this.#turn(signal, (count) => {
-      return this.#following(() => this.#reader.payloads([...ids]), signal, count);
+      return this.#following(() => this.#reader.payloads(asked), signal, count);
     });
   }
 
@@ -145,8 +156,17 @@ export class Client {
   /** Ends the client and erases its keys. Calls on their way end first. */
   async close() {
     await this.#last;
-    this.#reader?.free();
+    this.#freed(this.#reader);
     this.#reader = undefined;
+  }
+
+  /** Gives back an object of the WebAssembly module. One that the module stopped in stays taken. */
+  #freed(object) {
+    try {
+      object?.free();
+    } catch {
+      // Why it stopped, its call has told.
+    }
   }
 
   /** For `connect` alone. */
@@ -154,12 +174,13 @@ export class Client {
     const { store, name } = this.#settings;
     this.#reader = reader;
     try {
-      const known = pin ?? (await store?.pin?.(name));
+      this.#seen = pin === undefined ? await store?.pin?.(name) : undefined;
+      const known = pin ?? this.#seen;
       const count = new Count();
       await this.#run(() => reader.connect(known, Boolean(overGap)), signal, count);
       await this.#learn(signal, count);
     } catch (error) {
-      reader.free();
+      this.#freed(reader);
       this.#reader = undefined;
       throw error;
     }
@@ -187,22 +208,27 @@ export class Client {
       try {
         const done = await this.#run(begin, signal, count);
         // That a reply was bad before is told after the last message.
-        if (bad) throw errorOf("bad-reply", "a reply before the index changed was not its own");
+        if (bad) throw errorOf("bad-reply", BAD_BEFORE);
         return done;
       } catch (error) {
         const ours = error instanceof SordinoError;
         bad ||= ours && error.code === "bad-reply";
         // Also after a bad reply the index is followed: what is asked does not tell that one was.
         if (!ours || error.reason !== "stale" || changes === CHANGES) throw this.#ended(error, bad);
-        await this.#refreshed(signal, count);
+        try {
+          await this.#refreshed(signal, count);
+        } catch (then) {
+          throw this.#ended(then, bad);
+        }
       }
     }
   }
 
   /** After a bad reply nothing is asked of the server again: how a client reacts would tell of its queries. */
   #ended(error, bad) {
-    if (bad) this.#distrusted = error;
-    return error;
+    if (!bad) return error;
+    this.#distrusted = error.code === "bad-reply" ? error : errorOf("bad-reply", BAD_BEFORE, undefined, error);
+    return this.#distrusted;
   }
 
   async #refreshed(signal, count) {
@@ -215,8 +241,27 @@ export class Client {
   async #learn(signal, count) {
     this.#about = this.#reader.about();
     this.#pin = this.#reader.pin();
-    await this.#settings.store?.setPin?.(this.#settings.name, this.#pin);
+    await this.#remember(signal, count);
     await this.#run(() => this.#reader.keepPads(this.#settings.padBytes), signal, count);
+  }
+
+  /** Keeps the pin, unless a newer one is kept. What others have kept meanwhile must be of one history with it. */
+  async #remember(signal, count) {
+    const { store, name } = this.#settings;
+    if (!store?.setPin) return;
+    for (;;) {
+      const stored = await store.setPin(name, this.#pin, this.#seen);
+      if (stored === this.#seen || stored === this.#pin || stored === undefined) break;
+      try {
+        await this.#run(() => this.#reader.checkPin(stored), signal, count);
+      } catch (error) {
+        if (error.code === "untrusted") this.#distrusted = error;
+        throw error;
+      }
+      this.#seen = stored;
+      if (versionOf(stored) > versionOf(this.#pin)) return;
+    }
+    this.#seen = this.#pin;
   }
 
   /** Does the steps of a call. */
@@ -224,12 +269,17 @@ export class Client {
     const operation = count.measured(begin);
     try {
       for (;;) {
+        signal?.throwIfAborted();
         const step = count.measured(() => operation.next());
         if (step === undefined) return count.measured(() => operation.outcome());
         await this.#step(operation, step, signal, count);
       }
+    } catch (error) {
+      // The module stopped in the middle: nothing of it is to be relied on.
+      if (error.code === "internal") this.#distrusted = error;
+      throw error;
     } finally {
-      operation.free();
+      this.#freed(operation);
     }
   }
 
@@ -237,7 +287,8 @@ export class Client {
     const { store } = this.#settings;
     if (step.kind === "kept") {
       const part = await store.get(hex(step.digest));
-      return operation.part(part instanceof Uint8Array ? part : undefined);
+      const whole = part instanceof Uint8Array && part.length === step.length;
+      return operation.part(whole ? part : undefined);
     }
     if (step.kind === "keep") {
       await store.put(hex(step.digest), step.body);
@@ -303,7 +354,7 @@ class Count {
 
 /** The settings of a client, or an error that says what is wrong. */
 function checked(url, options) {
-  const { index, cache, timeout = 30_000, padBytes = 128 << 20, onExchange, fetch = globalThis.fetch } = options;
+  const { index, cache, pin, timeout = 30_000, padBytes = 128 << 20, onExchange, fetch = globalThis.fetch } = options;
   let parsed;
   try {
     parsed = new URL(url);
@@ -321,13 +372,18 @@ function checked(url, options) {
     path.includes("/");
   if (wrong) {
     const expected = "https://host:port, or https://host:port/INDEX where the server has several indexes";
-    throw errorOf("argument", `the address ${JSON.stringify(String(url))}: expected ${expected}`, "url");
+    // A password is not shown.
+    const shown = parsed?.username || parsed?.password ? "with a name or a password" : JSON.stringify(String(url));
+    throw errorOf("argument", `the address ${shown}: expected ${expected}`, "url");
   }
   if (index !== undefined && path && path !== index) {
     throw errorOf("argument", `the address names the index ${path}, and index is ${index}`, "index");
   }
   if (!(timeout > 0)) throw errorOf("argument", "timeout: expected milliseconds", "timeout");
   if (!(padBytes >= 0 && padBytes < 2 ** 32)) throw errorOf("argument", "padBytes: expected bytes", "padBytes");
+  if (pin !== undefined && typeof pin !== "string") {
+    throw errorOf("argument", "pin: expected what client.pin was", "pin");
+  }
   const store = storeOf(cache);
   if (store === null) {
     const expected = 'true, false, "memory" or an object with get and put';
@@ -345,10 +401,10 @@ function checked(url, options) {
   };
 }
 
-/** The bytes of a key file. */
+/** A copy of the bytes of a key file, which is erased after use. */
 function bytesOf(key, name) {
   if (typeof key === "string") return new TextEncoder().encode(key);
-  if (key instanceof Uint8Array) return key;
+  if (key instanceof Uint8Array) return key.slice();
   throw errorOf("key", `${name}: expected the content of a key file, as text or a Uint8Array`, name);
 }
 
@@ -361,6 +417,11 @@ function tokenOf(token) {
   } catch {
     throw errorOf("argument", "token: expected its bytes, or its text in base64url", "token");
   }
+}
+
+/** The version that a pin names. */
+function versionOf(pin) {
+  return BigInt(/^\S+ (\d+) /.exec(pin)?.[1] ?? 0);
 }
 
 function hex(bytes) {

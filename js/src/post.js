@@ -1,20 +1,28 @@
 // Posts the requests of gRPC-Web by `fetch`, each once, and reads no more of an answer than an honest server sends.
 
+/** Bytes of a millisecond that an answer needs to be whole in time: those of the native client. */
+const SLOWEST = 65.536;
+
 const SERVICE = "/sordino.v1.Search/";
 
 /** What happened to a request: an answer, or the name of a failure and words for it. */
 export async function post(step, { base, fetch, timeout, signal }) {
+  signal?.throwIfAborted();
   const abort = new AbortController();
   const stop = () => abort.abort(signal.reason);
   let late = false;
   let timer;
-  // The time is that between two pieces of an answer.
+  const end = performance.now() + timeout + step.limit / SLOWEST;
+  // The time is that between two pieces of an answer, until the end of all.
   const wait = () => {
     clearTimeout(timer);
-    timer = setTimeout(() => {
-      late = true;
-      abort.abort();
-    }, timeout);
+    timer = setTimeout(
+      () => {
+        late = true;
+        abort.abort();
+      },
+      Math.max(0, Math.min(timeout, end - performance.now())),
+    );
   };
   signal?.addEventListener("abort", stop);
   try {

@@ -20,8 +20,10 @@ export class MemoryStore {
     return this.#pins.get(name);
   }
 
-  async setPin(name, pin) {
-    this.#pins.set(name, pin);
+  async setPin(name, pin, seen) {
+    const stored = this.#pins.get(name);
+    if (stored === seen) this.#pins.set(name, pin);
+    return stored;
   }
 }
 
@@ -58,8 +60,14 @@ export class IndexedDbStore {
     return this.#do(PINS, "readonly", (store) => store.get(name));
   }
 
-  async setPin(name, pin) {
-    await this.#do(PINS, "readwrite", (store) => store.put(pin, name));
+  async setPin(name, pin, seen) {
+    return this.#do(PINS, "readwrite", (store) => {
+      const request = store.get(name);
+      request.onsuccess = () => {
+        if (request.result === seen) store.put(pin, name);
+      };
+      return request;
+    });
   }
 
   /** Removes what was not used for longest, until the rest is within the limit. */

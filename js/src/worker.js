@@ -110,9 +110,9 @@ class WorkerClient {
     this.#worker.terminate();
   }
 
-  _call(method, values, signal) {
+  async _call(method, values, signal) {
     signal?.throwIfAborted();
-    if (this.#gone) return Promise.reject(this.#gone);
+    if (this.#gone) throw this.#gone;
     const id = this.#next;
     this.#next += 1;
     return new Promise((resolve, reject) => {

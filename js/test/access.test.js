@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { createServer } from "node:http";
 import { after, before, test } from "node:test";
 
-import { connect, RefusedError, SordinoError, UnavailableError, UntrustedError } from "sordino";
+import { connect, MemoryStore, RefusedError, SordinoError, UnavailableError, UntrustedError } from "sordino";
 
 import { BIG, Workshop } from "./server.js";
 
@@ -19,6 +19,12 @@ before(async () => {
   clientKey = workshop.read("client.key");
   workshop.build("masked");
   url = await workshop.serve("masked");
+  workshop.build("growing");
+  for (let version = 1; version <= 4; version += 1) {
+    if (version > 1) workshop.add("growing", BigInt(version));
+    workshop.copy("growing", `version-${version}`);
+    versions[version] = await workshop.serve(`version-${version}`);
+  }
 });
 after(() => workshop?.close());
 
@@ -57,13 +63,13 @@ test("a client that no list names shows a token", async () => {
 });
 
 /** A server that changes the answers of another. */
-async function liar(change) {
+async function liar(change, from = () => url) {
   const server = createServer(async (request, response) => {
     const pieces = [];
     for await (const piece of request) pieces.push(piece);
     const body = Buffer.concat(pieces);
     const headers = { "content-type": request.headers["content-type"] };
-    const answer = await fetch(url + request.url, { method: "POST", headers, body });
+    const answer = await fetch(from() + request.url, { method: "POST", headers, body });
     const changed = change(Buffer.from(await answer.arrayBuffer()), answer, body);
     response.writeHead(changed.status ?? answer.status, changed.headers ?? Object.fromEntries(answer.headers));
     response.end(changed.body);
@@ -73,6 +79,19 @@ async function liar(change) {
   return { url: `http://127.0.0.1:${server.address().port}`, close: () => server.close() };
 }
 
+/** The kind of a message: it follows magic and version. */
+function kindOf(request) {
+  const at = request.indexOf(Buffer.from([0x53, 0x52, 0x44, 0x4e, 4, 0]));
+  return at < 0 ? undefined : request.readUInt16LE(at + 6);
+}
+
+const MANIFEST = 101;
+const PARTS = 103;
+const SCORE = 105;
+
+/** Addresses of the versions 1 to 4 of one index. */
+const versions = [];
+
 function plain(answer) {
   const headers = Object.fromEntries(answer.headers);
   delete headers["transfer-encoding"];
@@ -80,10 +99,9 @@ function plain(answer) {
 }
 
 test("a manifest or a part that was changed is refused", async () => {
-  for (const [kind, reason] of [[101, "signature"], [103, "digest"]]) {
+  for (const [kind, reason] of [[MANIFEST, "signature"], [PARTS, "digest"]]) {
     const lies = await liar((body, answer, request) => {
-      // Frame, tag and length of the field, magic, version: then the message's kind.
-      if (request.includes(Buffer.from([0x53, 0x52, 0x44, 0x4e, 4, 0, kind, 0]))) body[body.length - 60] ^= 1;
+      if (kindOf(request) === kind) body[body.length - 60] ^= 1;
       return { body, headers: plain(answer) };
     });
     await assert.rejects(connect(lies.url, { readerKey }), (error) => {
@@ -113,6 +131,98 @@ test("after a bad reply nothing is asked any more", async () => {
   await assert.rejects(client.refresh(), bad);
   assert.equal(asked, before);
   await client.close();
+  lies.close();
+});
+
+test("a bad reply is told, and the last, also where the index changes after it", async () => {
+  let at = 1;
+  let bad = true;
+  let asked = 0;
+  const change = (body, answer, request) => {
+    asked += 1;
+    if (bad && kindOf(request) === SCORE) {
+      for (let place = 200; place < 1200; place += 1) body[place] ^= 0xff;
+      at = 2;
+    }
+    if (bad && at === 2 && kindOf(request) === MANIFEST) return { status: 503, headers: {}, body: "later" };
+    return { body, headers: plain(answer) };
+  };
+  const lies = await liar(change, () => versions[at]);
+  const client = await connect(lies.url, { readerKey });
+  await assert.rejects(client.search(workshop.vectors[1]), { code: "bad-reply" });
+  bad = false;
+  const before = asked;
+  await assert.rejects(client.search(workshop.vectors[1]), { code: "bad-reply" });
+  assert.equal(asked, before);
+  await client.close();
+  lies.close();
+});
+
+test("no server goes back to a version before the one that is stored", async () => {
+  let at = 1;
+  const server = await liar((body, answer) => ({ body, headers: plain(answer) }), () => versions[at]);
+  const cache = new MemoryStore();
+  const open = (more) => connect(server.url, { readerKey, cache, ...more });
+  const one = await open();
+  const other = await open();
+  const { pin } = other;
+  at = 4;
+  assert.equal(await one.refresh(), true);
+  at = 2;
+  const goneBack = { code: "untrusted", reason: "rollback" };
+  await assert.rejects(other.refresh(), goneBack);
+  await assert.rejects(other.search(workshop.vectors[1]), goneBack);
+  await assert.rejects(open(), goneBack);
+  await assert.rejects(open({ pin }), goneBack);
+  at = 4;
+  const next = await open({ pin });
+  assert.equal(next.version, 4n);
+  for (const client of [one, other, next]) await client.close();
+  server.close();
+});
+
+test("ids are read once, when they are given", async () => {
+  let at = 1;
+  const server = await liar((body, answer) => ({ body, headers: plain(answer) }), () => versions[at]);
+  const client = await connect(server.url, { readerKey });
+  at = 2;
+  const found = await client.payloads([1n, 2n].map((record) => BIG + record).values());
+  const decoder = new TextDecoder();
+  assert.deepEqual(found.map((it) => decoder.decode(it)), ["record 1 x", "record 2 xx"]);
+  const ids = [BIG];
+  const later = client.payloads(ids);
+  ids.length = 0;
+  assert.equal((await later).length, 1);
+  await client.close();
+  server.close();
+});
+
+test("a search that is given up between two requests makes no other", async () => {
+  const abort = new AbortController();
+  const stages = [];
+  const onExchange = ({ stage }) => {
+    stages.push(stage);
+    if (stage === "score") abort.abort(new Error("enough"));
+  };
+  workshop.build("fetched", "--fetch", "pir");
+  const client = await connect(await workshop.serve("fetched"), { readerKey, onExchange });
+  const { signal } = abort;
+  await assert.rejects(client.search(workshop.vectors[8], { signal }), /enough/);
+  assert.equal(stages.at(-1), "score");
+  await finds(client, 8);
+});
+
+test("names that no honest server sends are no way to stop the client", async () => {
+  const names = Array.from({ length: 34_000 }, (_, at) => `${at.toString(36).padStart(3, "0")}:\n`).join("");
+  const text = Buffer.from(`${names}grpc-status:0\r\n`);
+  const frame = Buffer.alloc(5);
+  frame[0] = 0x80;
+  frame.writeUInt32BE(text.length, 1);
+  const lies = await liar((body, answer, request) => {
+    return { body: kindOf(request) === PARTS ? Buffer.concat([frame, text]) : body, headers: plain(answer) };
+  });
+  await assert.rejects(connect(lies.url, { readerKey }), { code: "untrusted" });
+  await finds(await connect(url, { readerKey }), 9);
   lies.close();
 });
 
@@ -150,6 +260,17 @@ test("a server that is not there, or says nothing, is told", async () => {
   await assert.rejects(connect(address, { readerKey, signal }), { name: "TimeoutError" });
   silent.closeAllConnections();
   silent.close();
+  // Each piece comes in time, and the whole never.
+  const slow = createServer((request, response) => {
+    response.writeHead(200, { "content-type": "application/grpc-web+proto" });
+    const drip = setInterval(() => response.write("\0"), 50);
+    response.on("close", () => clearInterval(drip));
+  });
+  await new Promise((resolve) => slow.listen(0, "127.0.0.1", resolve));
+  const dripping = `http://127.0.0.1:${slow.address().port}`;
+  await assert.rejects(connect(dripping, { readerKey, clientKey, timeout: 200 }), { reason: "deadline" });
+  slow.closeAllConnections();
+  slow.close();
 });
 
 test("a search that is given up leaves the client as it was", async () => {
@@ -171,6 +292,7 @@ test("arguments that are wrong are refused with words", async () => {
     [{ readerKey: clientKey }, "key", "readerKey"],
     [{ readerKey, clientKey: readerKey }, "key", "clientKey"],
     [{ readerKey, pin: "7" }, "argument", "pin"],
+    [{ readerKey, pin: 7 }, "argument", "pin"],
     [{ readerKey, index: "a/b" }, "argument", "index"],
     [{ readerKey, cache: 7 }, "argument", "cache"],
     [{ readerKey, timeout: -1 }, "argument", "timeout"],
@@ -182,6 +304,7 @@ test("arguments that are wrong are refused with words", async () => {
   for (const wrong of ["", "localhost:7700", "ftp://localhost", "http://me@localhost", "http://localhost/a/b", "http://localhost/?k=3"]) {
     await assert.rejects(connect(wrong, { readerKey }), { code: "argument", reason: "url" }, wrong);
   }
+  await assert.rejects(connect("http://me:secret@localhost", { readerKey }), (error) => !error.message.includes("secret"));
   const client = await connect(url, { readerKey });
   const vector = workshop.vectors[0];
   const searches = [

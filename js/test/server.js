@@ -1,7 +1,7 @@
 // Indexes and servers of `sordino` for tests.
 
 import { execFileSync, spawn } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
@@ -63,6 +63,17 @@ export class Workshop {
 
   build(name, ...more) {
     this.run("index", "build", "base.jsonl", name, "--key", "owner.key", "--attribute", "year:int", ...more);
+  }
+
+  /** Adds a record of this id to an index, which makes a version of it. */
+  add(name, id) {
+    this.write("added.jsonl", [record(vectorsOf(Number(id), 1)[0], id, Number(id))]);
+    this.run("index", "add", name, "added.jsonl", "--key", "owner.key", "--attribute", "year:int");
+  }
+
+  copy(name, to) {
+    rmSync(this.path(to), { recursive: true, force: true });
+    cpSync(this.path(name), this.path(to), { recursive: true });
   }
 
   /** Serves an index, and gives its address. */

@@ -166,6 +166,11 @@ def test_the_command_serves_a_page_and_its_index(wordnet, page, tmp_path):
         status, headers, body = answered(url, "/")
         assert (status, headers["Content-Type"], body) == (200, "text/html; charset=utf-8", (page / "index.html").read_bytes())
         assert headers["X-Content-Type-Options"] == "nosniff"
+        (rule,) = re.findall('Content-Security-Policy" content="([^"]+)"', (ROOT / "web" / "index.html").read_text())
+        assert headers["Content-Security-Policy"] == f"{rule}; frame-ancestors 'none'"
+        # The name of another site that leads to this machine.
+        for host in ["evil.example", "evil.example:" + url.rpartition(":")[2], "127.0.0.1"]:
+            assert answered(url, "/config.json", Host=host)[0] == 421, host
         assert answered(url, "/", "HEAD")[2] == b""
         status, _, body = answered(url, "/", **{"If-None-Match": headers["ETag"]})
         assert (status, body) == (304, b"")

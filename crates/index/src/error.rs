@@ -122,8 +122,8 @@ pub enum Error {
         /// A file or directory in it.
         entry: PathBuf,
     },
-    /// There is no index in a directory.
-    #[error("no index in {}", path.display())]
+    /// There is no index in a directory, or the path names no directory.
+    #[error("no index in {}: expected the folder that `sordino index build` made", path.display())]
     NoIndex {
         /// The directory.
         path: PathBuf,

@@ -127,9 +127,11 @@ impl<D: Disk> Folder<D> {
     /// # Errors
     /// [`Error::NoIndex`], [`Error::Lost`], [`Error::File`], [`Error::Malformed`].
     pub fn current(&self) -> Result<Current, Error> {
+        use io::ErrorKind::{NotADirectory, NotFound};
         let path = self.root.join(CURRENT);
         let line = match self.disk.read(&path, LINE) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            // A file in place of the folder has nothing in it, too.
+            Err(error) if [NotFound, NotADirectory].contains(&error.kind()) => {
                 let path = self.root.clone();
                 let versions = self.versions().unwrap_or_default();
                 return Err(match versions.is_empty() {

@@ -182,7 +182,7 @@ impl Download {
 
 /// A part that the transport has kept, if it is whole.
 async fn kept_by(transport: &mut impl AsyncTransport, part: &Part) -> Option<Vec<u8>> {
-    let kept = transport.kept(&part.digest).await?;
+    let kept = transport.kept(&part.digest, part.len).await?;
     let whole = kept.len() as u64 == part.len
         && digest::check(part.kind.name(), &kept, &part.digest).is_ok();
     whole.then_some(kept)

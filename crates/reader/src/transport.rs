@@ -33,8 +33,8 @@ pub trait AsyncTransport {
         limit: usize,
     ) -> impl Future<Output = Result<Vec<u8>, Error>>;
 
-    /// The part with this digest, if it was [kept](Self::keep) before. It is checked: other bytes are as good as none.
-    fn kept(&mut self, _digest: &Digest) -> impl Future<Output = Option<Vec<u8>>> {
+    /// The part of this digest and length, if it was [kept](Self::keep) before. It is checked: other bytes are as good as none.
+    fn kept(&mut self, _digest: &Digest, _len: u64) -> impl Future<Output = Option<Vec<u8>>> {
         ready(None)
     }
 

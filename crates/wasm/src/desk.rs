@@ -19,8 +19,8 @@ pub(crate) enum Step {
         stage: &'static str,
         request: WebRequest,
     },
-    /// Looks for a part that was kept.
-    Kept(Digest),
+    /// Looks for a part of this length that was kept.
+    Kept(Digest, u64),
     /// Keeps a part.
     Keep(Digest, Vec<u8>),
     /// Makes a keystream of AES-256 in counter mode.
@@ -138,11 +138,11 @@ impl AsyncTransport for Carrier {
         Ok(self.web.exchange(request, limit).await?)
     }
 
-    async fn kept(&mut self, digest: &Digest) -> Option<Vec<u8>> {
+    async fn kept(&mut self, digest: &Digest, len: u64) -> Option<Vec<u8>> {
         if !self.keeps {
             return None;
         }
-        match self.desk.done(Step::Kept(*digest)).await {
+        match self.desk.done(Step::Kept(*digest, len)).await {
             Answer::Part(part) => part,
             _ => None,
         }

@@ -109,9 +109,10 @@ fn described(step: Step) -> JsValue {
             ("body", Uint8Array::from(&request.body[..]).into()),
             ("limit", JsValue::from_f64(request.limit as f64)),
         ]),
-        Step::Kept(digest) => object([
+        Step::Kept(digest, len) => object([
             ("kind", "kept".into()),
             ("digest", Uint8Array::from(&digest[..]).into()),
+            ("length", JsValue::from_f64(len as f64)),
         ]),
         Step::Keep(digest, part) => object([
             ("kind", "keep".into()),

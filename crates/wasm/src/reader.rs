@@ -6,12 +6,13 @@ use std::rc::Rc;
 use js_sys::Array;
 use rand::SeedableRng;
 use rand::rngs::{StdRng, SysRng};
+use sordino_index::Pin;
 use sordino_net::{IndexName, KeyFile, WebConnection};
-use sordino_reader::{Client, ConnectOptions, Filter, Question, ReaderKeys};
+use sordino_reader::{Client, ConnectOptions, Error, Filter, Question, ReaderKeys};
 use sordino_token::Token;
 use wasm_bindgen::JsValue;
 use wasm_bindgen::prelude::wasm_bindgen;
-use zeroize::Zeroizing;
+use zeroize::{Zeroize, Zeroizing};
 
 use crate::desk::{Carrier, Desk};
 use crate::operation::Operation;
@@ -109,11 +110,7 @@ impl Reader {
     /// # Errors
     /// If the pin is none, or another call is on its way.
     pub fn connect(&self, pin: Option<String>, over_gap: bool) -> Result<Operation, JsValue> {
-        let known = pin.map(|line| {
-            let why = "the pin is damaged: expected the line that a client gave";
-            pin_of(&line).ok_or_else(|| fault("argument", "pin", why))
-        });
-        let known = known.transpose()?;
+        let known = pin.map(|line| parsed_pin(&line)).transpose()?;
         self.operation(async move |inner: &mut Inner| {
             let options = ConnectOptions::default()
                 .pin(known.as_ref())
@@ -133,7 +130,30 @@ impl Reader {
         self.operation(async |inner: &mut Inner| {
             let (client, carrier, _) = inner.parts()?;
             let newer = client.refresh_async(carrier).await;
+            let newer = newer.map_err(|error| match error {
+                // It is no search that failed: others would fetch it again, and fail.
+                Error::BadReply => Error::Malformed {
+                    what: "new version",
+                    why: "what is sealed in it does not open with this key".to_owned(),
+                },
+                error => error,
+            });
             Ok(newer.map_err(|error| told(&error))?.into())
+        })
+    }
+
+    /// Refuses a pin that another client of this index has stored, unless this client's version is of the same history.
+    ///
+    /// # Errors
+    /// The errors of [`connect`](Self::connect).
+    #[wasm_bindgen(js_name = checkPin)]
+    pub fn check_pin(&self, pin: &str) -> Result<Operation, JsValue> {
+        let pin = parsed_pin(pin)?;
+        self.operation(async move |inner: &mut Inner| {
+            let (client, carrier, _) = inner.parts()?;
+            let checked = client.check_pin_async(carrier, &pin).await;
+            checked.map_err(|error| told(&error))?;
+            Ok(JsValue::UNDEFINED)
         })
     }
 
@@ -259,6 +279,28 @@ impl Reader {
             work(&mut inner).await
         }))
     }
+}
+
+/// Bytes of the stack that calls may have left secrets in: half of it.
+const LEFT: usize = 512 << 10;
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        erase_stack();
+    }
+}
+
+/// Overwrites what earlier calls left on the stack. The memory of a module is not given back before its page ends.
+#[inline(never)]
+fn erase_stack() {
+    let mut left = [0_u8; LEFT];
+    left.zeroize();
+    std::hint::black_box(&left);
+}
+
+fn parsed_pin(line: &str) -> Result<Pin, JsValue> {
+    let why = "the pin is damaged: expected the line that a client gave";
+    pin_of(line).ok_or_else(|| fault("argument", "pin", why))
 }
 
 impl std::fmt::Debug for Reader {

@@ -22,6 +22,12 @@ fn mistakes_are_told_with_what_to_do() {
             1,
             "no index in",
         ),
+        // The two names in the other order
+        (
+            "index add @base.npy @nowhere --key @owner.key",
+            1,
+            "expected the folder that `sordino index build` made",
+        ),
     ] {
         let error = failed(&place.line(line), code);
         assert!(error.contains(says), "{line}: {error}");

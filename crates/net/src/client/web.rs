@@ -11,7 +11,7 @@ use tonic::{Code, Status};
 
 use super::login::{Instance, Login};
 use crate::caller::{ChunkedReply, printable};
-use crate::protocol::CHUNK;
+use crate::protocol::{CHUNK, REFUSAL, STALE};
 use crate::schema::{CallReply, CallRequest, HelloReply, HelloRequest, LoginReply, LoginRequest};
 use crate::signature::{instance_for, now};
 use crate::{ClientKey, Error, IndexName, Refusal};
@@ -246,12 +246,8 @@ fn decoded<T: Message + Default>(frame: Bytes) -> Result<T, Error> {
 
 /// The messages of an answer that ended well.
 fn frames(reply: WebReply) -> Result<Vec<Bytes>, Error> {
-    let headers = header_map(
-        reply
-            .headers
-            .iter()
-            .map(|(name, value)| (&name[..], &value[..])),
-    );
+    let of_head = reply.headers.iter();
+    let headers = header_map(of_head.map(|(name, value)| (&name[..], &value[..])));
     if reply.status != 200 {
         return Err(unlike(reply.status, &reply.body));
     }
@@ -271,7 +267,7 @@ fn frames(reply: WebReply) -> Result<Vec<Bytes>, Error> {
         let frame = rest.split_to(len);
         match flag {
             MESSAGE => messages.push(frame),
-            TRAILERS if rest.is_empty() => {
+            TRAILERS if rest.is_empty() && len <= TRAILERS_LEN => {
                 let lines = std::str::from_utf8(&frame).unwrap_or_default().lines();
                 let trailers = header_map(lines.filter_map(|line| line.split_once(':')));
                 return match ended_well(&trailers)? {
@@ -296,13 +292,23 @@ fn ended_well(headers: &HeaderMap) -> Result<bool, Error> {
     }
 }
 
-/// Headers; what is none is left out.
+/// The headers that are asked for later, the last of each name. A map of all that a server may send would have no bound.
 fn header_map<'a>(pairs: impl Iterator<Item = (&'a str, &'a str)>) -> HeaderMap {
-    let pairs = pairs.filter_map(|(name, value)| {
-        let name = HeaderName::from_bytes(name.trim().as_bytes()).ok()?;
-        Some((name, HeaderValue::from_str(value.trim()).ok()?))
-    });
-    pairs.collect()
+    const READ: [&str; 5] = [
+        "content-type",
+        "grpc-status",
+        "grpc-message",
+        REFUSAL,
+        STALE,
+    ];
+    let mut headers = HeaderMap::with_capacity(READ.len());
+    for (name, value) in pairs {
+        let read = READ.iter().find(|it| name.trim().eq_ignore_ascii_case(it));
+        if let (Some(name), Ok(value)) = (read, HeaderValue::from_str(value.trim())) {
+            headers.insert(HeaderName::from_static(name), value);
+        }
+    }
+    headers
 }
 
 /// The error of an answer that is none of gRPC-Web.
@@ -352,18 +358,28 @@ mod tests {
             };
             assert!(matches!(frames(cut), Err(Error::Broken(_))), "{len}");
         }
+        let names: String = (0..40_000).map(|name| format!("n{name}:\r\n")).collect();
+        let names = names.into_bytes();
         for wrong in [
             &[(1, &b"compressed"[..]), WELL][..],
             &[WELL, WELL],
             &[WELL, (MESSAGE, b"more")],
             &[(TRAILERS, b"")],
             &[(TRAILERS, b"\xff")],
+            // Names that no map has room for
+            &[(TRAILERS, &names[..])],
         ] {
             assert!(
                 matches!(frames(reply(wrong)), Err(Error::Reply(_))),
                 "{wrong:?}"
             );
         }
+        let headers = (0..40_000).map(|name| (format!("n{name}"), String::new()));
+        let crowded = WebReply {
+            headers: whole.headers.iter().cloned().chain(headers).collect(),
+            ..whole.clone()
+        };
+        assert_eq!(frames(crowded).unwrap(), [&b"one"[..]]);
         let long = WebReply {
             body: Bytes::from_static(b"\0\xff\xff\xff\xff"),
             ..whole.clone()

@@ -4,7 +4,7 @@ use sordino_index::{Error, Pin};
 
 use super::Client;
 use crate::history;
-use crate::transport::{Transport, at_once};
+use crate::transport::{AsyncTransport, Transport, at_once};
 
 impl Client {
     /// The pin to store, so that the next [`connect`](Self::connect) continues from this version.
@@ -19,12 +19,22 @@ impl Client {
     /// # Errors
     /// The errors of [`connect`](Self::connect) with either pin.
     pub fn check_pin(&self, transport: &mut impl Transport, pin: &Pin) -> Result<(), Error> {
-        at_once(async {
-            let (newest, _) = history::offered(transport, &self.keys).await?;
-            for pin in [pin, &self.pin()] {
-                history::follow(pin, &newest, transport, &self.keys).await?;
-            }
-            Ok(())
-        })
+        at_once(self.check_pin_async(transport, pin))
+    }
+
+    /// [`check_pin`](Self::check_pin) over a transport that does not block.
+    ///
+    /// # Errors
+    /// The errors of [`check_pin`](Self::check_pin).
+    pub async fn check_pin_async(
+        &self,
+        transport: &mut impl AsyncTransport,
+        pin: &Pin,
+    ) -> Result<(), Error> {
+        let (newest, _) = history::offered(transport, &self.keys).await?;
+        for pin in [pin, &self.pin()] {
+            history::follow(pin, &newest, transport, &self.keys).await?;
+        }
+        Ok(())
     }
 }

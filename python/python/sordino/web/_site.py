@@ -25,6 +25,12 @@ _TYPES = {
 }
 _OTHER = "application/octet-stream"
 
+# What the page's own rule says, for its worker too; and no other page shows this one in a frame.
+_POLICY = (
+    "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; worker-src 'self'; style-src 'self'; "
+    "connect-src 'self' http: https:; img-src data:; form-action 'none'; base-uri 'none'; frame-ancestors 'none'"
+)
+
 
 class Site:
     """Files by their names, served on 127.0.0.1 alone, and a context manager that stops. Nothing of the disk is served but these.
@@ -71,6 +77,11 @@ class _Handler(http.server.BaseHTTPRequestHandler):
     timeout = 30
 
     def do_GET(self) -> None:
+        # Another site's name that leads here would let that site read the demo's key.
+        port = self.server.server_address[1]
+        if self.headers.get("Host", "").lower() not in (f"127.0.0.1:{port}", f"localhost:{port}"):
+            self._answer(421, f"This page is at http://127.0.0.1:{port}/\n".encode(), "text/plain; charset=utf-8")
+            return
         name = self.path.partition("?")[0].removeprefix("/") or "index.html"
         if name not in self.files:
             self._answer(404, b"There is no such file here: the page is at /\n", "text/plain; charset=utf-8")
@@ -93,6 +104,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
             # The browser keeps it, and asks each time whether it is still so.
             self.send_header("Cache-Control", "no-cache")
             self.send_header("ETag", tag)
+        self.send_header("Content-Security-Policy", _POLICY)
         self.send_header("X-Content-Type-Options", "nosniff")
         self.send_header("Referrer-Policy", "no-referrer")
         self.end_headers()

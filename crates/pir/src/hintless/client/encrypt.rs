@@ -46,7 +46,9 @@ impl Client {
         let per = |depth: u32| q.inverse_vartime(1 << depth);
         let one = q.mul(params.scale(), per(params.depth));
         let mut selectors = targets.iter().flat_map(|target| {
-            (0..params.columns()).map(move |j| one & mask(j, target.column) as u64)
+            // A word of ones of 64 bits, also where addresses have 32.
+            (0..params.columns())
+                .map(move |j| one & ((mask(j, target.column) & 1) as u64).wrapping_neg())
         });
         encryption.add(params.of_selectors(), params.depth, &mut selectors);
         let factors: [u64; OF_C1.digits()] =
