@@ -66,7 +66,7 @@ impl CertificateWatch {
         true
     }
 
-    /// Says once a day that the certificate ends soon, or has ended.
+    /// Says once a day that the certificate ends soon, has ended, or begins later.
     pub(crate) fn warn<S>(&mut self, running: &Running<S>) {
         if self.warned.is_some_and(|warned| warned.elapsed() < DAY) {
             return;
@@ -74,16 +74,23 @@ impl CertificateWatch {
         let Some(certificate) = running.certificate() else {
             return;
         };
+        if certificate.begins > SystemTime::now() {
+            let begins = humantime::format_rfc3339_seconds(certificate.begins);
+            tracing::error!(%begins, "the server's certificate is not valid yet, and clients refuse it: look at this \
+                machine's clock, or replace the certificate's files");
+            self.warned = Some(Instant::now());
+            return;
+        }
         let expires = humantime::format_rfc3339_seconds(certificate.expires);
         match certificate.expires.duration_since(SystemTime::now()) {
             Ok(left) if left > SOON => return,
             Ok(left) => {
                 let days = left.as_secs() / DAY.as_secs();
-                tracing::warn!(%expires, days, "the server's certificate expires soon: replace its files, and send SIGHUP");
+                tracing::warn!(%expires, days, "the server's certificate expires soon: replace its files, which are followed");
             }
             Err(_) => {
                 tracing::error!(%expires, "the server's certificate has expired, and clients refuse it: replace its \
-                    files, and send SIGHUP");
+                    files, which are followed");
             }
         }
         self.warned = Some(Instant::now());

@@ -1,7 +1,8 @@
 //! The server that a command connects to.
 
 use crate::{Error, keys, token};
-use sordino_net::Endpoint;
+use sordino_net::{ClientKey, Endpoint, Error as Net, Refusal};
+use sordino_search::Error as Search;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -27,43 +28,56 @@ pub(crate) struct EndpointArgs {
 }
 
 impl EndpointArgs {
-    /// The server at this address, as these arguments want it.
-    pub(crate) fn at(&self, address: &str) -> Result<Endpoint, Error> {
-        let endpoint = endpoint(
-            address,
-            self.client_key.as_deref(),
-            self.roots(),
-            self.server_name.as_deref(),
-        )?;
-        let endpoint = match &self.proxy {
+    /// The server at this address, as these arguments want it, and the words for errors of a session with it.
+    pub(crate) fn at(
+        &self,
+        address: &str,
+    ) -> Result<(Endpoint, impl Fn(Search) -> Error + use<>), Error> {
+        let roots = self.roots.as_deref();
+        let key = self.client_key.as_deref().map(keys::client).transpose()?;
+        let token = match &key {
+            Some(key) => token::shown(self.token.as_deref(), key)?,
+            None => None,
+        };
+        let mut endpoint = endpoint(address, key, roots, self.server_name.as_deref())?;
+        endpoint = match &self.proxy {
             Some(proxy) => endpoint.proxy(proxy),
             None => endpoint.proxy_of_environment(),
         };
-        if self.client_key.is_none() {
-            return Ok(endpoint);
+        if let Some(shown) = &token {
+            endpoint = endpoint.token(shown.token.as_bytes());
         }
-        Ok(match token::shown(self.token.as_deref())? {
-            Some(token) => endpoint.token(token.as_bytes()),
-            None => endpoint,
-        })
+        let named = Error::session(roots.as_slice());
+        let named = move |error: Search| {
+            let is_refused = is_of_access(&error);
+            match (named(error), &token) {
+                (error, Some(shown)) if is_refused => Error::Refused {
+                    source: Box::new(error),
+                    token: shown.words(),
+                },
+                (error, _) => error,
+            }
+        };
+        Ok((endpoint, named))
     }
+}
 
-    /// The file of root certificates.
-    pub(crate) fn roots(&self) -> Option<&Path> {
-        self.roots.as_deref()
-    }
+/// True if a server says that this client may not do what it asked for.
+fn is_of_access(error: &Search) -> bool {
+    let refusals = [Refusal::Token, Refusal::Key, Refusal::Index];
+    matches!(Net::of(error), Some(Net::Refused(refusal)) if refusals.contains(refusal))
 }
 
 /// A server at this address, asked with this client's key, known by these root certificates and this name.
 pub(crate) fn endpoint(
     address: &str,
-    client_key: Option<&Path>,
+    client_key: Option<ClientKey>,
     roots: Option<&Path>,
     name: Option<&str>,
 ) -> Result<Endpoint, Error> {
     let mut endpoint = Endpoint::new(address);
-    if let Some(path) = client_key {
-        endpoint = endpoint.key(keys::client(path)?);
+    if let Some(key) = client_key {
+        endpoint = endpoint.key(key);
     }
     if let Some(path) = roots {
         endpoint = endpoint.roots(fs::read(path).map_err(Error::at(path))?);

@@ -1,12 +1,11 @@
 //! The reasons why a command stopped, and the exit codes that say so to scripts.
 
-use std::{
-    io,
-    path::{Path, PathBuf},
-};
+mod naming;
+
+use std::{io, path::PathBuf};
 
 use sordino_net::Error as Net;
-use sordino_search::{Error as Search, Kind, OwnerFault, vectors};
+use sordino_search::{Error as Search, Kind, vectors};
 use sordino_token::Error as Token;
 
 /// A command did what it was told.
@@ -186,6 +185,14 @@ pub enum Error {
         /// The fault.
         source: sordino_token::Error,
     },
+    /// A server refused a client that showed a token, and says no more than that.
+    #[error("{source}. {token}")]
+    Refused {
+        /// The refusal.
+        source: Box<Self>,
+        /// The claims of the token, and what to do.
+        token: String,
+    },
     /// Something in a configuration file.
     #[error("{path}, line {line}: {why}", path = path.display())]
     Config {
@@ -230,71 +237,6 @@ impl From<sordino_proxy::Error> for Error {
 }
 
 impl Error {
-    /// Names the file that an error of the system is about.
-    pub(crate) fn at(path: &Path) -> impl FnOnce(io::Error) -> Self + use<> {
-        let path = path.to_owned();
-        |source| Self::File { path, source }
-    }
-
-    /// Names the index that an error is about, if that does not name it itself.
-    pub(crate) fn index(path: &Path) -> impl Fn(Search) -> Self + use<> {
-        let path = path.to_owned();
-        move |source| match source {
-            Search::File { .. }
-            | Search::Locked { .. }
-            | Search::Exists { .. }
-            | Search::Occupied { .. }
-            | Search::NoIndex { .. }
-            | Search::Lost { .. }
-            | Search::Overtaken { .. }
-            | Search::Owner(OwnerFault::Pins { .. })
-            | Search::Unsure { .. } => source.into(),
-            source => Self::Index {
-                path: path.clone(),
-                source,
-            },
-        }
-    }
-
-    /// Names the file of vectors that an error is about.
-    pub(crate) fn vectors(path: &Path) -> impl Fn(vectors::Error) -> Self + use<> {
-        let path = path.to_owned();
-        move |source| match source {
-            // It names the file itself.
-            vectors::Error::File { .. } | vectors::Error::Folder { .. } => source.into(),
-            source => Self::Vectors {
-                path: path.clone(),
-                source,
-            },
-        }
-    }
-
-    /// Names the files that an error of a certificate is about.
-    pub(crate) fn certificate(files: &[&Path]) -> impl Fn(Net) -> Self + Clone + use<> {
-        let files = files.iter().map(|path| path.display().to_string());
-        let files = files.collect::<Vec<_>>().join(" and ");
-        move |source| match source {
-            Net::Certificate(_) if !files.is_empty() => Self::Certificate {
-                files: files.clone(),
-                source,
-            },
-            source => source.into(),
-        }
-    }
-
-    /// The same for an error of a session. One of connecting is told without the words for a request, for none was made.
-    pub(crate) fn session(files: &[&Path]) -> impl Fn(Search) -> Self + Clone + use<> {
-        let named = Self::certificate(files);
-        move |error| match error {
-            Search::Transport { kind, source } => match source.downcast::<Net>() {
-                Ok(source) if source.is_of_connecting() => named(*source),
-                Ok(source) => Search::Transport { kind, source }.into(),
-                Err(source) => Search::Transport { kind, source }.into(),
-            },
-            error => error.into(),
-        }
-    }
-
     /// True if the reader of the output has closed it.
     #[must_use]
     pub fn is_closed_output(&self) -> bool {
@@ -324,6 +266,7 @@ impl Error {
             }
             Self::Search(error) | Self::Index { source: error, .. } => code(error.kind()),
             Self::Net(error) => code(error.kind()),
+            Self::Refused { source, .. } => source.exit_code(),
             Self::Proxy(error) => code(error.kind()),
             Self::Token { source, .. } => match source {
                 Token::Claim { .. } | Token::Depth { .. } | Token::Raised { .. } => FAILURE,

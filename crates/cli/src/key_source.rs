@@ -1,6 +1,7 @@
 //! The places from which a key's line comes: a file, an environment variable, or a command, which asks a service that keeps keys.
 
 use crate::Error;
+use std::ffi::OsString;
 use std::io::Read;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -41,16 +42,21 @@ pub(crate) fn line(argument: &Path) -> Result<Option<Zeroizing<Vec<u8>>>, Error>
     Ok(match Source::of(argument) {
         Source::File => None,
         Source::Variable(name) => {
-            let found = std::env::var_os(name).filter(|text| !text.is_empty());
-            let missing = || {
-                wrong(
-                    argument,
-                    "this variable is not set: expected the line of a key, as `sordino keys new` writes it",
-                )
+            let found = std::env::var_os(name).map(OsString::into_encoded_bytes);
+            let found = found.map(Zeroizing::new);
+            let fault = match &found {
+                None => Some("not set"),
+                Some(text) if text.trim_ascii().is_empty() => Some("empty"),
+                Some(_) => None,
             };
-            Some(Zeroizing::new(
-                found.ok_or_else(missing)?.into_encoded_bytes(),
-            ))
+            if let Some(fault) = fault {
+                let expected = "expected the line of a key, as `sordino keys new` writes it";
+                return Err(wrong(
+                    argument,
+                    &format!("this variable is {fault}: {expected}"),
+                ));
+            }
+            found
         }
         Source::Command(command) => Some(printed(argument, command)?),
     })
@@ -81,15 +87,13 @@ fn printed(argument: &Path, command: &str) -> Result<Zeroizing<Vec<u8>>, Error> 
     };
     let ended = child.wait().map_err(failed)?;
     read.map_err(failed)?;
-    match ended.success() {
-        true => Ok(line),
-        false => Err(wrong(
-            argument,
-            &format!(
-                "the command ended with {ended}: expected the line of a key on its standard output"
-            ),
-        )),
-    }
+    let fault = match ended.success() {
+        true if !line.trim_ascii().is_empty() => return Ok(line),
+        true => "printed nothing".to_owned(),
+        false => format!("ended with {ended}"),
+    };
+    let why = format!("the command {fault}: expected the line of a key on its standard output");
+    Err(wrong(argument, &why))
 }
 
 #[cfg(test)]
@@ -114,6 +118,7 @@ mod tests {
         assert_eq!(*found, b"a line\n");
         let wrong = |text: &str| of(text).unwrap_err();
         assert!(wrong("command:exit 3").contains("exit status: 3"));
+        assert!(wrong("command:echo").contains("printed nothing"));
         // It is cut off, and ends by that.
         assert!(wrong("command:cat /dev/zero").contains("ended with"));
         assert!(wrong("env:SORDINO_NO_SUCH_KEY").contains("not set"));

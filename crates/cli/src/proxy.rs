@@ -104,7 +104,7 @@ pub fn run(args: &Args, output: Output) -> Result<(), Error> {
     let token = Token::of_file(&args.token_file)?;
     let time = Duration::from_secs(args.timeout.into());
     let keys = keys::reader(&args.key)?;
-    let endpoint = args.endpoint.at(&args.connect)?;
+    let (endpoint, named) = args.endpoint.at(&args.connect)?;
     let options = args.pin.session(args.cache.open(), Retry::all(time))?;
     let terms = ProxyOptions {
         timeout: time,
@@ -112,7 +112,6 @@ pub fn run(args: &Args, output: Output) -> Result<(), Error> {
         writing: args.owner.writing(&token, &endpoint, output)?,
     };
     let proxy = Proxy::listen(args.listen.first(), token, terms)?;
-    let named = Error::session(args.endpoint.roots().as_slice());
     // It may take long, and may be told to stop meanwhile.
     let (done, started) = mpsc::channel();
     std::thread::spawn(move || done.send(Searcher::start(endpoint, &keys, options)));

@@ -155,7 +155,7 @@ pub fn run(args: &Args, output: Output) -> Result<(), Error> {
             work.run(|| Ok(InProcess::new(&server)), Error::from)
         }
         (None, address) => {
-            let endpoint = args.endpoint.at(address.as_deref().unwrap_or_default())?;
+            let (endpoint, named) = args.endpoint.at(address.as_deref().unwrap_or_default())?;
             let mut deadlines = Deadlines::default();
             if args.wait > 0 {
                 // A server that says nothing is one that cannot be reached.
@@ -165,7 +165,6 @@ pub fn run(args: &Args, output: Output) -> Result<(), Error> {
             let endpoint = endpoint.deadlines(deadlines);
             let retry = Retry::all(Duration::from_secs(args.wait.into()));
             work.options = args.pin.session(args.cache.open(), retry)?;
-            let named = Error::session(args.endpoint.roots().as_slice());
             work.run(endpoint, named)
         }
     }

@@ -86,9 +86,9 @@ Examples:
   sordino serve --root /srv/indexes --issuer issuer.pub --audience search.example --cert chain.pem --cert-key key.pem
 
 The server needs no secret of the owner. It prints a line when it listens. When the index changes, it serves the new
-version, and clients repeat queries about the old one. At SIGHUP it reads the certificate, the clients' keys, the rates
-and the log level again, from --config and the files themselves; after a mistake in them it reports the mistake and
-keeps the old settings. At SIGTERM or Ctrl-C it answers the requests in progress and stops.";
+version, and clients repeat queries about the old one. It follows the certificate's files. At SIGHUP it reads them, the
+clients' keys, the rates and the log level again, from --config and the files themselves; after a mistake in them it
+reports the mistake and keeps the old settings. At SIGTERM or Ctrl-C it answers the requests in progress and stops.";
 
 /// Runs `sordino serve`, until it is told to stop.
 ///

@@ -2,6 +2,7 @@
 
 mod claims;
 mod report;
+mod shown;
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -9,16 +10,14 @@ use std::path::{Path, PathBuf};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use clap::{Args as ClapArgs, Subcommand};
-use sordino_token::{Action, Algorithm, MAX_LEN, SigningKey, Token, Verifier, rfc3339};
+use sordino_token::{Action, Algorithm, MAX_LEN, SigningKey, Token, Verifier};
 
 use crate::atomic_file::{self, AtomicFile};
 use crate::times::now;
 use crate::{Error, Output, files, keys, times};
 use claims::{Changed, Wanted, index};
 use report::Report;
-
-/// The environment variable from which clients take a token's text.
-const VARIABLE: &str = "SORDINO_TOKEN";
+pub(crate) use shown::shown;
 
 /// Bytes of a file with the longest token: as text, with a little white space.
 const TEXT_LEN: u64 = (MAX_LEN.div_ceil(3) * 4 + 64) as u64;
@@ -36,12 +35,13 @@ Examples:
   sordino keys new issuer issuer.key
   sordino keys new issuer-public issuer.pub --from issuer.key
   sordino token issue alice.token --key issuer.key --holder alice.pub --audience search.example \\
-    --index 7912ff85e8f6cc89b1bb2e62670815c8 --allow search,payload --lifetime 30d
-  sordino token attenuate alice.token bob.token --key alice.key --holder bob.pub --allow search --lifetime 1h
+    --index 7912ff85e8f6cc89b1bb2e62670815c8 --allow search,payload,download --lifetime 30d
+  sordino token attenuate alice.token bob.token --key alice.key --holder bob.pub --allow search,download --lifetime 1h
   sordino token inspect bob.token
   sordino token verify bob.token --issuer issuer.pub --audience search.example --holder bob.pub \\
     --index 7912ff85e8f6cc89b1bb2e62670815c8 --action search
 
+A search takes search and download, and payload too where records have payloads.
 `sordino index info` prints the id that names an index. A token is not secret: it works only with its holder's key. A
 file holds it as bytes or, with --text, as a line of text. Clients also read that line from the variable
 SORDINO_TOKEN.";
@@ -182,33 +182,9 @@ fn at(path: &Path) -> impl Fn(sordino_token::Error) -> Error + use<> {
 }
 
 /// A token of a file; its signatures are not looked at.
-pub(crate) fn read(path: &Path) -> Result<Token, Error> {
+fn read(path: &Path) -> Result<Token, Error> {
     let bytes = files::read(path, TEXT_LEN).map_err(Error::at(path))?;
     parse(&bytes).map_err(at(path))
-}
-
-/// The token that a client shows: of a file or, without one, of the variable [`VARIABLE`], if that is set. A client whose clock says that
-/// it is not valid is told so, since a server says less.
-pub(crate) fn shown(path: Option<&Path>) -> Result<Option<Token>, Error> {
-    let named = path.unwrap_or(Path::new(VARIABLE));
-    let token = match (path, std::env::var_os(VARIABLE)) {
-        (Some(path), _) => read(path)?,
-        (None, Some(text)) if !text.is_empty() => {
-            parse(text.as_encoded_bytes()).map_err(at(named))?
-        }
-        (None, _) => return Ok(None),
-    };
-    let (claims, now) = (token.granted(), now());
-    if !(claims.not_before..claims.expiry).contains(&now) {
-        eprintln!(
-            "sordino: warning: {}: the token is valid from {} to {}, and by this clock it is {}",
-            named.display(),
-            rfc3339(claims.not_before),
-            rfc3339(claims.expiry),
-            rfc3339(now)
-        );
-    }
-    Ok(Some(token))
 }
 
 /// A token of its bytes or its text, in which white space at the ends does not count.

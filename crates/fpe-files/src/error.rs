@@ -108,6 +108,16 @@ pub enum Error {
         /// The values of the format in words.
         expected: &'static str,
     },
+    /// A value is empty, and [empty values do not pass](crate::Transform::keep_empty).
+    #[error(
+        "{place}: the value is empty: expected {expected}, or --keep-empty, which lets empty values pass"
+    )]
+    Empty {
+        /// The line or row, from 1, and the column with its name, where it has one.
+        place: String,
+        /// The values of the format in words.
+        expected: &'static str,
+    },
     /// A value is not UTF-8.
     #[error("line {line}, column {column}: not UTF-8")]
     NotUtf8 {
@@ -232,6 +242,7 @@ impl Error {
             (
                 Some(path),
                 error @ (Self::Value { .. }
+                | Self::Empty { .. }
                 | Self::NotUtf8 { .. }
                 | Self::Fields { .. }
                 | Self::Quote { .. }
@@ -273,7 +284,14 @@ impl std::fmt::Display for Expected {
 /// The names of columns for a message: a table may have thousands, and a name may be long.
 pub(crate) fn listed<'a>(names: impl Iterator<Item = Cow<'a, str>>) -> String {
     const MOST: usize = 20;
-    let mut names = names.map(|name| name.chars().take(40).collect::<String>());
+    let mut names = names.map(|name| {
+        let short = name.chars().take(40).collect::<String>();
+        // A space at an end would not be seen.
+        match name.trim() == name {
+            true => short,
+            false => format!("{short:?}"),
+        }
+    });
     let mut found: Vec<String> = names.by_ref().take(MOST).collect();
     if names.next().is_some() {
         found.push("others".to_owned());

@@ -140,7 +140,8 @@ fn work(
     if value.is_empty() && transform.keep_empty {
         return Ok((place.clone(), Zeroizing::new(line[place].to_owned())));
     }
-    let result = transform.value(own.as_bytes(), value.as_bytes(), number, place.start + 1)?;
+    let at = (number, place.start + 1, members.value.as_str());
+    let result = transform.value(own.as_bytes(), value.as_bytes(), at)?;
     let result = serde_json::to_string(&*result).map_err(std::io::Error::from)?;
     Ok((place, Zeroizing::new(result)))
 }
@@ -150,8 +151,8 @@ fn work(
 /// [`Transform::on_error`] is [`crate::OnError::Stop`].
 ///
 /// # Errors
-/// [`Error::OwnTweak`]; [`Error::Json`], [`Error::MemberTwice`], [`Error::NoMember`], [`Error::NoText`], [`Error::Value`], [`Error::NotUtf8`],
-/// [`Error::LineLength`] with the line; [`Error::Stream`].
+/// [`Error::OwnTweak`]; [`Error::Json`], [`Error::MemberTwice`], [`Error::NoMember`], [`Error::NoText`], [`Error::Value`], [`Error::Empty`],
+/// [`Error::NotUtf8`], [`Error::LineLength`] with the line; [`Error::Stream`].
 pub fn transform_json_lines(
     transform: &Transform,
     members: &Members,

@@ -33,7 +33,7 @@ const ARROW_SCHEMA: &str = "ARROW:schema";
 ///
 /// # Errors
 /// [`Error::Parquet`] for a file that is damaged or in an encoding that is not read. [`Error::NoColumn`], and
-/// [`Error::ColumnTwice`] for a name that two columns have. [`Error::OwnTweak`], [`Error::ColumnType`], [`Error::Row`].
+/// [`Error::ColumnTwice`] for a name that two columns have. [`Error::OwnTweak`], [`Error::ColumnType`], [`Error::Row`], [`Error::Empty`].
 pub fn transform_parquet<R: ChunkReader + 'static>(
     transform: &Transform,
     (column, tweak): (&str, Option<&str>),
@@ -174,14 +174,22 @@ fn work(
         let own = own.unwrap_or_default().as_bytes();
         let result = match value {
             None if transform.keep_empty => Ok(None),
-            value => transform
-                .text(own, value.unwrap_or_default())
-                .map(Some)
-                .map_err(|source| Error::Row {
-                    row,
-                    source,
-                    expected: transform.cipher.expected(),
-                }),
+            value => {
+                let (text, expected) = (value.unwrap_or_default(), transform.cipher.expected());
+                let done = transform.text(own, text).map(Some);
+                done.map_err(|source| match text {
+                    "" => {
+                        let name = batch.schema_ref().field(column).name();
+                        let place = format!("row {row}, column {name}");
+                        Error::Empty { place, expected }
+                    }
+                    _ => Error::Row {
+                        row,
+                        source,
+                        expected,
+                    },
+                })
+            }
         };
         match result {
             Ok(result) => {

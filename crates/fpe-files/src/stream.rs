@@ -44,20 +44,30 @@ pub struct Transform {
 }
 
 impl Transform {
-    /// One value, with a tweak of its own after the common one.
+    /// One value, with a tweak of its own after the common one. `name` is that of its column, empty where it has none.
     pub(crate) fn value(
         &self,
         own: &[u8],
         value: &[u8],
-        line: u64,
-        column: usize,
+        (line, column, name): (u64, usize, &str),
     ) -> Result<Zeroizing<String>, Error> {
         let value = str::from_utf8(value).map_err(|_| Error::NotUtf8 { line, column })?;
-        self.text(own, value).map_err(|source| Error::Value {
-            line,
-            column,
-            source,
-            expected: self.cipher.expected(),
+        let expected = self.cipher.expected();
+        self.text(own, value).map_err(|source| match value {
+            "" => {
+                let name = match name {
+                    "" => String::new(),
+                    name => format!(" ({name})"),
+                };
+                let place = format!("line {line}, column {column}{name}");
+                Error::Empty { place, expected }
+            }
+            _ => Error::Value {
+                line,
+                column,
+                source,
+                expected,
+            },
         })
     }
 
@@ -147,7 +157,7 @@ pub(crate) fn read_line<'a>(
 /// to `refused`, unless [`Transform::on_error`] is [`OnError::Stop`].
 ///
 /// # Errors
-/// [`Error::Value`], [`Error::NotUtf8`], [`Error::LineLength`] with the line; [`Error::Stream`].
+/// [`Error::Value`], [`Error::Empty`], [`Error::NotUtf8`], [`Error::LineLength`] with the line; [`Error::Stream`].
 pub fn transform_lines(
     transform: &Transform,
     input: &mut dyn BufRead,
@@ -160,7 +170,7 @@ pub fn transform_lines(
         let Some(Line { content, end }) = read_line(&mut input, &mut buffer, line)? else {
             break;
         };
-        match transform.value(b"", content, line, 1) {
+        match transform.value(b"", content, (line, 1, "")) {
             Ok(result) => {
                 output.write_all(result.as_bytes())?;
                 output.write_all(end)?;

@@ -39,6 +39,14 @@ impl Column {
         })
     }
 
+    /// Its name, empty where it has only a number.
+    fn name(&self) -> &str {
+        match self {
+            Self::Name(name) => name,
+            Self::Number(_) => "",
+        }
+    }
+
     /// Its number among the fields of the first record.
     fn find(&self, first: &Record) -> Result<usize, Error> {
         let found = match self {
@@ -153,7 +161,9 @@ impl Table {
         let own = layout.tweak.map(|tweak| record.value(tweak)).transpose()?;
         let own = own.unwrap_or_default();
         let value = record.value(layout.column)?;
-        let result = transform.value(&own, &value, record.line(), layout.column + 1)?;
+        let name = self.column.name();
+        let at = (record.line(), layout.column + 1, name);
+        let result = transform.value(&own, &value, at)?;
         let quoted = record.is_quoted(layout.column);
         Ok(Zeroizing::new(
             field(&result, quoted, self.delimiter).into_owned(),
@@ -167,7 +177,7 @@ impl Table {
 /// [`Transform::on_error`] is [`crate::OnError::Stop`].
 ///
 /// # Errors
-/// [`Error::Value`], [`Error::NotUtf8`], [`Error::Fields`], [`Error::AfterQuote`] with the line. [`Error::Quote`],
+/// [`Error::Value`], [`Error::Empty`], [`Error::NotUtf8`], [`Error::Fields`], [`Error::AfterQuote`] with the line. [`Error::Quote`],
 /// [`Error::LineLength`], after which no record can be told. [`Error::NoColumn`]; [`Error::ColumnTwice`] for a name
 /// that two columns have; [`Error::OwnTweak`]; [`Error::Delimiter`]; [`Error::Stream`].
 pub fn transform_csv(

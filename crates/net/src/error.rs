@@ -149,7 +149,7 @@ pub enum Error {
     #[error("the server sent a wrong reply: {0}. Stop using it, and tell its operator")]
     Reply(String),
     /// No complete reply came in time.
-    #[error("no complete reply after {} s", after.as_secs_f32())]
+    #[error("no complete reply after {:.1} s: the line is slow, or the server hangs", after.as_secs_f32())]
     Deadline {
         /// The time that it was waited for.
         after: Duration,

@@ -12,7 +12,8 @@ pub enum Refusal {
     Malformed,
     /// The server does not know the key.
     #[error(
-        "the key is not known here, or no longer: ask the server's operator to add the public key, or of a writer's the index's owner"
+        "the key is not known here, or no longer: ask the server's operator to add the public key or for a token (--token), \
+         or of a writer's the index's owner"
     )]
     Key,
     /// The signature was made for another run of the server.
@@ -31,10 +32,16 @@ pub enum Refusal {
     #[error("the login is not known to the server, or over: connect again")]
     Login,
     /// The token is not accepted here, or does not allow this request.
-    #[error("the token is not accepted here, or does not allow this")]
+    #[error(
+        "the token is not accepted here, or does not allow this: `sordino token inspect` prints what it says, and the \
+         server's log has the reason at level debug"
+    )]
     Token,
     /// Unknown index or access denied. The two are not distinguished, so that names do not leak.
-    #[error("there is no such index here, or this client may not do this with it")]
+    #[error(
+        "there is no such index here, or this client may not do this with it; the address names one of several as \
+         https://HOST:PORT/NAME"
+    )]
     Index,
     /// This client, its address, or all clients together ask too often.
     #[error("too many requests: ask again later")]
@@ -46,8 +53,8 @@ pub enum Refusal {
     /// The server is about to stop.
     #[error("the server is stopping")]
     Stopping,
-    /// The server took too long.
-    #[error("the server took too long")]
+    /// The request did not come, or was not answered, in the server's time.
+    #[error("the request took too long: the line is slow, or the server is busy")]
     Slow,
     /// One of the servers that hold the index did not answer. The refusal does not say which.
     #[error("a part of the index did not answer: ask again later")]

@@ -18,7 +18,7 @@ pub use error::Error;
 pub use options::{ProxyOptions, Writing};
 pub use problem::Problem;
 pub use proxy::Proxy;
-pub use records::{Counted, Listed, Page, Record, Records, RecordsError, Written};
+pub use records::{Counted, Deleted, Listed, Page, Record, Records, RecordsError, Written};
 pub use request::{SearchRequest, Shape};
 pub use searcher::Searcher;
 pub use sordino_net::Origin;

@@ -1,7 +1,8 @@
 //! Records that programs write and list: the bodies of requests and answers.
 
 use crate::problem::Problem;
-use crate::results::write_id;
+use crate::results::{EXACT, write_id};
+use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 use sordino_index::Id;
@@ -22,11 +23,11 @@ pub trait Records: fmt::Debug + Send + Sync {
     /// The fault; then nothing is changed.
     fn put(&self, records: Vec<Record>) -> Result<Written, RecordsError>;
 
-    /// Deletes these records by the texts of their ids, and ignores unknown ids.
+    /// Deletes these records by the texts of their ids, and counts unknown ids.
     ///
     /// # Errors
     /// The fault; then nothing is changed.
-    fn delete(&self, ids: &[String]) -> Result<Written, RecordsError>;
+    fn delete(&self, ids: &[String]) -> Result<Deleted, RecordsError>;
 
     /// The first records after this id, in the order of ids: this number, or fewer if they are long.
     ///
@@ -53,19 +54,30 @@ pub enum RecordsError {
 }
 
 /// A record of a request.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Record {
     /// The text of its id.
-    #[serde(deserialize_with = "id")]
     pub id: String,
     /// None: the record is there, and keeps its vector.
     pub vector: Option<Vec<f32>>,
     /// None: a record with a vector has an empty one, and another keeps its own.
     pub payload: Option<String>,
     /// The attributes by name; null for none.
-    #[serde(default)]
     pub attributes: Map<String, Value>,
+}
+
+/// A record as it comes.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, expecting = "a record")]
+struct Given {
+    #[serde(deserialize_with = "id")]
+    id: String,
+    vector: Option<Vec<f32>>,
+    /// `Some(None)` where it is null.
+    #[serde(default, deserialize_with = "named")]
+    payload: Option<Option<String>>,
+    #[serde(default)]
+    attributes: Map<String, Value>,
 }
 
 /// The outcome of a change.
@@ -73,10 +85,21 @@ pub struct Record {
 pub struct Written {
     /// The index's version now.
     pub version: u64,
-    /// Records that were written or deleted.
+    /// Records that were written.
     pub records: usize,
     /// Records whose ids existed.
     pub replaced: usize,
+}
+
+/// The outcome of a deletion.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Deleted {
+    /// The index's version now.
+    pub version: u64,
+    /// Records that were deleted.
+    pub deleted: usize,
+    /// Different ids of the request that no record had.
+    pub missing: usize,
 }
 
 /// The number of records, at a version.
@@ -138,7 +161,8 @@ impl Listed {
 #[derive(Deserialize)]
 #[serde(
     untagged,
-    expecting = "expected an id: a whole number from 0 on, or a text"
+    expecting = "expected an id: a whole number from 0 to 9007199254740991, or a text; of a larger number, which many \
+        programs round, the text of its digits"
 )]
 enum WrittenId {
     Number(u64),
@@ -146,10 +170,42 @@ enum WrittenId {
 }
 
 fn id<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
-    Ok(match WrittenId::deserialize(deserializer)? {
-        WrittenId::Number(number) => number.to_string(),
-        WrittenId::Text(text) => text,
-    })
+    match WrittenId::deserialize(deserializer)? {
+        WrittenId::Number(number) if number > EXACT => Err(D::Error::custom(format!(
+            "the id {number} is a number that many programs round: send the text of its digits, \"{number}\""
+        ))),
+        WrittenId::Number(number) => Ok(number.to_string()),
+        WrittenId::Text(text) => Ok(text),
+    }
+}
+
+/// A member that is there, whatever it holds.
+fn named<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Option<String>>, D::Error> {
+    Option::deserialize(deserializer).map(Some)
+}
+
+impl Given {
+    /// Refuses what would change nothing, and a null that says neither that a payload stays nor that it goes.
+    fn checked(self) -> Result<Record, Problem> {
+        let wrong = |why| Problem::request(format!("record {}: {why}", self.id));
+        let alone = self.vector.is_none();
+        if alone && self.payload == Some(None) {
+            return Err(wrong(
+                "\"payload\" is null: leave it out to keep the payload, or send \"\" to empty it",
+            ));
+        }
+        if alone && self.payload.is_none() && self.attributes.is_empty() {
+            return Err(wrong(
+                "nothing would change: expected \"vector\", to add or replace it, or \"payload\" or \"attributes\", to change these",
+            ));
+        }
+        Ok(Record {
+            id: self.id,
+            vector: self.vector,
+            payload: self.payload.flatten(),
+            attributes: self.attributes,
+        })
+    }
 }
 
 fn write_next<S: serde::Serializer>(next: &Option<Id>, serializer: S) -> Result<S::Ok, S::Error> {
@@ -162,7 +218,7 @@ fn write_next<S: serde::Serializer>(next: &Option<Id>, serializer: S) -> Result<
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Put {
-    records: Vec<Record>,
+    records: Vec<Given>,
 }
 
 #[derive(Deserialize)]
@@ -192,7 +248,8 @@ pub(crate) fn put(records: &dyn Records, body: &[u8]) -> Result<String, Problem>
     json::check(text).map_err(|error| Problem::request(format!("{error}; expected {expected}")))?;
     let Put { records: given } = read(body, expected)?;
     check(given.len(), "records")?;
-    answer(&records.put(given))
+    let given: Result<Vec<Record>, Problem> = given.into_iter().map(Given::checked).collect();
+    answer(&records.put(given?))
 }
 
 /// `DELETE /records`.

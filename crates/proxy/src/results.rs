@@ -73,7 +73,7 @@ pub(crate) fn hits(client: &Client, found: Found) -> Vec<Hit> {
 }
 
 /// The largest whole number of which JavaScript, jq and others that read numbers in 64 bits of floating point know the neighbours.
-const EXACT: u64 = (1 << 53) - 1;
+pub(crate) const EXACT: u64 = (1 << 53) - 1;
 
 /// Writes an id. A number that many programs would round is written as a text of its digits.
 pub(crate) fn write_id<S: Serializer>(id: &Id, serializer: S) -> Result<S::Ok, S::Error> {

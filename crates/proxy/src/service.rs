@@ -10,7 +10,9 @@ use crate::searcher::Searcher;
 use crate::token::Token;
 use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
 use hyper::body::{Bytes, Incoming};
-use hyper::header::{AUTHORIZATION, CACHE_CONTROL, CONNECTION, CONTENT_TYPE, HeaderValue, ORIGIN};
+use hyper::header::{
+    AUTHORIZATION, CACHE_CONTROL, CONNECTION, CONTENT_ENCODING, CONTENT_TYPE, HeaderValue, ORIGIN,
+};
 use hyper::{Method, Request, Response, StatusCode};
 use serde_json::json;
 use sordino_net::CrossOrigin;
@@ -228,14 +230,26 @@ impl Service {
     }
 }
 
+/// The byte-order mark, which some programs write before JSON.
+const MARK: &[u8] = b"\xef\xbb\xbf";
+
 /// The body of a request.
 async fn body(request: Request<Incoming>) -> Result<Bytes, Problem> {
+    let encoding = request.headers().get(CONTENT_ENCODING);
+    if encoding.is_some_and(|encoding| encoding != "identity") {
+        let why = "the body is compressed (Content-Encoding): expected JSON as it is";
+        return Err(Problem::request(why));
+    }
     let body = Limited::new(request.into_body(), BODY).collect().await;
     let body = body.map_err(|error| match error.downcast_ref::<LengthLimitError>() {
         Some(_) => Problem::long(BODY),
         None => Problem::request("the body ends before its length"),
     })?;
-    Ok(body.to_bytes())
+    let body = body.to_bytes();
+    Ok(match body.starts_with(MARK) {
+        true => body.slice(MARK.len()..),
+        false => body,
+    })
 }
 
 /// The answer to a request that is not answered otherwise; the connection ends with it, since the rest of

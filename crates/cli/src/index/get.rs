@@ -126,8 +126,7 @@ impl Args {
         keys: &ReaderKeys,
         bar: &ProgressBar,
     ) -> Result<(Vec<Id>, Vec<Option<String>>), Error> {
-        let endpoint = self.endpoint.at(address)?;
-        let named = Error::session(self.endpoint.roots().as_slice());
+        let (endpoint, named) = self.endpoint.at(address)?;
         let retry = Retry::all(Duration::from_secs(self.wait.into()));
         let options = self.pin.session(self.cache.open(), retry)?;
         let session = Session::open(endpoint, keys, options).map_err(&named)?;

@@ -4,8 +4,8 @@ use crate::place::Place;
 use crate::{Error, Output, keys};
 use clap::Args as ClapArgs;
 use serde::Serialize;
+use sordino_search::Server;
 use sordino_search::plan::Bytes;
-use sordino_search::{Error as Search, Server};
 use std::path::PathBuf;
 
 /// Arguments of `sordino index verify`.
@@ -43,13 +43,7 @@ struct Report {
 
 pub(super) fn run(args: &Args, output: Output) -> Result<(), Error> {
     let file = keys::read(&args.key)?;
-    let named = |error| match error {
-        // An index that is not there at all is another error.
-        Search::File { path, source } if source.kind() == std::io::ErrorKind::NotFound => {
-            Error::Gone { path }
-        }
-        error => Error::index(&args.index)(error),
-    };
+    let named = Error::index(&args.index);
     if args.deep && file.kind() == keys::KeyKind::Public {
         return Err(Error::KeyKind {
             path: args.key.clone(),
@@ -60,7 +54,7 @@ pub(super) fn run(args: &Args, output: Output) -> Result<(), Error> {
     let place = Place::of(&args.index)?;
     let report = if args.deep || file.kind() == keys::KeyKind::Owner {
         let verified = place.verify(&keys::reader(&args.key)?);
-        let verified = verified.map_err(named)?;
+        let verified = verified.map_err(&named)?;
         Report {
             index: args.index.clone(),
             version: verified.version,
@@ -72,12 +66,12 @@ pub(super) fn run(args: &Args, output: Output) -> Result<(), Error> {
         }
     } else {
         let index = place.index(&keys::public(&args.key)?);
-        let index = index.map_err(named)?;
+        let index = index.map_err(&named)?;
         let (version, bytes) = (
             index.manifest().version,
             super::info::stored(index.manifest())?,
         );
-        Server::new(index).map_err(named)?;
+        Server::new(index).map_err(&named)?;
         Report {
             index: args.index.clone(),
             version,

@@ -2,8 +2,9 @@
 
 use crate::owned_index::OwnedIndex;
 use sordino_proxy::{Listed, Page, RecordsError};
-use sordino_search::{Id, Stored};
+use sordino_search::{Bytes, Id, IdKind, Stored};
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Bound::{Excluded, Unbounded};
 
 /// Bytes of the payloads of a page, but for its first record.
 const PAGE_BYTES: usize = 16 << 20;
@@ -14,84 +15,117 @@ const AHEAD: usize = 1 << 14;
 /// Bytes of the payloads that are kept for the next pages, but for the first record.
 const AHEAD_BYTES: usize = 2 * PAGE_BYTES;
 
-/// Records that were read for a page, and those after them, for the next pages of the same version.
+/// What was read ahead of a page, if anything was.
 #[derive(Default)]
-pub(super) struct Ahead {
-    /// The digest of the version's manifest.
-    version: Option<[u8; 32]>,
-    /// Each with the bytes of its payload.
+pub(super) struct Ahead(Option<Window>);
+
+/// Records that were read for a page, and those after them, for the next pages of the same version.
+struct Window {
+    /// The file that names the version, if it could be read. While it is the same, the index need not be opened for a page.
+    current: Option<Bytes>,
+    version: u64,
+    kind: IdKind,
+    /// The id that the records come after; none if they are the first.
+    after: Option<Id>,
+    /// Without a gap, each with the bytes of its payload.
     records: BTreeMap<Id, (Listed, usize)>,
+    /// True if no record comes after these.
+    is_last: bool,
 }
 
 impl Ahead {
-    /// The first records after an id, this number or fewer, where `read` gives what is stored of some.
+    /// The first records after the text of an id, this number or fewer, if the version that this file names was read so far.
     pub(super) fn page(
+        &self,
+        current: Option<&Bytes>,
+        (after, limit): (Option<&str>, usize),
+    ) -> Option<Page> {
+        let window = self.0.as_ref()?;
+        if current.is_none() || current != window.current.as_ref() {
+            return None;
+        }
+        let after = after.map(|after| window.kind.parse(after)).transpose();
+        window.page((after.ok()?.as_ref(), limit), false)
+    }
+
+    /// The first records after an id, this number or fewer, where `read` gives what is stored of some.
+    pub(super) fn read(
         &mut self,
-        index: &OwnedIndex,
-        (after, limit): (Option<&Id>, usize),
+        (index, current): (&OwnedIndex, Option<Bytes>),
+        (after, limit): (Option<Id>, usize),
         read: impl FnOnce(&[Id]) -> Result<Vec<Stored>, RecordsError>,
     ) -> Result<Page, RecordsError> {
         let mut ids: BTreeSet<Id> = index.ids().collect();
-        if let Some(after) = after {
+        if let Some(after) = &after {
             ids = ids.split_off(after);
             ids.remove(after);
         }
-        let (version, digest) = (index.version(), index.manifest().digest());
-        let whole = match self.version == Some(digest) {
-            true => self.records_of(&ids, limit),
-            false => None,
-        };
-        let records = match whole {
-            Some(records) => records,
-            None => {
-                let wanted: Vec<Id> = ids.iter().take(limit.max(AHEAD)).cloned().collect();
-                self.keep(read(&wanted)?);
-                self.version = Some(digest);
-                let there = |id: &&Id| self.records.contains_key(*id);
-                let there: BTreeSet<Id> = wanted.iter().filter(there).cloned().collect();
-                self.records_of(&there, limit).unwrap_or_default()
-            }
-        };
-        let last = records.last().map(|record| record.id.clone());
-        let more = ids.last() != last.as_ref();
-        Ok(Page {
-            version,
-            next: last.filter(|_| more),
+        let wanted: Vec<Id> = ids.iter().take(limit.max(AHEAD)).cloned().collect();
+        let records = first(read(&wanted)?);
+        let window = Window {
+            current,
+            version: index.version(),
+            kind: index.manifest().ids,
+            is_last: records.last_key_value().map(|(id, _)| id) == ids.last(),
+            after: after.clone(),
             records,
-        })
+        };
+        let page = window.page((after.as_ref(), limit), true);
+        self.0 = Some(window);
+        page.ok_or_else(|| RecordsError::Failed("no records were read".to_owned()))
     }
+}
 
-    /// The first of these records that fill a page, if all of them were read.
-    fn records_of(&self, ids: &BTreeSet<Id>, limit: usize) -> Option<Vec<Listed>> {
+impl Window {
+    /// The first records after an id that fill a page. They may end where the window does only if `may_end` is true.
+    fn page(&self, (after, limit): (Option<&Id>, usize), may_end: bool) -> Option<Page> {
+        let last = self.records.last_key_value().map(|(id, _)| id);
+        if after < self.after.as_ref() || (after > last && !self.is_last) {
+            return None;
+        }
+        let rest = (after.map_or(Unbounded, Excluded), Unbounded);
+        let mut rest = self.records.range::<Id, _>(rest).peekable();
         let (mut records, mut bytes) = (Vec::new(), 0);
-        for id in ids.iter().take(limit) {
-            let (record, len) = self.records.get(id)?;
-            if bytes + len > PAGE_BYTES && !records.is_empty() {
+        while let Some((_, (record, len))) = rest.peek() {
+            let is_long = bytes + len > PAGE_BYTES && !records.is_empty();
+            if records.len() == limit || is_long {
                 break;
             }
             bytes += len;
             records.push(record.clone());
+            rest.next();
         }
-        Some(records)
+        let is_whole = rest.peek().is_some() || records.len() == limit;
+        let ends_here = may_end && !records.is_empty();
+        if !(is_whole || self.is_last || ends_here) {
+            return None;
+        }
+        let more = rest.peek().is_some() || !self.is_last;
+        let last = records.last().map(|record| record.id.clone());
+        Some(Page {
+            version: self.version,
+            next: last.filter(|_| more),
+            records,
+        })
     }
+}
 
-    /// Keeps the first of what was read, in the order of ids, instead of what was kept before.
-    fn keep(&mut self, read: Vec<Stored>) {
-        let some = read.iter();
-        let all = some.flat_map(|some| (0..some.ids.len()).map(|at| listed(some, at)));
-        let mut all: BTreeMap<Id, (Listed, usize)> = all
-            .map(|(record, len)| (record.id.clone(), (record, len)))
-            .collect();
-        let mut bytes = 0;
-        let end = all.iter().enumerate().find_map(|(at, (id, (_, len)))| {
-            bytes += len;
-            (at > 0 && bytes > AHEAD_BYTES).then(|| id.clone())
-        });
-        if let Some(end) = end {
-            drop(all.split_off(&end));
-        }
-        self.records = all;
+/// The first of what was read, in the order of ids.
+fn first(read: Vec<Stored>) -> BTreeMap<Id, (Listed, usize)> {
+    let some = read.iter();
+    let all = some.flat_map(|some| (0..some.ids.len()).map(|at| listed(some, at)));
+    let mut all: BTreeMap<Id, (Listed, usize)> = all
+        .map(|(record, len)| (record.id.clone(), (record, len)))
+        .collect();
+    let mut bytes = 0;
+    let end = all.iter().enumerate().find_map(|(at, (id, (_, len)))| {
+        bytes += len;
+        (at > 0 && bytes > AHEAD_BYTES).then(|| id.clone())
+    });
+    if let Some(end) = end {
+        drop(all.split_off(&end));
     }
+    all
 }
 
 /// A record of a page, and the bytes of its payload.

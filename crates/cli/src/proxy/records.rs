@@ -6,10 +6,10 @@ use crate::owned_index::{OwnedArgs, OwnedIndex};
 use crate::place::Place;
 use crate::{Error, Output, random};
 use sordino_net::{Connection, Endpoint};
-use sordino_proxy::{Counted, Page, Record, Records, RecordsError, Written};
+use sordino_proxy::{Counted, Deleted, Page, Record, Records, RecordsError, Written};
 use sordino_search::{
     AnyDisk, Batch, Compaction, Edit, Error as Search, Id, IdKind, OwnerKeys, Store, Stored,
-    Vectors,
+    Vectors, vectors::Error as Vector,
 };
 use std::collections::BTreeSet;
 use std::fmt;
@@ -23,7 +23,7 @@ const COMPACTION: Compaction = Compaction {
     deleted: Some(0.3),
 };
 
-/// An index on this machine. It is opened for each request, so that other commands can change it between two.
+/// An index on this machine. It is open only while a request needs it, so that other commands can change it between two.
 pub(super) struct OwnedRecords {
     pub(super) key: PathBuf,
     pub(super) keys: OwnerKeys,
@@ -67,6 +67,16 @@ fn fault(error: &Search) -> RecordsError {
         | Search::NothingLeft { .. }
         | Search::Access(_) => RecordsError::Request(words),
         _ => RecordsError::Failed(words),
+    }
+}
+
+/// The row of a vector that an index cannot have.
+fn row_of(error: &Search) -> Option<usize> {
+    match error {
+        Search::Vectors(
+            Vector::ZeroVector { row } | Vector::NotFinite { row, .. } | Vector::Norm { row, .. },
+        ) => Some(*row),
+        _ => None,
     }
 }
 
@@ -160,6 +170,7 @@ impl OwnedRecords {
         let attributes = attribute_columns::of(&records, &known).map_err(wrong)?;
         let has_payloads = index.manifest().has_payloads();
         let has_payloads = has_payloads || records.iter().any(|record| record.payload.is_some());
+        let names = ids.clone();
         let make = || {
             let batch = Batch::new(ids, Vectors::new(dim, rows)?)?.with_attributes(attributes)?;
             let payloads = records
@@ -172,7 +183,21 @@ impl OwnedRecords {
         };
         let batch = make().map_err(|error: Search| fault(&error))?;
         let mut rng = random().map_err(|error| RecordsError::Failed(error.to_string()))?;
-        let added = self.change(index, |store| store.add(&mut rng, [Ok(batch)], &mut |_| ()))?;
+        let mut row = None;
+        let added = self.change(index, |store| {
+            let added = store.add(&mut rng, [Ok(batch)], &mut |_| ());
+            added.inspect_err(|error| row = row_of(error))
+        });
+        let added = added.map_err(|error| match (row.and_then(|row| names.get(row)), error) {
+            (Some(id), RecordsError::Request(why)) => {
+                let found = format!("row {}", row.unwrap_or_default());
+                wrong(format!(
+                    "record {id}: {}",
+                    why.replacen(&found, "\"vector\"", 1)
+                ))
+            }
+            (_, error) => error,
+        })?;
         Ok(Written {
             version: added.version,
             records: added.records,
@@ -248,15 +273,13 @@ impl Records for OwnedRecords {
         }
     }
 
-    fn delete(&self, ids: &[String]) -> Result<Written, RecordsError> {
+    fn delete(&self, ids: &[String]) -> Result<Deleted, RecordsError> {
         let _turn = self.turn();
         let index = self.opened()?;
         let ids = parsed(index.manifest().ids, ids.iter().map(String::as_str))?;
-        let ids: BTreeSet<Id> = ids.into_iter().collect();
-        let ids: Vec<Id> = ids
-            .into_iter()
-            .filter(|id| index.contains(id.clone()))
-            .collect();
+        let named: BTreeSet<Id> = ids.into_iter().collect();
+        let there = named.iter().filter(|id| index.contains((*id).clone()));
+        let ids: Vec<Id> = there.cloned().collect();
         let mut rng = random().map_err(|error| RecordsError::Failed(error.to_string()))?;
         let version = match ids.len() {
             0 => {
@@ -268,19 +291,24 @@ impl Records for OwnedRecords {
             }
             _ => self.change(index, |store| store.delete(&mut rng, &ids))?,
         };
-        Ok(Written {
+        Ok(Deleted {
             version,
-            records: ids.len(),
-            replaced: ids.len(),
+            deleted: ids.len(),
+            missing: named.len() - ids.len(),
         })
     }
 
     fn scroll(&self, after: Option<&str>, limit: usize) -> Result<Page, RecordsError> {
         let mut ahead = self.turn();
+        if let Some(page) = ahead.page(self.place.current().as_ref(), (after, limit)) {
+            return Ok(page);
+        }
         let index = self.opened()?;
-        let after = parsed(index.manifest().ids, after.into_iter())?;
+        let mut after = parsed(index.manifest().ids, after.into_iter())?;
+        // The index is locked while it is open, so this is the file of its version.
+        let current = self.place.current();
         let read = |ids: &[Id]| self.read(ids).map_err(|error| fault(&error));
-        ahead.page(&index, (after.first(), limit), read)
+        ahead.read((&index, current), (after.pop(), limit), read)
     }
 
     fn count(&self) -> Result<Counted, RecordsError> {

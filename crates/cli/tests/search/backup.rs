@@ -277,6 +277,24 @@ fn a_folder_without_current_is_not_emptied_and_is_mended() {
 }
 
 #[test]
+fn a_part_that_is_gone_is_named_by_each_command_that_needs_it() {
+    let place = Place::new();
+    place.build_mode("local");
+    for part in parts(&place.path("local")) {
+        fs::remove_file(part).unwrap();
+    }
+    for line in [
+        "index verify @local --key @owner.pub",
+        "query --index @local --key @reader.key --file @queries.npy",
+        "serve @local --key @owner.pub --plaintext --anyone",
+        "index get @local --key @reader.key --ids 1",
+    ] {
+        let error = failed(&place.line(line), 3);
+        assert!(error.contains("the file is missing"), "{line}: {error}");
+    }
+}
+
+#[test]
 fn versions_that_are_not_whole_are_passed_over_and_named() {
     let place = Place::new();
     place.build_mode("local");

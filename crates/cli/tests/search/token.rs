@@ -1,6 +1,6 @@
 //! `sordino token`.
 
-use crate::binary::{done, failed, json};
+use crate::binary::{command, done, failed, json};
 #[cfg(unix)]
 use crate::config::configure;
 use crate::place::{Place, assert_found};
@@ -201,6 +201,9 @@ fn a_server_lets_holders_of_tokens_in() {
             "token issue @{token}.token --key @issuer.key --holder @bob.pub --audience here --index {index} --allow {allow}"
         )));
     }
+    done(&place.line(&format!(
+        "token issue @other.token --key @issuer.key --holder @bob.pub --audience other --index {index}"
+    )));
     let serve = "@open --key @owner.pub --plaintext --audience here --issuer";
     let secret = failed(&place.line(&format!("serve {serve} @issuer.key")), 1);
     assert!(secret.contains("must have no secret"), "{secret}");
@@ -214,9 +217,12 @@ fn a_server_lets_holders_of_tokens_in() {
         ("--client-key @bob.key", "not known"),
         (
             "--client-key @bob.key --token @download.token",
-            "does not allow this",
+            "download.token allows download on index",
         ),
-        ("--client-key @bob.key --token @alice.token", "not known"),
+        (
+            "--client-key @bob.key --token @other.token",
+            "for audience \"other\"",
+        ),
         (
             "--client-key @alice.key --token @alice.token",
             "does not allow this",
@@ -226,6 +232,40 @@ fn a_server_lets_holders_of_tokens_in() {
         assert!(error.contains(said), "{more}: {error}");
     }
     failed(&place.line(&format!("{query} --token @search.token")), 2);
+    // What a client can see itself, it says before it asks.
+    let query = format!("{query} --client-key @bob.key");
+    let error = failed(&place.line(&format!("{query} --token @alice.token")), 1);
+    assert!(error.contains("made for another key"), "{error}");
+    fs::write(place.path("wrong.token"), "hello").unwrap();
+    let error = failed(&place.line(&format!("{query} --token @wrong.token")), 2);
+    assert!(error.contains("not a token"), "{error}");
+    for text in ["hello", " "] {
+        let mut asked = command(&place.line(&query));
+        let asked = asked.env("SORDINO_TOKEN", text).output().unwrap();
+        let error = String::from_utf8(asked.stderr).unwrap();
+        assert_eq!(asked.status.code(), Some(2), "{error}");
+        assert!(error.contains("SORDINO_TOKEN: not a token"), "{error}");
+        assert!(error.contains("token issue --text"), "{error}");
+    }
+}
+
+#[test]
+fn a_variable_of_a_key_that_is_empty_is_called_so() {
+    for (text, fault) in [
+        (Some(""), "empty"),
+        (Some(" \n"), "empty"),
+        (None, "not set"),
+    ] {
+        let mut shown = command(&["keys", "show", "env:SORDINO_KEY_OF_A_TEST"]);
+        if let Some(text) = text {
+            shown.env("SORDINO_KEY_OF_A_TEST", text);
+        }
+        let error = String::from_utf8(shown.output().unwrap().stderr).unwrap();
+        assert!(
+            error.contains(&format!("this variable is {fault}: expected")),
+            "{error}"
+        );
+    }
 }
 
 /// A token of one request a minute does for a search; with its issuer gone, and no other in its place, it does for nothing.

@@ -2,7 +2,7 @@
 
 use crate::binary::{command, done, json};
 use crate::documents;
-use crate::place::Place;
+use crate::place::{DIM, Place};
 use crate::proxied::Proxy;
 use crate::served::Served;
 use serde_json::{Value, json};
@@ -96,9 +96,20 @@ fn programs_write_change_list_and_delete_records() {
     let found = proxy.search(body.as_bytes()).1;
     assert_eq!(found["results"][0]["hits"][0]["id"], "new", "{found}");
 
-    let gone = json!({"ids": ["new", "never"]});
+    // An empty payload is none, and null with a vector too.
+    for record in [
+        json!({"id": "new", "payload": ""}),
+        json!({"id": "new", "vector": vector, "payload": null}),
+    ] {
+        assert_eq!(put(json!([record])).0, 200);
+        served.line();
+        assert_eq!(find()["payload"], "");
+    }
+
+    let gone = json!({"ids": ["new", "never", "new"]});
     let (status, deleted) = proxy.records("DELETE", "/records", &gone);
-    assert_eq!((status, &deleted["records"]), (200, &json!(1)));
+    let expected = json!({"version": 7, "deleted": 1, "missing": 1});
+    assert_eq!((status, deleted), (200, expected));
     assert_eq!(count().1["count"], 300);
     // Other commands change it between two requests.
     done(&place.line("index delete @docs --ids doc-1 --key @owner.key"));
@@ -136,10 +147,22 @@ fn mistakes_of_records_are_named_and_change_nothing() {
             "7",
         ),
         (
-            json!({"records": [{"id": 7, "vector": vector}, {"id": 8}]}),
+            json!({"records": [{"id": 7, "vector": vector}, {"id": 8, "payload": "x"}]}),
             "1 of 2 records have vectors",
         ),
+        (
+            json!({"records": [{"id": 7, "payload": null, "attributes": {"a": 1}}]}),
+            "record 7: \"payload\" is null: leave it out to keep the payload",
+        ),
+        (
+            json!({"records": [{"id": 7, "attributes": {}}]}),
+            "record 7: nothing would change",
+        ),
         (json!({"records": [{"id": 9999, "payload": "x"}]}), "9999"),
+        (
+            json!({"records": [{"id": 7, "vector": vector}, {"id": 8, "vector": vec![0.0; DIM]}]}),
+            "record 8: \"vector\" is the zero vector",
+        ),
         (
             json!({"records": [{"id": 7, "vektor": vector}]}),
             "unknown field",
@@ -180,6 +203,47 @@ fn mistakes_of_records_are_named_and_change_nothing() {
     assert!(problem.to_string().contains("--owner-key"), "{problem}");
 }
 
+/// What was read for one page serves the next ones of its version, without opening the index again.
+#[test]
+fn pages_of_one_version_are_listed_while_another_command_has_the_index() {
+    let place = Place::new();
+    place.build_mode("masked");
+    let served = Served::plain(&place, "masked");
+    let proxy = Proxy::new(
+        &place,
+        &served.url(),
+        "--write-token-file @writing --owner-key @owner.key --index @masked",
+    );
+    let page = |after: Value, limit: usize| {
+        let body = json!({"after": after, "limit": limit});
+        proxy.records("POST", "/records/scroll", &body)
+    };
+    let (status, first) = page(Value::Null, 3);
+    assert_eq!((status, &first["next"]), (200, &json!(2)), "{first}");
+    let lock = fs::File::open(place.path("masked").join("LOCK")).unwrap();
+    lock.lock().unwrap();
+    let ids = |page: &Value| -> Vec<u64> {
+        let records = page["records"].as_array().unwrap().iter();
+        records.map(|it| it["id"].as_u64().unwrap()).collect()
+    };
+    for (after, limit, found, next) in [
+        (json!(2), 2, vec![3, 4], json!(4)),
+        (Value::Null, 1, vec![0], json!(0)),
+        (json!(1996), 3, vec![1997, 1998, 1999], Value::Null),
+        (json!(1999), 3, vec![], Value::Null),
+    ] {
+        let (status, page) = page(after, limit);
+        assert_eq!((status, ids(&page), &page["next"]), (200, found, &next));
+    }
+    let (status, problem) = proxy.records("GET", "/records/count", &Value::Null);
+    assert_eq!((status, &problem["error"]["code"]), (503, &json!("busy")));
+    drop(lock);
+    // Of another version they are read again.
+    done(&place.line("index delete @masked --ids 3 --key @owner.key"));
+    let (_, page) = page(json!(2), 2);
+    assert_eq!((ids(&page), &page["version"]), (vec![4, 5], &json!(2)));
+}
+
 /// More programs than there are turns write at the same time: each waits for its turn, and none is refused.
 #[test]
 fn programs_that_write_at_the_same_time_wait_for_their_turns() {
@@ -218,8 +282,8 @@ fn what_is_written_is_pushed_to_a_server_that_has_a_folder_of_its_own() {
         &served.url(),
         "--write-token-file @writing --owner-key @owner.key --index @masked --push",
     );
-    let (status, written) = proxy.records("DELETE", "/records", &json!({"ids": [7]}));
-    assert_eq!((status, &written["version"]), (200, &json!(2)), "{written}");
+    let (status, gone) = proxy.records("DELETE", "/records", &json!({"ids": [7]}));
+    assert_eq!((status, &gone["version"]), (200, &json!(2)), "{gone}");
     let there = || json(&place.line("index info @there --key @owner.pub"))["version"].clone();
     assert_eq!(there(), 2);
     // The server is gone, and a program asks once more when it is there again.
@@ -233,9 +297,10 @@ fn what_is_written_is_pushed_to_a_server_that_has_a_folder_of_its_own() {
     );
     let again = ["serve", "--json", "--listen", &address];
     let _served = Served::started(command(&again).args(place.line(line)));
-    let (status, written) = delete();
-    assert_eq!((status, &written["records"]), (200, &json!(0)), "{written}");
-    assert_eq!(there(), written["version"]);
+    let (status, gone) = delete();
+    let counts = (&gone["deleted"], &gone["missing"]);
+    assert_eq!((status, counts), (200, (&json!(0), &json!(1))), "{gone}");
+    assert_eq!(there(), gone["version"]);
 }
 
 #[test]
@@ -258,9 +323,13 @@ fn ids_that_many_programs_would_round_are_texts() {
     let body = json!({"vector": place.base.row(0), "k": 1}).to_string();
     let (_, found) = proxy.search(body.as_bytes());
     assert_eq!(found["results"][0]["hits"][0]["id"], large.to_string());
+    // As numbers they may have been rounded on their way here.
+    let (status, refused) = proxy.records("DELETE", "/records", &json!({"ids": [large]}));
+    assert_eq!(status, 400);
+    assert!(refused.to_string().contains("send the text of its digits"));
     // They come back in the form that they went out.
     let (status, gone) = proxy.records("DELETE", "/records", &json!({"ids": [large.to_string()]}));
-    assert_eq!((status, &gone["records"]), (200, &json!(1)));
+    assert_eq!((status, &gone["deleted"]), (200, &json!(1)));
 }
 
 #[test]

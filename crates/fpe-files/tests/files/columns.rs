@@ -175,7 +175,16 @@ fn errors_name_the_place_and_never_the_value() {
     );
     let error = lines(&digits, b"123456\n\xff\xfe3456\n").unwrap_err();
     assert!(matches!(error, Error::NotUtf8 { line: 2, column: 1 }));
-    assert!(lines(&digits, b"123456\n\n").is_err());
+    let words = "the value is empty: expected symbols of the alphabet, and characters that pass, or --keep-empty, which lets \
+        empty values pass";
+    let empty = lines(&digits, b"123456\n\n").unwrap_err();
+    assert_eq!(empty.to_string(), format!("line 2, column 1: {words}"));
+    let named = table(Column::Name("x".to_owned()));
+    for value in ["", "\"\""] {
+        let input = format!("n,x\n1,123456\n2,{value}\n");
+        let empty = csv(&digits, &named, input.as_bytes()).unwrap_err();
+        assert_eq!(empty.to_string(), format!("line 3, column 2 (x): {words}"));
+    }
     let mut keep = transform("digits", true);
     keep.keep_empty = true;
     assert!(lines(&keep, b"123456\n\n").is_ok());
@@ -211,6 +220,11 @@ fn errors_name_the_place_and_never_the_value() {
     assert_eq!(
         error.to_string(),
         "the input has no column x: there are a, b"
+    );
+    let error = csv(&digits, &named, b"a,x \n1,123456\n").unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "the input has no column x: there are a, \"x \""
     );
     let error = csv(&digits, &named, b"a;x\n1;123456\n").unwrap_err();
     let hint =

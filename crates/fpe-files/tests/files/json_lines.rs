@@ -44,7 +44,7 @@ fn json_lines_that_cannot_be_worked_on_are_named() {
         "line 2, character 0: expected one JSON object",
         "line 3: member \"card\" is not a string",
         "line 4: the object has no member \"card\"",
-        "line 5, column 9: ",
+        "line 5, column 9 (card): the value is empty",
         "line 6, column 9: ",
         "line 7, character 19: expected one",
         "line 8, column 1: not UTF-8",

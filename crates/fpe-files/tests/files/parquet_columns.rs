@@ -115,7 +115,10 @@ fn rows_of_parquet_that_are_refused_are_left_out_or_kept() {
     let stop = parquet(&with(OnError::Stop), &file)
         .unwrap_err()
         .to_string();
-    assert!(stop.starts_with("row 2: "), "{stop}");
+    assert!(
+        stop.starts_with("row 2, column card: the value is empty"),
+        "{stop}"
+    );
     let (out, refused) = parquet(&with(OnError::Skip), &file).unwrap();
     assert_eq!(refused.len(), 2);
     assert_eq!(rows(&out).0[0].num_rows(), 2);

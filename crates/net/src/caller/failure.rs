@@ -142,10 +142,19 @@ fn io_kind(error: &(dyn std::error::Error + 'static)) -> Option<ErrorKind> {
 /// The last source of an error: the layers above it say only that there was one.
 fn root(error: &(dyn std::error::Error + 'static)) -> String {
     let last = sources(error).last().unwrap_or(error);
+    #[cfg(feature = "tls")]
+    if let Some(words) = last.downcast_ref().and_then(of_certificate) {
+        return words;
+    }
     let text = last.to_string();
     if text.contains("CaUsedAsEndEntity") {
         return "the server's certificate is that of an authority, not of a server: a self-signed one is to \
                 have the basic constraint CA:FALSE"
+            .to_owned();
+    }
+    if text == "deadline has elapsed" {
+        return "nothing answers in the time for a connection: the address may be wrong, or a firewall or proxy on the \
+                way drops it"
             .to_owned();
     }
     if text.contains("NoApplicationProtocol") {
@@ -155,15 +164,103 @@ fn root(error: &(dyn std::error::Error + 'static)) -> String {
     let unknown = ["UnknownIssuer", "BadSignature", "UnsupportedSignature"];
     if unknown.iter().any(|word| text.contains(word)) {
         return "the server's certificate is not signed by one that is trusted here: name its issuer's, in PEM, \
-                as a root (--roots)"
+                as a root (--roots); or the server does not send the certificates between the two"
             .to_owned();
     }
     printable(&text)
 }
 
+/// The words for a certificate whose time or name is wrong.
+#[cfg(feature = "tls")]
+fn of_certificate(error: &tokio_rustls::rustls::Error) -> Option<String> {
+    use sordino_token::rfc3339;
+    use tokio_rustls::rustls::{CertificateError as Fault, Error as Tls};
+
+    let Tls::InvalidCertificate(fault) = error else {
+        return None;
+    };
+    Some(match fault {
+        Fault::ExpiredContext { time, not_after } => format!(
+            "the server's certificate expired at {}, and by this clock it is {}: its operator has to renew it",
+            rfc3339(not_after.as_secs()),
+            rfc3339(time.as_secs())
+        ),
+        Fault::NotValidYetContext { time, not_before } => format!(
+            "the server's certificate is valid from {} on, and by this clock it is {}: look at both clocks",
+            rfc3339(not_before.as_secs()),
+            rfc3339(time.as_secs())
+        ),
+        Fault::NotValidForNameContext {
+            expected,
+            presented,
+        } => {
+            let names: Vec<String> = presented.iter().map(|name| plain_name(name)).collect();
+            let names = match names.is_empty() {
+                true => "no name at all (subjectAltName)".to_owned(),
+                false => format!(
+                    "{}: connect by that, or name it (--server-name)",
+                    names.join(", ")
+                ),
+            };
+            let expected = expected.to_str();
+            format!("the server's certificate is not for {expected}, but for {names}")
+        }
+        _ => return None,
+    })
+}
+
+/// A name as a certificate has it, without the word for its kind. It is the other side's.
+#[cfg(feature = "tls")]
+fn plain_name(name: &str) -> String {
+    let inner = name.split_once('(').map_or(name, |(_, inner)| inner);
+    printable(inner.trim_end_matches(')').trim_matches('"'))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[cfg(feature = "tls")]
+    #[test]
+    fn certificates_of_another_time_or_name_are_told_in_words() {
+        use tokio_rustls::rustls::pki_types::{ServerName, UnixTime};
+        use tokio_rustls::rustls::{CertificateError as Fault, Error as Tls};
+
+        let at = |seconds| UnixTime::since_unix_epoch(std::time::Duration::from_secs(seconds));
+        let said = |fault| root(&std::io::Error::other(Tls::InvalidCertificate(fault)));
+        let expired = said(Fault::ExpiredContext {
+            time: at(2),
+            not_after: at(1),
+        });
+        let early = said(Fault::NotValidYetContext {
+            time: at(1),
+            not_before: at(2),
+        });
+        let named = |presented| {
+            said(Fault::NotValidForNameContext {
+                expected: ServerName::try_from("localhost").unwrap(),
+                presented,
+            })
+        };
+        let other = named(vec![
+            "DnsName(\"search.example\")".to_owned(),
+            "IpAddress(10.0.0.1)".to_owned(),
+        ]);
+        for (found, words) in [
+            (
+                expired,
+                "expired at 1970-01-01T00:00:01Z, and by this clock it is 1970-01-01T00:00:02Z",
+            ),
+            (early, "valid from 1970-01-01T00:00:02Z on"),
+            (
+                other,
+                "is not for localhost, but for search.example, 10.0.0.1: connect by that",
+            ),
+            (named(Vec::new()), "no name at all"),
+        ] {
+            assert!(found.contains(words), "{found}");
+        }
+    }
 
     #[cfg(feature = "server")]
     #[test]

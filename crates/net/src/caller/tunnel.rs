@@ -1,6 +1,6 @@
 //! The way to a server through a proxy, which opens a tunnel at the request `CONNECT`.
 
-use std::fmt;
+use std::error::Error;
 use std::future::Future;
 use std::io;
 use std::net::IpAddr;
@@ -14,7 +14,7 @@ use hyper_util::rt::TokioIo;
 use tokio::net::TcpStream;
 use tonic::codegen::http::Uri;
 
-use crate::Error;
+use crate::Error as Fault;
 
 /// The proxies that connections go through.
 #[derive(Clone)]
@@ -32,17 +32,17 @@ impl Tunnels {
     }
 
     /// The proxy on the way to this server, if there is one.
-    pub(crate) fn to(&self, server: &Uri) -> Result<Option<Arc<Intercept>>, Error> {
+    pub(crate) fn to(&self, server: &Uri) -> Result<Option<Arc<Intercept>>, Fault> {
         let found = match self {
             Self::Through(proxy) => {
                 let found = Matcher::builder().all(proxy.as_str()).build();
-                Some(found.intercept(server).ok_or(Error::Proxy)?)
+                Some(found.intercept(server).ok_or(Fault::Proxy)?)
             }
             Self::OfEnvironment(_) if is_plain_or_here(server) => None,
             Self::OfEnvironment(matcher) => matcher.intercept(server),
         };
         match found {
-            Some(proxy) if proxy.uri().scheme_str() != Some("http") => Err(Error::Proxy),
+            Some(proxy) if proxy.uri().scheme_str() != Some("http") => Err(Fault::Proxy),
             found => Ok(found.map(Arc::new)),
         }
     }
@@ -62,16 +62,16 @@ fn is_plain_or_here(server: &Uri) -> bool {
 pub(crate) async fn open(proxy: &Intercept, host: &str, port: u16) -> io::Result<TcpStream> {
     use tower_service::Service;
 
-    let wrong = |error: &dyn fmt::Display| {
+    let wrong = |error: &dyn Error| {
         let at = proxy.uri().authority().map_or("", |at| at.as_str());
-        io::Error::other(format!("through the proxy {at}: {error}"))
+        io::Error::other(fault(at, (host, port), error))
     };
     // An address of IPv6 stands in brackets.
-    let host = match host.contains(':') {
+    let named = match host.contains(':') {
         true => format!("[{host}]"),
         false => host.to_owned(),
     };
-    let server: Uri = format!("http://{host}:{port}/")
+    let server: Uri = format!("http://{named}:{port}/")
         .parse()
         .map_err(|error| wrong(&error))?;
     let mut tunnel = Tunnel::new(proxy.uri().clone(), Tcp);
@@ -80,6 +80,22 @@ pub(crate) async fn open(proxy: &Intercept, host: &str, port: u16) -> io::Result
     }
     let opened = tunnel.call(server).await.map_err(|error| wrong(&error))?;
     Ok(opened.into_inner())
+}
+
+/// The reason why there is no tunnel through the proxy at this address. The library's words have neither the system's error nor what
+/// to do.
+fn fault(at: &str, (host, port): (&str, u16), error: &dyn Error) -> String {
+    let said = error.to_string();
+    match error.source() {
+        Some(source) => format!("through the proxy {at}: {source}"),
+        None if said.contains("authorization") => format!(
+            "through the proxy {at}: it asks for a user that it knows: expected http://USER:PASSWORD@{at}"
+        ),
+        None if said.contains("unsuccessful") => format!(
+            "through the proxy {at}: it opens no tunnel to {host}:{port}. It does not allow that, cannot reach it, or is no proxy"
+        ),
+        None => format!("through the proxy {at}: {said}"),
+    }
 }
 
 /// Connections to a proxy.
@@ -137,6 +153,49 @@ mod tests {
     }
 
     #[test]
+    fn a_tunnel_that_is_not_opened_is_told_with_what_to_do() {
+        use std::io::{Read, Write};
+
+        let told = |answer: Option<&'static str>| {
+            let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+            let at = listener.local_addr().unwrap();
+            let proxy = std::thread::spawn(move || {
+                // Without an answer there is no proxy at all.
+                let Some(answer) = answer else { return };
+                let (mut tcp, _) = listener.accept().unwrap();
+                assert!(tcp.read(&mut [0; 512]).unwrap() > 0);
+                tcp.write_all(answer.as_bytes()).unwrap();
+            });
+            if answer.is_none() {
+                proxy.join().unwrap();
+            }
+            let server = Uri::from_static("https://search.example:7700");
+            let through = Tunnels::Through(format!("http://{at}"))
+                .to(&server)
+                .unwrap();
+            let mut runtime = tokio::runtime::Builder::new_current_thread();
+            let runtime = runtime.enable_all().build().unwrap();
+            let opened = runtime.block_on(open(&through.unwrap(), "search.example", 7700));
+            opened.unwrap_err().to_string()
+        };
+        for (answer, words) in [
+            (
+                Some("HTTP/1.1 403 Forbidden\r\n\r\n"),
+                "opens no tunnel to search.example:7700",
+            ),
+            (
+                Some("HTTP/1.1 407 Who\r\n\r\n"),
+                "expected http://USER:PASSWORD@127.0.0.1:",
+            ),
+            (Some("SSH-2.0-OpenSSH_9.2\r\n\r\n"), "or is no proxy"),
+            (None, "refused"),
+        ] {
+            let found = told(answer);
+            assert!(found.contains(words), "{found}");
+        }
+    }
+
+    #[test]
     fn a_proxy_is_one_of_http() {
         let server = Uri::from_static("http://127.0.0.1:7700");
         for good in [
@@ -160,7 +219,7 @@ mod tests {
             "http://",
         ] {
             let found = Tunnels::Through(wrong.to_owned()).to(&server);
-            assert!(matches!(found, Err(Error::Proxy)), "{wrong}");
+            assert!(matches!(found, Err(Fault::Proxy)), "{wrong}");
         }
     }
 }

@@ -289,13 +289,16 @@ fn per_second(minute: u32, most: f64) -> f64 {
 }
 
 /// The action that a message is; `None` for the manifest, which every client may have that may do something with the
-/// index.
-pub(crate) fn action(request: Option<Request<&[u8]>>) -> Result<Option<Action>, Refusal> {
+/// index. Without payloads, what is fetched at the end of a search are exact vectors.
+pub(crate) fn action(
+    request: Option<Request<&[u8]>>,
+    has_payloads: bool,
+) -> Result<Option<Action>, Refusal> {
     match request.ok_or(Refusal::Message)?.kind() {
         Message::GetManifest => Ok(None),
         Message::GetParts | Message::GetHistory => Ok(Some(Action::Download)),
-        Message::Score | Message::Fetch => Ok(Some(Action::Search)),
-        Message::FetchPayloads => Ok(Some(Action::Payload)),
+        Message::FetchPayloads if has_payloads => Ok(Some(Action::Payload)),
+        Message::Score | Message::Fetch | Message::FetchPayloads => Ok(Some(Action::Search)),
         // No message that an index answers.
         _ => Err(Refusal::Message),
     }

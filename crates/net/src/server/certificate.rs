@@ -17,6 +17,8 @@ use crate::Error;
 pub struct CertificateInfo {
     /// Its serial number, in hex digits.
     pub serial: String,
+    /// The time before which clients refuse it.
+    pub begins: SystemTime,
     /// The time after which clients refuse it.
     pub expires: SystemTime,
 }
@@ -25,10 +27,15 @@ impl CertificateInfo {
     /// Reads the server's own certificate. `None` if it cannot be read as one of X.509.
     pub(super) fn of(certificate: &CertificateDer<'_>) -> Option<Self> {
         let (_, parsed) = X509Certificate::from_der(certificate).ok()?;
-        let seconds = u64::try_from(parsed.validity().not_after.timestamp()).unwrap_or(0);
+        let time = |timestamp: i64| {
+            let seconds = u64::try_from(timestamp).unwrap_or(0);
+            UNIX_EPOCH.checked_add(Duration::from_secs(seconds))
+        };
+        let validity = parsed.validity();
         Some(Self {
             serial: hex::encode(parsed.raw_serial()),
-            expires: UNIX_EPOCH.checked_add(Duration::from_secs(seconds))?,
+            begins: time(validity.not_before.timestamp())?,
+            expires: time(validity.not_after.timestamp())?,
         })
     }
 }
@@ -203,11 +210,13 @@ mod tests {
     fn the_time_of_a_certificate_is_read() {
         let names = vec!["localhost".to_owned()];
         let mut params = rcgen::CertificateParams::new(names).unwrap();
+        params.not_before = rcgen::date_time_ymd(2030, 2, 3);
         params.not_after = rcgen::date_time_ymd(2031, 2, 3);
         let key = rcgen::KeyPair::generate().unwrap();
         let made = params.self_signed(&key).unwrap();
         let info = CertificateInfo::of(made.der()).unwrap();
-        let expires = info.expires.duration_since(UNIX_EPOCH).unwrap();
-        assert_eq!(expires.as_secs(), 1_927_843_200);
+        let seconds = |time: SystemTime| time.duration_since(UNIX_EPOCH).unwrap().as_secs();
+        assert_eq!(seconds(info.begins), 1_896_307_200);
+        assert_eq!(seconds(info.expires), 1_927_843_200);
     }
 }

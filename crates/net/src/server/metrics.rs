@@ -175,7 +175,10 @@ impl Metrics {
     #[cfg(feature = "tls")]
     pub(crate) fn certificate(&self, info: Option<&CertificateInfo>) {
         self.certificate.clear();
-        let Some(CertificateInfo { serial, expires }) = info else {
+        let Some(CertificateInfo {
+            serial, expires, ..
+        }) = info
+        else {
             return;
         };
         let seconds = expires.duration_since(std::time::UNIX_EPOCH);

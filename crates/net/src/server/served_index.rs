@@ -9,7 +9,7 @@ use sordino_index::OwnerPublicKey;
 use sordino_index::manifest::Manifest;
 use sordino_index::wire::Request;
 use sordino_server::Server;
-use sordino_token::Grant;
+use sordino_token::{Action, Grant};
 
 use super::admission::Call;
 use super::batcher::Batcher;
@@ -177,8 +177,25 @@ impl ServedIndex {
         request: Option<Request<&[u8]>>,
     ) -> Result<Arc<Server>, Refusal> {
         let answering = self.index_of(request);
-        let action = action(request);
+        let action = action(request, answering.manifest().has_payloads());
         let index = &answering.manifest().index;
+        self.permit(index, clients, grant, action)?;
+        // Payloads that are downloaded are payloads. This is looked at only for clients that may download.
+        let is_limited = grant.is_some() || self.terms.is_some();
+        if is_limited && request.is_some_and(|request| answering.gives_payloads(request)) {
+            self.permit(index, clients, grant, Ok(Some(Action::Payload)))?;
+        }
+        Ok(answering)
+    }
+
+    /// Refuses an action that the index's policy or a token does not allow.
+    fn permit(
+        &self,
+        index: &[u8; 16],
+        clients: Option<&[[u8; 32]]>,
+        grant: Option<&Grant>,
+        action: Result<Option<Action>, Refusal>,
+    ) -> Result<(), Refusal> {
         if let Some(terms) = &self.terms {
             terms.admit(index, clients, grant, action)?;
         }
@@ -187,7 +204,7 @@ impl ServedIndex {
         if let (Err(Refusal::Token), Some(terms)) = (permitted, &self.terms) {
             terms.counts.ended(false);
         }
-        permitted.map(|()| answering)
+        permitted
     }
 
     /// Takes the places of a request in flight.

@@ -31,7 +31,7 @@ impl Policy {
     /// A policy that allows what `decide` says. It gets the action and the digest of the client's public key, `None`
     /// where anyone may ask. Where a client shows a token that was handed on, it is asked about each holder's key, and
     /// has to allow all. Actions are [`Search`](Action::Search), [`Payload`](Action::Payload) or
-    /// [`Download`](Action::Download).
+    /// [`Download`](Action::Download). A download of payloads is asked about as both of the last.
     #[must_use]
     pub fn new(decide: impl Fn(Option<&[u8; 32]>, Action) -> bool + Send + Sync + 'static) -> Self {
         Self(Arc::new(decide))

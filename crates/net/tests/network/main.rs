@@ -8,6 +8,7 @@ mod hostile_client;
 mod hostile_server;
 mod logins;
 mod parties;
+mod rights;
 mod searches;
 mod shards;
 mod spoken;

@@ -3,12 +3,42 @@
 use sordino_index::Error;
 use sordino_index::manifest::{Manifest, PartKind};
 use sordino_index::payload::{Fetch, Payloads};
-use sordino_index::wire::Message;
+use sordino_index::wire::{Message, Request};
 use sordino_pir::{Seed, hintless, simple};
 
+use super::Server;
 use super::page_table::{PageTable, Signed};
 use super::read::{Source, all};
 use super::retrieval::{Retrieval, Way};
+
+impl Server {
+    /// True if a request asks for parts that have payloads, or say where they lie: clients that may download the index,
+    /// but not have its payloads, get none of these.
+    #[must_use]
+    pub fn gives_payloads(&self, request: Request<&[u8]>) -> bool {
+        if request.kind() != Message::GetParts || !self.manifest.has_payloads() {
+            return false;
+        }
+        let Ok(numbers) = self.edition.strip(request.body()) else {
+            return false;
+        };
+        let parts = self.manifest.parts().unwrap_or_default();
+        let given = parts.iter().filter(|part| part.holder.is_given());
+        let is_of_payloads: Vec<bool> = given
+            .map(|part| {
+                matches!(
+                    part.kind,
+                    PartKind::Payloads | PartKind::PayloadPlaces | PartKind::PayloadHint
+                )
+            })
+            .collect();
+        let (numbers, _) = numbers.as_chunks();
+        let mut numbers = numbers
+            .iter()
+            .map(|number| usize::from(u16::from_le_bytes(*number)));
+        numbers.any(|number| is_of_payloads.get(number) == Some(&true))
+    }
+}
 
 /// The PIR server of payloads, if clients do not download them.
 pub(super) fn server(
