@@ -28,7 +28,7 @@ pub struct Args {
     #[arg(long, value_name = "FILE", conflicts_with_all = ["n", "dim"])]
     data: Option<PathBuf>,
     /// The column of vectors, if the file is a table with several candidates.
-    #[arg(long, value_name = "NAME", requires = "data")]
+    #[arg(long, alias = "vector-columns", value_name = "NAME", requires = "data")]
     vector_column: Option<String>,
     #[command(flatten)]
     file_args: FileArgs,
@@ -143,8 +143,9 @@ struct Mode {
 /// If there is no index of that size, or the file of vectors cannot be read.
 pub fn run(args: &Args, output: Output) -> Result<(), Error> {
     let (n, dim) = args.size()?;
+    let k = args.results(n, output);
     let wish = Wish::default()
-        .k(args.k)
+        .k(k)
         .recall(args.recall)
         .queries(args.queries)
         .second_look(args.look.candidates)
@@ -177,7 +178,7 @@ pub fn run(args: &Args, output: Output) -> Result<(), Error> {
     let planned = Planned {
         n,
         dim,
-        k: args.k,
+        k,
         recall: args.recall,
         queries: args.queries,
         line: args.line.map(Line::rate),
@@ -205,8 +206,7 @@ pub fn run(args: &Args, output: Output) -> Result<(), Error> {
             None => "no mode satisfies all of this".to_owned(),
         };
         format!(
-            "{n} x {dim}, recall@{} {}, {} queries per client and version\n{table}{}{}\n{}\n{last}",
-            args.k,
+            "{n} x {dim}, recall@{k} {}, {} queries per client and version\n{table}{}{}\n{}\n{last}",
             args.recall,
             args.queries,
             on_line(args.line, &planned.modes),

@@ -1,7 +1,8 @@
 //! Columns of tables that are taken without an option, since most tables call them so.
 
+use crate::Error;
 use crate::file_args::path;
-use sordino_search::vectors::{ColumnNames, Error, FileOptions, Format, Reader};
+use sordino_search::vectors::{self, ColumnNames, FileOptions, Format, Reader};
 use std::path::{Path, PathBuf};
 
 const IDS: [&str; 1] = ["id"];
@@ -20,7 +21,7 @@ impl UsualColumns {
     ///
     /// # Errors
     /// If the file cannot be read as a table.
-    pub(crate) fn of(file: &Path, options: &FileOptions) -> Result<Option<Self>, Error> {
+    pub(crate) fn of(file: &Path, options: &FileOptions) -> Result<Option<Self>, vectors::Error> {
         let path = path(file);
         if is_pipe(&path) || !is_table(&path, options)? {
             return Ok(None);
@@ -50,25 +51,47 @@ impl UsualColumns {
         !path.is_dir() && is_pipe(&path) && is_table(&path, options).unwrap_or(false)
     }
 
-    /// The column of vectors, if the reader takes it.
-    pub(crate) fn vectors(&self) -> Option<String> {
-        let name = self.only(&VECTORS)?;
-        let names = ColumnNames {
-            vectors: Some(name.clone()),
-            ..ColumnNames::default()
+    /// The column of vectors. One that cannot be read is taken too, for another list would be no vectors; what is no table of records
+    /// has none.
+    ///
+    /// # Errors
+    /// If the names of several differ in nothing but capitals.
+    pub(crate) fn vectors(&self) -> Result<Option<String>, Error> {
+        let name = self.only(&VECTORS, "--vector-column")?;
+        let open = |vectors: Option<&String>| {
+            let names = ColumnNames {
+                vectors: vectors.cloned(),
+                ..ColumnNames::default()
+            };
+            Reader::open_with(&self.path, &names, &self.options)
         };
-        let opens = Reader::open_with(&self.path, &names, &self.options).is_ok();
-        opens.then_some(name)
+        let is_whole = || matches!(open(None), Err(vectors::Error::Table { .. }));
+        Ok(name.filter(|name| open(Some(name)).is_ok() || !is_whole()))
     }
 
     /// The column of ids.
-    pub(crate) fn ids(&self) -> Option<String> {
-        self.only(&IDS)
+    ///
+    /// # Errors
+    /// If the names of several differ in nothing but capitals.
+    pub(crate) fn ids(&self) -> Result<Option<String>, Error> {
+        self.only(&IDS, "--id-column")
     }
 
     /// The column of texts.
-    pub(crate) fn texts(&self) -> Option<String> {
-        self.only(&TEXTS)
+    ///
+    /// # Errors
+    /// If the names of several differ in nothing but capitals.
+    pub(crate) fn texts(&self) -> Result<Option<String>, Error> {
+        self.only(&TEXTS, "--payload-column")
+    }
+
+    /// The columns that have one of these columns' names in other capitals.
+    pub(crate) fn passed_over<'a>(&self, taken: impl Iterator<Item = &'a String>) -> Vec<String> {
+        let others = taken.flat_map(|taken| {
+            let same = move |name: &&String| *name != taken && name.eq_ignore_ascii_case(taken);
+            self.all.iter().filter(same)
+        });
+        others.cloned().collect()
     }
 
     /// The usual names that the first record lacks: of ids, and of texts.
@@ -82,21 +105,29 @@ impl UsualColumns {
 
     /// The columns that could be the texts, if there are several: then none is taken.
     pub(crate) fn several_texts(&self) -> Vec<String> {
-        match self.texts() {
-            Some(_) => Vec::new(),
-            None => self.named(&TEXTS),
-        }
+        let found = self.named(&TEXTS);
+        let same = found.windows(2).all(|pair| pair[0] == pair[1]);
+        if same { Vec::new() } else { found }
     }
 
     /// The only name of columns that is one of these; if there is none, the only one that is so in other capitals.
-    fn only(&self, usual: &[&str]) -> Option<String> {
+    fn only(&self, usual: &[&str], option: &str) -> Result<Option<String>, Error> {
         let found = self.named(usual);
+        let same = |a: &String, b: &String| a != b && a.eq_ignore_ascii_case(b);
+        if found.iter().any(|a| found.iter().any(|b| same(a, b))) {
+            return Err(Error::Columns {
+                path: self.path.clone(),
+                why: format!(
+                    "the names of columns {} differ in nothing but capitals: name the one that is meant with {option}",
+                    found.join(" and ")
+                ),
+            });
+        }
         // The reader refuses two columns of one name, with their places.
-        let first = found.first()?;
-        found
-            .iter()
-            .all(|name| name == first)
-            .then(|| first.clone())
+        let first = found.first();
+        Ok(first
+            .filter(|first| found.iter().all(|name| name == *first))
+            .cloned())
     }
 
     /// The names of columns that are one of these; if there is none, those that are so in other capitals.
@@ -115,10 +146,10 @@ impl UsualColumns {
 }
 
 fn is_pipe(path: &Path) -> bool {
-    !path.metadata().is_ok_and(|data| data.is_file())
+    path.metadata().is_ok_and(|data| !data.is_file())
 }
 
-fn is_table(path: &Path, options: &FileOptions) -> Result<bool, Error> {
+fn is_table(path: &Path, options: &FileOptions) -> Result<bool, vectors::Error> {
     let format = options.format.map_or_else(|| Format::of(path), Ok)?;
     Ok(format.is_table())
 }

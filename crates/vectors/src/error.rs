@@ -54,7 +54,7 @@ pub enum Error {
     /// A `.npy` file is not a matrix.
     #[error(
         "a .npy file of {dimensions} dimension(s): expected 2, a row for each vector{}",
-        if *dimensions == 1 { "; of one vector save array[None]" } else { "" }
+        if *dimensions == 1 { "; of one vector save array[None]" } else { ": save array.reshape(len(array), -1)" }
     )]
     NpyShape {
         /// The number of its dimensions.
@@ -110,6 +110,18 @@ pub enum Error {
         /// Its dimension.
         found: u64,
         /// The first vector's.
+        expected: u64,
+    },
+    /// A vector's dimension is not that of most vectors at the start of a file of which some may be left out.
+    #[error(
+        "vector {row} has dimension {found}: expected {expected}, like most of the first vectors"
+    )]
+    OddDimension {
+        /// The vector, from 0.
+        row: u64,
+        /// Its dimension.
+        found: u64,
+        /// That of most vectors at the start.
         expected: u64,
     },
     /// A file's vectors have more dimensions than any index takes.
@@ -229,7 +241,9 @@ pub enum Error {
         expected: &'static str,
     },
     /// A file of ids is not a list.
-    #[error("ids of {dimensions} dimension(s): expected 1, an id for each vector")]
+    #[error(
+        "ids of {dimensions} dimension(s): expected 1, an id for each vector: save array.ravel()"
+    )]
     IdsShape {
         /// The number of its dimensions.
         dimensions: usize,

@@ -14,7 +14,7 @@ pub const MAX_TEXT: usize = 512;
 /// The kind of all ids of an index.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum IdKind {
-    /// Whole numbers of 64 bits.
+    /// Whole numbers from 0 to 2^64 - 1.
     #[default]
     Number,
     /// Texts of 1 to 512 bytes.
@@ -68,7 +68,10 @@ impl IdKind {
     /// The ids of this kind, in words.
     pub(crate) fn expected(self) -> &'static str {
         match self {
-            Self::Number => "a whole number from 0 to 18446744073709551615",
+            Self::Number => {
+                "a whole number from 0 to 18446744073709551615; other ids, such as negative numbers, are texts (on the command line \
+                 --id-kind text when the index is built)"
+            }
             Self::Text => {
                 "a text of 1 to 512 bytes: of a longer one take a hash, such as the digits of its SHA-256, and keep the id in the payload"
             }

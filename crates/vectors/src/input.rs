@@ -74,6 +74,19 @@ pub(super) struct Rest {
     pub(super) fault: Option<Error>,
 }
 
+/// Vectors at the start of a file that tell its dimension, where some may be left out.
+#[cfg(any(feature = "arrow", feature = "text"))]
+pub(super) const FIRST: usize = 128;
+
+/// The dimension that most of these vectors have, and the first of several. `None` if none of them is one of an index.
+#[cfg(any(feature = "arrow", feature = "text"))]
+pub(super) fn usual_dim(dims: &[usize]) -> Option<usize> {
+    let count = |dim: &usize| dims.iter().filter(|it| *it == dim).count();
+    let fit = dims.iter().filter(|&&dim| check_dim(dim as u64).is_ok());
+    // The last of several is the first before it was turned round.
+    fit.rev().max_by_key(|dim| count(dim)).copied()
+}
+
 /// A dimension that an index may have.
 pub(super) fn check_dim(dim: u64) -> Result<usize, Error> {
     match dim {

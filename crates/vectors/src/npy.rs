@@ -22,7 +22,16 @@ const COORDINATES: &str = "numbers or truth values: save array.astype('<f4')";
 const ROWS: &str = "whole numbers, such as <i4: save array.astype('<i4')";
 
 /// The types of ids.
-const IDS: &str = "whole numbers, such as <u4, <i4, <u8 or <i8: save array.astype('<i8')";
+const IDS: &str = "whole numbers, such as <u4, <i4, <u8 or <i8: save array.astype('<i8'), or texts as lines, with \
+    numpy.savetxt('ids.txt', array, '%s', encoding='utf-8') (on the command line --id-kind text)";
+
+/// The types of coordinates, where there are objects: `astype` refuses those that are lists.
+const STACKED: &str = "numbers or truth values: of an array of lists or arrays save numpy.stack(array).astype('<f4'), without rows that \
+    have none";
+
+/// Said of archives, which other functions write.
+const ARCHIVE: &str = "it begins like a zip archive, as numpy.savez and torch.save write: save one array, with \
+    numpy.save('base.npy', array)";
 
 impl Element {
     /// The type that NumPy gives this name, without its order of bytes.
@@ -194,6 +203,9 @@ impl Head {
         let short = |_| damaged("it ends early");
         let mut start = [0; 8];
         let got = read_up_to(input, &mut start).map_err(Error::Read)?;
+        if start.starts_with(b"PK\x03\x04") {
+            return Err(damaged(ARCHIVE));
+        }
         if !start[..got].starts_with(&MAGIC[..got.min(MAGIC.len())]) {
             return Err(damaged("it does not begin with \\x93NUMPY"));
         }
@@ -236,6 +248,8 @@ impl Head {
         let descr: String = descr.chars().take(16).collect();
         let name = descr.strip_prefix(['<', '>', '|', '=']);
         let Some(element) = name.and_then(Element::named) else {
+            let stacked = expected == COORDINATES && name == Some("O");
+            let expected = if stacked { STACKED } else { expected };
             return Err(Error::NpyType { descr, expected });
         };
         let shape = field(header, "shape")
@@ -394,7 +408,7 @@ mod tests {
         let floats = ids(&npy("<f4", "(1,)", &[0; 4]));
         let why = floats.unwrap_err().to_string();
         assert!(
-            why.ends_with("save array.astype('<i8')") && !why.contains("f8"),
+            why.contains("save array.astype('<i8')") && why.contains("numpy.savetxt('ids.txt'"),
             "{why}"
         );
         let swapped = ids(&npy(">i4", "(1,)", &[0, 0, 0, 7])).unwrap();
@@ -445,6 +459,8 @@ mod tests {
         assert!(short.contains("it was cut short"), "{short}");
         assert!(message(&npy("|u1", "(6,)", &[0; 6])).contains("1 dimension"));
         assert!(message(&npy("<c8", "(1, 1)", &[0; 8])).contains("<c8: expected numbers"));
+        assert!(message(&npy("|O", "(1,)", &[0; 8])).contains("numpy.stack(array)"));
+        assert!(message(b"PK\x03\x04\x14\x00").contains("like a zip archive"));
         assert!(message(&npy("|u1", "(0, 3)", &[])).contains("no vectors"));
         assert!(
             message(&npy("|u1", "(18446744073709551615, 2)", &[0; 6])).contains("with 6 bytes")

@@ -96,6 +96,16 @@ impl Reader {
         }
     }
 
+    /// True if vectors are read from a column of bytes, which does not say what its numbers are: they are taken for floats of 32 bits.
+    #[must_use]
+    pub fn reads_bytes(&self) -> bool {
+        match &self.source {
+            #[cfg(feature = "arrow")]
+            Source::Table(table) => table.has_blobs(),
+            _ => false,
+        }
+    }
+
     /// The column that pandas says was the index of the table that it wrote, if it was one column.
     #[must_use]
     pub fn index_column(&self) -> Option<&str> {

@@ -5,10 +5,12 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use arrow_array::{Array, ArrayRef};
 
 use crate::id::IdKind;
-use crate::input::{MAX_BYTES, MAX_VALUES, Rest, check_dim};
+use crate::input::{FIRST, MAX_BYTES, MAX_VALUES, Rest, check_dim, usual_dim};
 use crate::rounding::Rounding;
 use crate::{ColumnNames, Error};
 
+mod blobs;
+mod dictionary;
 mod ipc;
 mod json;
 mod pandas;
@@ -18,7 +20,8 @@ mod strings;
 mod values;
 mod vectors;
 
-use schema::{Columns, shortened};
+use dictionary::plain;
+use schema::Columns;
 use vectors::{list, row};
 
 /// The columns of a batch that were asked for, in their order: columns of vectors, the ids, others.
@@ -75,7 +78,7 @@ impl Table {
         Self::new(ipc::open(bytes, names)?, None, names, skip)
     }
 
-    /// The first vector tells the dimension: a type of lists need not.
+    /// The first vector tells the dimension, since a type of lists need not; where some may be left out, most of the first do.
     fn new(
         (mut batches, columns): (Batches, Columns),
         len: Option<u64>,
@@ -87,12 +90,13 @@ impl Table {
         let vectors = &first[..columns.vectors];
         let mut dim = 1;
         if !names.vectorless {
+            blobs::check(&vectors[0], &columns.names[0])?;
             let rows = if skip { first[0].len() } else { 1 };
-            let mut found = (0..rows).map(|at| row(vectors, at));
-            let one = found.find_map(|row| row.ok().flatten());
-            dim = match one {
-                Some(one) => check_dim(one.len() as u64)?,
-                None => match row(vectors, 0)? {
+            let found = (0..rows).filter_map(|at| row(vectors, at).ok().flatten());
+            let dims: Vec<usize> = found.take(FIRST).map(|row| row.len()).collect();
+            dim = match usual_dim(&dims) {
+                Some(dim) => dim,
+                None => match row(vectors, 0).map_err(|error| columns.in_row(error, 0))? {
                     Some(one) => check_dim(one.len() as u64)?,
                     None => return Err(columns.null(0, 0)),
                 },
@@ -129,6 +133,11 @@ impl Table {
     /// The names of all columns.
     pub(super) fn columns(&self) -> &[String] {
         &self.columns.all
+    }
+
+    /// True if vectors are read from bytes.
+    pub(super) fn has_blobs(&self) -> bool {
+        self.columns.blobs
     }
 
     /// The column that was the index of a table of pandas.
@@ -200,7 +209,7 @@ impl Table {
         if self.has_ids
             && let Some(column) = others.next()
         {
-            let column = values::plain(&column)?;
+            let column = plain(&column)?;
             if let Some(at) = (0..rows).find(|&at| column.is_null(at)) {
                 return Err(self
                     .columns
@@ -216,7 +225,7 @@ impl Table {
         let names = names.skip(usize::from(self.has_ids));
         let values = others
             .zip(names)
-            .map(|(column, name)| values::column(&values::plain(&column)?, name, self.read));
+            .map(|(column, name)| values::column(&plain(&column)?, name, self.read));
         let values = values.collect::<Result<_, Error>>()?;
         Ok(Rest {
             data,
@@ -234,21 +243,21 @@ impl Table {
         number: u64,
         data: &mut Vec<f32>,
     ) -> Result<(), Error> {
-        let in_row = |error: Error| match error {
-            Error::Numbers { expected, .. } => Error::Value {
-                row: number,
-                column: shortened(&self.columns.names[0]),
-                expected,
-            },
-            other => other,
-        };
-        let values = row(vectors, at).map_err(in_row)?;
+        let values = row(vectors, at).map_err(|error| self.columns.in_row(error, number))?;
         let values = values.ok_or_else(|| self.columns.null(0, number))?;
         if values.len() != self.dim {
-            return Err(Error::RowDimension {
-                row: number,
-                found: values.len() as u64,
-                expected: self.dim as u64,
+            let (row, found, expected) = (number, values.len() as u64, self.dim as u64);
+            return Err(match self.skip {
+                true => Error::OddDimension {
+                    row,
+                    found,
+                    expected,
+                },
+                false => Error::RowDimension {
+                    row,
+                    found,
+                    expected,
+                },
             });
         }
         if values.has_null() {

@@ -5,13 +5,14 @@ use std::sync::{Arc, OnceLock};
 
 use crate::column::Column;
 use crate::id::{Id, IdKind};
-use crate::input::{MAX_BYTES, MAX_VALUES, Rest, check_dim};
+use crate::input::{FIRST, MAX_BYTES, MAX_VALUES, Rest, check_dim, usual_dim};
 use crate::rounding::{Rounding, narrowed};
 use crate::{ColumnNames, Error, FileOptions, Format};
 
 mod array;
 mod csv;
 mod jsonl;
+mod member;
 mod packed;
 
 /// Bytes of the longest record.
@@ -30,6 +31,13 @@ struct Record {
     vector: Vec<f64>,
     id: Option<Result<Id, Error>>,
     values: Vec<Option<Box<str>>>,
+}
+
+impl Record {
+    /// The bytes of its other values.
+    fn bytes(&self) -> usize {
+        self.values.iter().flatten().map(|value| value.len()).sum()
+    }
 }
 
 /// The names of a file's columns, or of the first record's members, once they are known.
@@ -86,32 +94,40 @@ impl Text {
         Self::new(records, names, found, (json, options.skip))
     }
 
-    /// The first vector tells the dimension.
+    /// The first vector tells the dimension; where some may be left out, most of the first do.
     fn new(
         mut records: Records,
         names: &ColumnNames,
         found: Found,
         (json, skip): (bool, bool),
     ) -> Result<Self, Error> {
+        let most = if skip && !names.vectorless { FIRST } else { 1 };
         let mut waiting: Vec<Result<Record, Error>> = Vec::new();
-        let dim = loop {
-            let next = records.next().ok_or(Error::NoVectors)?;
-            let dim = match &next {
-                Ok(record) => check_dim(record.vector.len() as u64).map_err(|error| (error, false)),
-                Err(error) => Err((Error::NoVectors, error.is_of_row())),
+        let (mut dims, mut bytes, mut goes_on) = (Vec::new(), 0, true);
+        // More that are wrong are no table of vectors with some that are.
+        while goes_on && dims.len() < most && waiting.len() < MAX_FAULTS_FIRST && bytes < MAX_BYTES
+        {
+            let Some(next) = records.next() else {
+                break;
             };
-            waiting.push(next);
-            match dim {
-                Ok(dim) => break dim,
-                // More are no table of vectors with some that are wrong.
-                Err((_, true)) if skip && waiting.len() < MAX_FAULTS_FIRST => (),
-                Err((error, _)) => {
-                    return match waiting.swap_remove(0) {
-                        Ok(_) => Err(error),
-                        Err(first) => Err(first),
-                    };
+            match &next {
+                Ok(record) => {
+                    dims.push(record.vector.len());
+                    bytes += record.bytes() + record.vector.len() * size_of::<f64>();
                 }
+                Err(error) => goes_on = skip && error.is_of_row(),
             }
+            waiting.push(next);
+        }
+        let Some(dim) = usual_dim(&dims) else {
+            return Err(match waiting.into_iter().next() {
+                Some(Err(first)) => first,
+                Some(Ok(record)) => match check_dim(record.vector.len() as u64) {
+                    Err(error) => error,
+                    Ok(_) => Error::NoVectors,
+                },
+                None => Error::NoVectors,
+            });
         };
         Ok(Self {
             dim,
@@ -161,15 +177,10 @@ impl Text {
                 }
                 Err(error) => return Err(error),
             };
+            bytes += record.bytes();
             self.rounding.row(record.vector.into_iter(), &mut rest.data);
             ids.extend(record.id.transpose()?);
             lines.push(record.line);
-            bytes += record
-                .values
-                .iter()
-                .flatten()
-                .map(|value| value.len())
-                .sum::<usize>();
             let columns = values.iter_mut().zip(record.values);
             columns.for_each(|(column, value)| column.push(value));
             self.read = row + 1;
@@ -189,10 +200,17 @@ impl Text {
         let line = record.line;
         let (found, expected) = (record.vector.len() as u64, self.dim as u64);
         if found != expected {
-            let wrong = Error::RowDimension {
-                row,
-                found,
-                expected,
+            let wrong = match self.skip {
+                true => Error::OddDimension {
+                    row,
+                    found,
+                    expected,
+                },
+                false => Error::RowDimension {
+                    row,
+                    found,
+                    expected,
+                },
             };
             return Err(wrong.in_line(line));
         }

@@ -173,7 +173,7 @@ def ids(values: Any, count: int | None = None) -> np.ndarray | list[str]:
     outside = np.asarray((array < 0) | (array > _MAX_ID), bool)
     if outside.any():
         at = int(outside.argmax())
-        raise IdsError(f"id {array[at]} at {at}: expected 0 to {_MAX_ID}")
+        raise IdsError(f"id {array[at]} at {at}: expected 0 to {_MAX_ID}; give other ids, such as negative numbers, as texts")
     return np.ascontiguousarray(array, dtype=np.uint64)
 
 

@@ -276,7 +276,7 @@ impl Args {
         labelled.check_first()
     }
 
-    fn spec(&self, records: &Records) -> Result<Spec, Error> {
+    fn spec(&self, records: &Records<'_>) -> Result<Spec, Error> {
         let form = match self.mode {
             Mode::Masked => Form::Masked(self.packed(records, |plan| plan.masked().copied())?),
             Mode::Open => Form::Open(self.packed(records, |plan| plan.open().copied())?),
@@ -324,7 +324,7 @@ impl Args {
     /// The packing asked for, or the one that moves fewer bytes.
     fn packed(
         &self,
-        records: &Records,
+        records: &Records<'_>,
         planned: impl Fn(&Plan) -> Option<sordino_search::plan::Scoring>,
     ) -> Result<Packing, Error> {
         if let Some(packing) = self.packing {

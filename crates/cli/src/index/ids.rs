@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 /// The kind of record ids, as an argument.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(super) enum KindName {
-    /// Whole numbers of 64 bits.
+    /// Whole numbers from 0 to 2^64 - 1.
     Number,
     /// Texts of 1 to 512 bytes.
     Text,

@@ -81,7 +81,11 @@ impl Input {
     }
 
     /// The records of a layout. In a file with labels, these are the records with this label, or without one.
-    pub(super) fn records(&self, layout: Layout, label: Option<&str>) -> Result<Records, Error> {
+    pub(super) fn records(
+        &self,
+        layout: Layout,
+        label: Option<&str>,
+    ) -> Result<Records<'_>, Error> {
         let named = Error::vectors(&self.file);
         let wanted = (!layout.labels().is_empty()).then(|| label.map(str::to_owned));
         let kind = layout.names.id_kind;
@@ -121,6 +125,8 @@ impl Input {
             metric: None,
             first_number: Some(0),
             waiting: VecDeque::new(),
+            known: None,
+            kept: 0,
         })
     }
 

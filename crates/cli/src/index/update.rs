@@ -9,8 +9,8 @@ use crate::owned_index::OwnedArgs;
 use crate::{Error, Output, keys, random};
 use clap::Args as ClapArgs;
 use serde::Serialize;
+use sordino_search::Edit;
 use sordino_search::vectors;
-use sordino_search::{Edit, Error as Search};
 use std::path::{Path, PathBuf};
 
 /// Arguments of `sordino index update`.
@@ -44,7 +44,7 @@ Examples:
   sordino index update base.index texts.csv --key owner.key --id-column id --payload-column text
   sordino index update base.index prices.parquet --key owner.key --id-column id --attribute price
 
-All records of the table must be in the index. Attributes and payloads that you do not name stay as they are. Old
+All records of the table must be in the index; --on-error skip leaves out others. Attributes and payloads that you do not name stay as they are. Old
 values stay stored, sealed, until `sordino index compact`.";
 
 #[derive(Serialize)]
@@ -94,11 +94,14 @@ pub(super) fn run(args: &Args, output: Output) -> Result<(), Error> {
         let why = "name the column of record ids with --id-column: there is no column id";
         return Err(Error::Arguments(why.to_owned()));
     }
+    let column = layout.id_column().unwrap_or_default().to_owned();
     let records = input.records(layout, None).map_err(without_records)?;
+    let records = records.of_known(&column, |id| store.contains(id.clone()));
     let unseen = records.unseen();
     let left_out = records.left_out();
-    let edit = Edit::of(records).map_err(|error| without_records(named(error)))?;
+    let edit = Edit::of(records);
     let left_out = left_out.say(&args.file, output)?;
+    let edit = edit.map_err(|error| without_records(named(error)))?;
     if edit.is_empty() {
         return Err(no_records(&args.file));
     }
@@ -109,16 +112,7 @@ pub(super) fn run(args: &Args, output: Output) -> Result<(), Error> {
         store.compact_after(args.policy.compaction());
         store.update(&mut rng, edit)
     });
-    done.map_err(|error| match error {
-        Search::UnknownId { id } => Error::Ids {
-            path: args.file.clone(),
-            why: format!(
-                "{id} is not in {}: `sordino index add` adds records, with their vectors",
-                args.index.display()
-            ),
-        },
-        error => named(error),
-    })?;
+    done.map_err(named)?;
     let report = Report {
         index: args.index.clone(),
         version: store.version(),

@@ -94,9 +94,10 @@ impl Attribute {
                     return Err(Search::Attribute {
                         name,
                         why: format!(
-                            "a column of {}, not of {}",
-                            column.kind().name(),
-                            kind.name()
+                            "a column of {found}, not of {}: say {}:{found}, or convert it in the file",
+                            kind.name(),
+                            self.name,
+                            found = column.kind().name(),
                         ),
                     });
                 }

@@ -2,10 +2,22 @@
 
 use super::Args;
 use crate::usual_columns::UsualColumns;
-use crate::{Error, file_args};
+use crate::{Error, Output, file_args};
 use sordino_search::vectors::{ColumnNames, Reader};
 
 impl Args {
+    /// The results of a search among this number of vectors. Except in sealed mode, an index may begin with fewer vectors than `--k`.
+    pub(super) fn results(&self, n: usize, output: Output) -> usize {
+        let k = self.k.min(n.max(1));
+        if k < self.k {
+            output.note(&format!(
+                "planned for {k} results of a search, the number of vectors: sealed mode refuses --k {} until there are more",
+                self.k
+            ));
+        }
+        k
+    }
+
     pub(super) fn size(&self) -> Result<(usize, usize), Error> {
         let Some(path) = &self.data else {
             // clap has seen to it that both are there.
@@ -13,12 +25,15 @@ impl Args {
         };
         let at = Error::vectors(path);
         let options = self.file_args.options();
-        let usual = match self.vector_column {
-            None => UsualColumns::of(path, &options).map_err(&at)?,
-            Some(_) => None,
+        let vectors = match &self.vector_column {
+            Some(name) => Some(name.clone()),
+            None => match UsualColumns::of(path, &options).map_err(&at)? {
+                Some(usual) => usual.vectors()?,
+                None => None,
+            },
         };
         let names = ColumnNames {
-            vectors: self.vector_column.clone().or_else(|| usual?.vectors()),
+            vectors,
             ..ColumnNames::default()
         };
         let reader = Reader::open_with(file_args::path(path), &names, &options).map_err(&at)?;

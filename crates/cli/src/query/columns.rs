@@ -1,7 +1,8 @@
 //! The columns of a file of queries.
 
+use crate::Error;
 use crate::usual_columns::UsualColumns;
-use sordino_search::vectors::{ColumnNames, Error, FileOptions};
+use sordino_search::vectors::{ColumnNames, FileOptions};
 use std::path::Path;
 
 /// The columns that are named, and whether others are taken.
@@ -16,15 +17,22 @@ pub(super) struct Columns<'a> {
 impl Columns<'_> {
     pub(super) fn names(&self, path: &Path, options: &FileOptions) -> Result<ColumnNames, Error> {
         let usual = match self.guess {
-            true => UsualColumns::of(path, options)?,
+            true => UsualColumns::of(path, options).map_err(Error::vectors(path))?,
             false => None,
         };
-        let usual = usual.as_ref();
-        let (vectors, ids) = (self.vectors.map(str::to_owned), self.ids.map(str::to_owned));
-        Ok(ColumnNames {
-            vectors: vectors.or_else(|| usual?.vectors()),
-            ids: ids.or_else(|| usual?.ids()),
+        let mut names = ColumnNames {
+            vectors: self.vectors.map(str::to_owned),
+            ids: self.ids.map(str::to_owned),
             ..ColumnNames::default()
-        })
+        };
+        if let Some(usual) = &usual {
+            if names.vectors.is_none() {
+                names.vectors = usual.vectors()?;
+            }
+            if names.ids.is_none() {
+                names.ids = usual.ids()?;
+            }
+        }
+        Ok(names)
     }
 }

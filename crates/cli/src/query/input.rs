@@ -109,8 +109,7 @@ impl Queries {
                 Self::start(Some(1), move || std::iter::once(Ok(one)))
             }
             (None, Some(path)) => {
-                let names = columns.names(path, &options);
-                let names = names.map_err(Error::vectors(path))?;
+                let names = columns.names(path, &options)?;
                 let reader = vectors::Reader::open_with(file_args::path(path), &names, &options);
                 let reader = reader.map_err(Error::vectors(path))?;
                 let len = reader.len_hint().and_then(|len| usize::try_from(len).ok());

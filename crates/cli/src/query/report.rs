@@ -234,6 +234,26 @@ fn visible(json: &str) -> String {
     json.chars().map(escape).collect()
 }
 
+/// A score to be read in columns, in six digits at most. JSON has all of them.
+fn six_digits(score: f32) -> String {
+    if score == 0.0 {
+        return "0".to_owned();
+    }
+    let trimmed = |text: &str| text.trim_end_matches('0').trim_end_matches('.').to_owned();
+    let scientific = format!("{score:.5e}");
+    let parts = scientific.split_once('e');
+    let Some((digits, power)) =
+        parts.and_then(|(digits, power)| Some((digits, power.parse::<i32>().ok()?)))
+    else {
+        return scientific;
+    };
+    match (power, usize::try_from(5 - power)) {
+        (..-4 | 9.., _) => format!("{}e{power}", trimmed(digits)),
+        (_, Ok(places @ 1..)) => trimmed(&format!("{score:.places$}")),
+        _ => format!("{score:.0}"),
+    }
+}
+
 fn milliseconds(time: Duration) -> f64 {
     time.as_secs_f64() * 1e3
 }
@@ -252,11 +272,8 @@ fn write(out: &mut impl Write, form: Form, line: &Line) -> io::Result<()> {
     };
     for (rank, hit) in (1..).zip(&answer.hits) {
         let Hit { id, score, .. } = hit;
-        write!(
-            out,
-            "{query}\t{rank}\t{}\t{score}",
-            escaped(&id.to_string())
-        )?;
+        let (id, score) = (escaped(&id.to_string()), six_digits(*score));
+        write!(out, "{query}\t{rank}\t{id}\t{score}")?;
         if let Some(value) = &hit.payload {
             match serde_json::from_str::<String>(value.get()) {
                 Ok(text) => write!(out, "\t{}", escaped(&text))?,
@@ -267,4 +284,29 @@ fn write(out: &mut impl Write, form: Form, line: &Line) -> io::Result<()> {
         writeln!(out, "{}", if hit.truncated { "\ttruncated" } else { "" })?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::six_digits;
+
+    #[test]
+    fn scores_have_six_digits_at_most() {
+        for (score, text) in [
+            (0.0, "0"),
+            (-0.0, "0"),
+            (1.0, "1"),
+            (0.999_999_94, "1"),
+            (0.906_727_25, "0.906727"),
+            (-0.1, "-0.1"),
+            (1.17e-15, "1.17e-15"),
+            (f32::MIN_POSITIVE, "1.17549e-38"),
+            (0.000_123_456_78, "0.000123457"),
+            (12_345.678, "12345.7"),
+            (1_234_567.0, "1234567"),
+            (3.4e38, "3.4e38"),
+        ] {
+            assert_eq!(six_digits(score), text);
+        }
+    }
 }

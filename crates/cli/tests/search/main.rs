@@ -21,6 +21,7 @@ mod kept;
 mod keys;
 mod killed;
 mod labelled;
+mod left_out;
 mod mistakes;
 #[cfg(unix)]
 mod outputs;

@@ -321,11 +321,6 @@ fn numbers_out_of_bounds_are_usage() {
         let error = failed(&words, 2);
         assert!(error.contains(says), "{line}: {error}");
     }
-    let error = failed(&["plan", "--n", "5", "--dim", "5"], 1);
-    assert!(
-        error.contains("k = 10: expected 1 to 5, the number of vectors"),
-        "{error}"
-    );
     let error = failed(&["bench", "--n", "5", "--dim", "8", "--mode", "local"], 1);
     assert!(error.contains("expected 1 to 5"), "{error}");
 }

@@ -1,8 +1,36 @@
 //! `sordino plan`.
 
-use crate::binary::{done, json};
+use crate::binary::{done, json, run};
 use crate::place::Place;
 use serde_json::Value;
+
+/// An index may begin with fewer vectors than a search has results.
+#[test]
+fn a_few_vectors_are_planned_for() {
+    let place = Place::new();
+    for rows in [1, 5] {
+        std::fs::write(
+            place.path("few.csv"),
+            format!("vector\n{}", "[1 2]\n".repeat(rows)),
+        )
+        .unwrap();
+        for line in [
+            "plan --data @few.csv".to_owned(),
+            format!("plan --n {rows} --dim 2"),
+        ] {
+            let planned = json(&place.line(&line));
+            assert_eq!((&planned["n"], &planned["k"]), (&rows.into(), &rows.into()));
+            let output = run(&place.line(&line));
+            let said = String::from_utf8(output.stderr).unwrap();
+            assert!(
+                said.contains(&format!(
+                    "planned for {rows} results of a search, the number of vectors"
+                )),
+                "{said}"
+            );
+        }
+    }
+}
 
 #[test]
 fn the_plan_weighs_all_modes() {

@@ -90,7 +90,7 @@ fn updates_that_say_nothing_or_of_records_that_are_not_there_are_refused() {
         ),
         (
             "@texts.csv --id-column id --payload-column text",
-            "d is not in",
+            "texts.csv: line 3: column id: d is not in the index, expected ids of its records",
         ),
         ("@twice.csv --id-column id --payload-column text", "twice"),
         (

@@ -1,8 +1,10 @@
 //! Columns that are taken by their usual names, and ids of queries.
 
-use crate::binary::{done, failed, json, run};
+use crate::binary::{command, done, failed, json, run};
 use crate::place::Place;
 use std::fs;
+use std::io::Write;
+use std::process::Stdio;
 
 const BOOKS: &str = "\
 id,title,embedding,text
@@ -98,6 +100,167 @@ fn usual_columns_need_no_option_and_are_said() {
     done(&place.line("index add @none.csv.index @books.csv --ids @ids.txt --key @owner.key"));
     let shown = done(&place.line("index get @none.csv.index --ids 0,7 --key @reader.key"));
     assert!(!shown.contains("text"), "{shown}");
+}
+
+/// The name in small letters is the one that is meant; of others with the same letters it is not known.
+#[test]
+fn capitals_decide_between_two_columns() {
+    let place = Place::new();
+    let text = |a: &str, b: &str| {
+        let row = |at| format!("{at},7{at},\"[{at}, 1]\"\n");
+        format!("{a},{b},vector\n{}{}", row(1), row(2))
+    };
+    let said = built(&place, "a.csv", &text("Id", "id"), "--mode local");
+    assert!(
+        said.contains(
+            "ids (text) from column id, vectors from vector, no payloads, nothing from Id ("
+        ),
+        "{said}"
+    );
+    let shown = done(&place.line("index get @a.csv.index --ids 71 --key @owner.key"));
+    assert!(shown.contains("71"), "{shown}");
+    let said = built(&place, "b.csv", &text("text", "Text"), "--mode local");
+    assert!(
+        said.contains(
+            "ids from row numbers, vectors from vector, payloads from text, nothing from Text ("
+        ),
+        "{said}"
+    );
+    for (a, b, option) in [
+        ("Id", "ID", "--id-column"),
+        ("TEXT", "Text", "--payload-column"),
+    ] {
+        fs::write(place.path("c.csv"), text(a, b)).unwrap();
+        let line = "index build @c.csv @c --key @owner.key --mode local";
+        let error = failed(&place.line(line), 1);
+        let why = format!(
+            "the names of columns {a} and {b} differ in nothing but capitals: name the one that is meant with {option}"
+        );
+        assert!(error.contains(&why), "{error}");
+        let name = format!("{line} {option} {b}");
+        done(&place.line(&name));
+        fs::remove_dir_all(place.path("c")).unwrap();
+    }
+    let two = "{\"VECTOR\": [1, 2], \"Vector\": [1, 2, 3]}\n";
+    fs::write(place.path("c.jsonl"), two).unwrap();
+    for line in [
+        "index build @c.jsonl @c --key @owner.key",
+        "plan --data @c.jsonl",
+    ] {
+        let error = failed(&place.line(line), 1);
+        assert!(
+            error.contains("VECTOR and Vector differ in nothing but capitals")
+                && error.contains("--vector-column"),
+            "{error}"
+        );
+    }
+}
+
+/// A list of something else is not taken for vectors that cannot be read.
+#[test]
+fn a_usual_column_that_is_wrong_is_named() {
+    let place = Place::new();
+    for (vector, why) in [
+        (
+            "[1, 1e999]",
+            "member vector: a list with a number beyond 64 bits as number 2",
+        ),
+        (
+            "\"ada-002\"",
+            "member vector: a text, and in it number 1 is not one",
+        ),
+        (
+            "{\"dense\": 1}",
+            "member vector: an object, expected a list of numbers; one within an object",
+        ),
+    ] {
+        let text = format!("{{\"id\": 1, \"vector\": {vector}, \"sizes\": [1, 2]}}\n");
+        fs::write(place.path("odd.jsonl"), text).unwrap();
+        for line in [
+            "index build @odd.jsonl @odd --key @owner.key",
+            "plan --data @odd.jsonl",
+        ] {
+            let error = failed(&place.line(line), 1);
+            assert!(error.contains(why), "{error}");
+        }
+    }
+    // A table that is written whole is told as such, and a missing file as missing.
+    fs::write(
+        place.path("odd.json"),
+        "{\"vector\": {\"0\": [1, 2], \"1\": [3, 4]}}",
+    )
+    .unwrap();
+    let error = failed(
+        &place.line("index build @odd.json @odd --key @owner.key"),
+        1,
+    );
+    assert!(
+        error.contains("may be a whole table") && error.contains("orient='records'"),
+        "{error}"
+    );
+    let error = failed(
+        &place.line("index build @none.csv @odd --key @owner.key"),
+        1,
+    );
+    assert!(error.contains("none.csv: No such file"), "{error}");
+    // What the message of a pipe advises is enough.
+    let mut child = command(&place.line(
+        "index build - @piped --format csv --no-guess --vector-column vector --key @owner.key --mode local",
+    ));
+    let mut child = child
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    child
+        .stdin
+        .take()
+        .unwrap()
+        .write_all(BOOKS.replace("embedding", "vector").as_bytes())
+        .unwrap();
+    assert!(child.wait().unwrap().success());
+}
+
+/// Hashes of 64 bits with a sign are texts.
+#[test]
+fn negative_ids_are_named_with_their_rows() {
+    let place = Place::new();
+    let ids: Vec<u8> = [5_i64, -7].iter().flat_map(|x| x.to_le_bytes()).collect();
+    let head = "{'descr': '<i8', 'fortran_order': False, 'shape': (2,), }\n";
+    let len = u16::try_from(head.len()).unwrap().to_le_bytes();
+    let npy = [b"\x93NUMPY\x01\x00", &len[..], head.as_bytes(), &ids].concat();
+    fs::write(place.path("ids.npy"), npy).unwrap();
+    fs::write(place.path("ids.txt"), "5\n-7\n").unwrap();
+    fs::write(place.path("a.csv"), "id,vector\n5,[1 2]\n-7,[2 1]\n").unwrap();
+    fs::write(
+        place.path("a.jsonl"),
+        "{\"id\": 5, \"vector\": [1, 2]}\n{\"id\": -7, \"vector\": [2, 1]}\n",
+    )
+    .unwrap();
+    for (options, row) in [
+        ("@a.csv @a --id-kind number", "line 3: \"-7\""),
+        ("@a.jsonl @a", "line 2: \"-7\""),
+        (
+            "@a.csv @a --no-guess --vector-column vector --ids @ids.npy",
+            "row 1: -7",
+        ),
+        (
+            "@a.csv @a --no-guess --vector-column vector --ids @ids.txt",
+            "line 2 is not an id: \"-7\"",
+        ),
+    ] {
+        let line = format!("index build {options} --key @owner.key --mode local");
+        let error = failed(&place.line(&line), 1);
+        assert!(
+            error.contains(row)
+                && error.contains("negative numbers, are texts")
+                && error.contains("--id-kind text"),
+            "{error}"
+        );
+    }
+    done(&place.line("index build @a.jsonl @a --key @owner.key --mode local --id-kind text"));
+    assert!(done(&place.line("index get @a --ids=-7 --key @owner.key")).contains("-7"));
 }
 
 #[test]

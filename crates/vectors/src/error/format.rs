@@ -69,8 +69,13 @@ fn conversion(ending: &str) -> Option<String> {
                 .to_owned()
         }
         "txt" | "vec" | "dat" => format!(
-            "of a table name the format (on the command line --format csv); of rows of numbers alone {}",
-            python("import numpy; numpy.save('base.npy', numpy.loadtxt('FILE'))")
+            "of a table name the format (on the command line --format csv); of rows of numbers alone {}; of words before numbers, as \
+             GloVe has, {} and name the columns (on the command line --id-column id --vector-columns '*')",
+            python("import numpy; numpy.save('base.npy', numpy.loadtxt('FILE'))"),
+            python(
+                "import pandas; t = pandas.read_csv('FILE', sep=' ', header=None, quoting=3, index_col=0, keep_default_na=False); \
+                 t.rename(columns=str).rename_axis('id').reset_index().to_parquet('base.parquet')"
+            )
         ),
         "zip" => "unpack it, with `unzip FILE`".to_owned(),
         "tar" => "unpack it, with `tar -xf FILE`".to_owned(),

@@ -8,6 +8,7 @@ impl Error {
     pub fn row(&self) -> Option<u64> {
         match *self {
             Self::RowDimension { row, .. }
+            | Self::OddDimension { row, .. }
             | Self::Null { row, .. }
             | Self::IdRow { row, .. }
             | Self::Value { row, .. }
@@ -32,6 +33,11 @@ impl Error {
             Self::RowDimension {
                 found, expected, ..
             } => format!("a vector of dimension {found}: expected {expected}, like the first"),
+            Self::OddDimension {
+                found, expected, ..
+            } => format!(
+                "a vector of dimension {found}: expected {expected}, like most of the first vectors"
+            ),
             Self::Value {
                 column, expected, ..
             } => format!("column {column}: expected {expected}"),

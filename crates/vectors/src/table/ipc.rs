@@ -36,8 +36,12 @@ const MAX_HEAD: u64 = 1 << 24;
 const MAX_BODY: u64 = 1 << 31;
 
 /// Said of rows that come before the values of their categories. A stream cannot have them so, and files are read like streams.
-const LATE: &str = "the values of its categories come after its rows, as Polars writes Arrow files: write Parquet, or cast categories to texts \
-    (in Polars: cast(pl.String))";
+const LATE: &str = "the values of its categories come after its rows, as Polars writes Arrow files: write Parquet or a stream (in Polars: \
+    write_ipc_stream), or cast categories to texts (cast(pl.String))";
+
+/// Said of a type that Polars has and the Arrow format lacks.
+const WIDE: &str = "a column of whole numbers of 128 bits, which the Arrow format lacks: cast it to 64 bits or to texts (in Polars: \
+    cast(pl.UInt64), cast(pl.String)), or write Parquet";
 
 /// A stream's batches, and its columns.
 pub(super) fn open(
@@ -80,7 +84,11 @@ pub(super) fn open(
     let schema = message
         .header_as_schema()
         .ok_or_else(|| damaged("its first message is no schema"))?;
-    let schema = Arc::new(try_fb_to_schema(schema).map_err(damaged)?);
+    let schema = try_fb_to_schema(schema).map_err(|error| match error.to_string() {
+        text if text.contains("bit width of 128") => damaged(WIDE),
+        text => damaged(text),
+    });
+    let schema = Arc::new(schema?);
     bytes(&mut stream.input, body_len(&message)?)?;
 
     let columns = Columns::new(&schema, names)?;

@@ -8,8 +8,10 @@ use arrow_buffer::NullBuffer;
 use arrow_schema::{ArrowError, DataType, FieldRef, Fields, Schema};
 
 use super::Batch;
+use super::dictionary::value_type;
 use super::pandas::index_column;
-use super::values::{is_id, is_value, value_type};
+use super::strings::is_bytes;
+use super::values::{is_id, is_value};
 use super::vectors::{is_list, is_number, is_vector};
 use crate::format::{fitting, only_place};
 use crate::input::check_dim;
@@ -36,6 +38,8 @@ pub(super) struct Columns {
     pub(super) all: Vec<String>,
     /// The column that was the index of a table of pandas.
     pub(super) index: Option<String>,
+    /// True if the vectors are in bytes.
+    pub(super) blobs: bool,
 }
 
 impl Columns {
@@ -44,8 +48,11 @@ impl Columns {
         let fields = schema.fields();
         let mut wanted = vectors(fields, names)?;
         let vectors = wanted.len();
+        let blobs =
+            !names.vectorless && wanted.iter().any(|found| is_bytes(value_type(&found.kind)));
         if let Some(name) = &names.ids {
-            let expected = "whole numbers, texts or UUIDs (in pandas, astype('Int64') keeps numbers whole where some are missing)";
+            let expected = "whole numbers, texts or UUIDs (in pandas, astype('Int64') keeps numbers whole where some are missing; \
+                            DuckDB writes HUGEINT, which sum() makes, as DOUBLE: id::UBIGINT, or id::VARCHAR for texts)";
             wanted.push(find(fields, name, is_id, expected)?);
         }
         for name in &names.values {
@@ -63,6 +70,7 @@ impl Columns {
         Ok(Self {
             order: order.collect(),
             vectors,
+            blobs,
             names: wanted.into_iter().map(|found| found.name).collect(),
             all: field_names(fields).map(str::to_owned).collect(),
             index: schema
@@ -84,6 +92,19 @@ impl Columns {
                 .try_fold(column.clone(), |column, at| inner(&column, *at))
         });
         columns.collect()
+    }
+
+    /// The fault of the vector in a row.
+    pub(super) fn in_row(&self, error: Error, row: u64) -> Error {
+        match error {
+            Error::Numbers { found, expected } => Error::Text {
+                row,
+                column: shortened(&self.names[0]),
+                found,
+                expected,
+            },
+            other => other,
+        }
     }
 
     /// The error of a row that lacks something in one of the wanted columns.
@@ -150,7 +171,8 @@ fn vectors(fields: &Fields, names: &ColumnNames) -> Result<Vec<Found>, Error> {
         return Ok(several.into_iter().map(of).collect());
     }
     let expected = "lists of numbers, texts such as [0.1, 0.2], or bytes of 32-bit floats; of a column for each coordinate \
-                    name all with a * (on the command line --vector-columns 'f*')";
+                    name all with a * (on the command line --vector-columns 'f*'), of a structure a field (a.b), and make floats \
+                    of decimals, truth values and texts in lists (in SQL: v::float[]; in Polars: cast(pl.List(pl.Float32)))";
     let found = find(fields, name, is_vector, expected)?;
     check_fixed(&found.kind)?;
     Ok(vec![found])

@@ -2,15 +2,13 @@
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
-    Float16Type, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type,
-    UInt16Type, UInt32Type, UInt64Type,
+    Decimal128Type, Float16Type, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type,
+    Int64Type, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
 };
 use arrow_array::{Array, ArrayRef};
-use arrow_schema::{ArrowError, DataType};
-use arrow_select::take::take;
+use arrow_schema::DataType;
 use uuid::Uuid;
 
-use super::caught;
 use super::json;
 use super::strings::{bytes, is_bytes, is_text, text};
 use crate::Error;
@@ -21,19 +19,12 @@ use crate::id::{Id, IdKind};
 const UUID_LEN: i32 = 16;
 
 pub(super) fn is_id(kind: &DataType) -> bool {
-    kind.is_integer() || is_text(kind) || matches!(kind, DataType::FixedSizeBinary(UUID_LEN))
+    let whole = kind.is_integer() || matches!(kind, DataType::Decimal128(_, 0));
+    whole || is_text(kind) || matches!(kind, DataType::FixedSizeBinary(UUID_LEN))
 }
 
 pub(super) fn is_value(kind: &DataType) -> bool {
     is_bytes(kind) || matches!(kind, DataType::Null) || json::is_value(kind)
-}
-
-/// The type of a column's values, where a dictionary holds them, too.
-pub(super) fn value_type(kind: &DataType) -> &DataType {
-    match kind {
-        DataType::Dictionary(_, value) => value,
-        kind => kind,
-    }
 }
 
 /// The bytes that a row may have more than its share of a column's: the bytes of the longest value of a dictionary, or
@@ -62,21 +53,6 @@ pub(super) fn longest(column: &ArrayRef) -> usize {
     (0..values.len()).filter_map(len).max().unwrap_or(0)
 }
 
-/// The column with the values that a dictionary has for it.
-pub(super) fn plain(column: &ArrayRef) -> Result<ArrayRef, Error> {
-    let Some(dictionary) = column.as_any_dictionary_opt() else {
-        return Ok(column.clone());
-    };
-    let damaged = |error: ArrowError| Error::Table {
-        format: "Arrow",
-        why: error.to_string(),
-    };
-    let taken = caught("Arrow", || {
-        take(dictionary.values(), dictionary.keys(), None)
-    })?;
-    taken.map_err(damaged)
-}
-
 /// A column without nulls as ids; its first row is row `first` of the table. Texts are read as ids of this kind.
 pub(super) fn ids(column: &ArrayRef, kind: Option<IdKind>, first: u64) -> Result<Vec<Id>, Error> {
     let own = match column.data_type() {
@@ -95,7 +71,7 @@ pub(super) fn ids(column: &ArrayRef, kind: Option<IdKind>, first: u64) -> Result
     {
         return Err(Error::IdRow {
             row: first,
-            found: format!("{} in a column of them", own.name()),
+            found: format!("a {}, which the column holds,", own.name()),
             expected: kind.expected(),
         });
     }
@@ -192,7 +168,7 @@ fn texts(column: &ArrayRef) -> Vec<Option<Box<str>>> {
     }
 }
 
-/// The values of a column of integers.
+/// The values of a column of integers, or of decimals without a fraction.
 fn whole(column: &ArrayRef) -> Vec<Option<i128>> {
     fn wide<T: Into<i128>>(values: impl Iterator<Item = Option<T>>) -> Vec<Option<i128>> {
         values.map(|x| x.map(Into::into)).collect()
@@ -205,6 +181,7 @@ fn whole(column: &ArrayRef) -> Vec<Option<i128>> {
         DataType::UInt16 => wide(column.as_primitive::<UInt16Type>().iter()),
         DataType::UInt32 => wide(column.as_primitive::<UInt32Type>().iter()),
         DataType::UInt64 => wide(column.as_primitive::<UInt64Type>().iter()),
+        DataType::Decimal128(..) => wide(column.as_primitive::<Decimal128Type>().iter()),
         _ => wide(column.as_primitive::<Int64Type>().iter()),
     }
 }

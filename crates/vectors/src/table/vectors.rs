@@ -5,6 +5,7 @@ use arrow_array::types::{Float16Type, Float32Type, Float64Type};
 use arrow_array::{Array, ArrayRef, downcast_integer_array};
 use arrow_schema::DataType;
 
+use super::dictionary::plain;
 use super::strings::{bytes, is_bytes, is_text, text};
 use crate::rounding::Rounding;
 use crate::{Error, MAX_DIM, numbers};
@@ -68,6 +69,9 @@ pub(super) fn row(columns: &[ArrayRef], at: usize) -> Result<Option<Row>, Error>
         if column.is_null(at) {
             return Ok(None);
         }
+        if column.as_any_dictionary_opt().is_some() {
+            return row(&[plain(&column.slice(at, 1))?], 0);
+        }
         if let Some(text) = text(column, at) {
             return numbers::parse(text).map(|numbers| Some(Row::Numbers(numbers)));
         }
@@ -93,34 +97,7 @@ fn floats(bytes: &[u8]) -> Result<Vec<f32>, Error> {
             expected: "4 bytes for each coordinate, a little-endian float of 32 bits",
         });
     }
-    if are_halves_of_doubles(floats) {
-        return Err(Error::Numbers {
-            found: format!("{} bytes that look like floats of 64 bits", bytes.len()),
-            expected: "floats of 32 bits, and these look like floats of 64 (in Python: numpy.asarray(vector, 'float32').tobytes())",
-        });
-    }
     Ok(floats.iter().map(|b| f32::from_le_bytes(*b)).collect())
-}
-
-/// True for bytes that are vectors as floats of 64 bits, and none as floats of 32 bits. The first halves of doubles are
-/// either any bits, of which every fourth float is beyond all embeddings. Or, if the doubles were floats before, they
-/// are the same few.
-fn are_halves_of_doubles(floats: &[[u8; 4]]) -> bool {
-    let (pairs, rest) = floats.as_chunks::<2>();
-    if !rest.is_empty() || pairs.len() < 8 {
-        return false;
-    }
-    let usual = |x: f64| x == 0.0 || (1e-9..1e9).contains(&x.abs());
-    let doubles = pairs.iter().map(|pair| {
-        let bytes: [u8; 8] = std::array::from_fn(|at| pair[at / 4][at % 4]);
-        f64::from_le_bytes(bytes)
-    });
-    let halves = pairs.iter().map(|[low, _]| u32::from_le_bytes(*low));
-    let odd = halves.clone().any(|low| {
-        let x = f64::from(f32::from_bits(low));
-        !(x == 0.0 || (1e-15..1e15).contains(&x.abs()))
-    });
-    doubles.into_iter().all(usual) && odd
 }
 
 /// The numbers of an array without nulls.

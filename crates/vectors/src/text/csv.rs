@@ -224,7 +224,7 @@ impl Ends {
                 expected_len, len, ..
             } => {
                 let why = "the number that the first line names. Put a field with a comma, a quotation mark, \
-                           a line feed or a carriage return in quotation marks";
+                           a line feed or a carriage return in quotation marks, without a space before them";
                 fault(
                     line,
                     format!("{len} fields: expected {expected_len}, {why}"),

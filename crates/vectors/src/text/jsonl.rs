@@ -4,10 +4,9 @@ use std::collections::BTreeMap;
 
 use serde_json::value::RawValue;
 
-use super::{Found, Record, Records, Written, fault, parsed};
+use super::{Found, Record, Records, Written, fault, member, parsed};
 use crate::id::{Id, IdKind};
 use crate::json::members;
-use crate::numbers::parse;
 use crate::{ColumnNames, Error};
 
 type Object<'a> = BTreeMap<String, &'a RawValue>;
@@ -25,8 +24,10 @@ pub(super) fn records(written: Written, names: &ColumnNames, found: &Found) -> R
         let (number, line) = line?;
         let wrong = |why: String| fault(number, why);
         if line.trim_ascii_start().starts_with(b"[") && is_bare(&names) {
-            let vector = serde_json::from_slice(&line)
-                .map_err(|_| wrong(format!("expected a list of numbers{}", not_json(&line))))?;
+            let text = String::from_utf8_lossy(&line);
+            let vector = member::numbers(text.trim()).map_err(|(found, expected)| {
+                wrong(format!("{found}, expected {expected}{}", not_json(&line)))
+            })?;
             return Ok(Record {
                 line: number,
                 vector,
@@ -72,6 +73,12 @@ pub(super) fn records(written: Written, names: &ColumnNames, found: &Found) -> R
             Error::Value {
                 column, expected, ..
             } => wrong(format!("member {column}: expected {expected}")),
+            Error::Text {
+                column,
+                found,
+                expected,
+                ..
+            } => wrong(format!("member {column}: {found}, expected {expected}")),
             other => other,
         })
     });
@@ -124,15 +131,11 @@ fn record(
         true => vec![0.0],
         false => {
             let vector = member(vectors).ok_or_else(|| missing(vectors))?;
-            let numbers = match serde_json::from_str::<String>(vector) {
-                // Databases write columns of their own types so: "[0.1, 0.2]".
-                Ok(text) => parse(&text).ok(),
-                Err(_) => serde_json::from_str(vector).ok(),
-            };
-            numbers.ok_or_else(|| Error::Value {
+            member::numbers(vector).map_err(|(found, expected)| Error::Text {
                 row: 0,
                 column: vectors.to_owned(),
-                expected: "a list of numbers",
+                found,
+                expected,
             })?
         }
     };
@@ -218,15 +221,16 @@ fn only_list(object: &Object<'_>) -> Result<String, Error> {
         let lists: Result<Vec<Vec<&RawValue>>, _> = serde_json::from_str(raw.get());
         lists.is_ok_and(|lists| !lists.is_empty())
     };
-    let table = |name: &str, what: &str| Error::Table {
+    let table = |name: &str, what: &str, of_list: &str| Error::Table {
         format: "JSON",
         why: format!(
             "member {name} is {what}, so this object may be a whole table: expected an object for each record, as pandas \
-             writes with to_json(orient='records'); where it is one record, name the member of its vector"
+             writes with to_json(orient='records'){of_list}; where it is one record, name the member of its vector (on the command \
+             line --vector-column, such as vector.dense)"
         ),
     };
     if let Some((name, _)) = object.iter().find(|(_, raw)| of_lists(raw)) {
-        return Err(table(name, "a list of lists"));
+        return Err(table(name, "a list of lists", ""));
     }
     let is_list = |raw: &RawValue| {
         let list: Result<Vec<f64>, _> = serde_json::from_str(raw.get());
@@ -241,12 +245,25 @@ fn only_list(object: &Object<'_>) -> Result<String, Error> {
             let mut parts = parts.filter_map(|(name, raw)| Some((name, part_of_table(raw)?)));
             // The column of vectors says it best.
             if let Some((name, what)) = parts.next_back() {
-                return Err(table(name, what));
+                let plain = name
+                    .bytes()
+                    .all(|byte| byte.is_ascii_alphabetic() || byte == b'_');
+                let of_list = match plain && what.starts_with("a list") {
+                    true => format!(
+                        ", and `jq -c '.{name}[]' FILE > base.jsonl` makes them of a list of objects"
+                    ),
+                    false => String::new(),
+                };
+                return Err(table(name, what, &of_list));
             }
             let names: Vec<&str> = object.keys().take(20).map(String::as_str).collect();
             Err(Error::NoColumn {
-                wanted: "of vectors".to_owned(),
-                found: names.join(", "),
+                wanted: "of vectors (lists of numbers)".to_owned(),
+                found: format!(
+                    "{} in the first record; name one that others have, or that is a text such as [0.1, 0.2] (on the command line \
+                     --vector-column)",
+                    names.join(", ")
+                ),
             })
         }
         several => Err(Error::SeveralColumns {

@@ -203,7 +203,7 @@ fn text_is_read_as_it_is_written() {
         (
             Format::Jsonl,
             "{\"v\": [1]}\n{\"v\": [null]}",
-            "line 2: member v: expected a list of numbers",
+            "line 2: member v: a list with null as number 1, expected a list of numbers",
         ),
         (
             Format::Jsonl,

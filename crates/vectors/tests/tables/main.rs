@@ -6,6 +6,8 @@
 )]
 
 #[cfg(all(feature = "arrow", feature = "text"))]
+mod blobs;
+#[cfg(all(feature = "arrow", feature = "text"))]
 mod columns;
 #[cfg(all(feature = "arrow", feature = "text"))]
 mod dialects;

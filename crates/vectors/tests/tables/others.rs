@@ -137,39 +137,9 @@ fn vectors_come_from_every_type_of_column() {
         .unwrap_err()
         .to_string();
     assert!(
-        error.contains("row 1, column v: expected 4 bytes for each"),
+        error.contains("row 1, column v: 7 bytes, expected 4 bytes for each"),
         "{error}"
     );
-}
-
-/// Doubles have the length of twice the number of floats, which no search would find.
-#[test]
-fn bytes_of_doubles_are_no_floats() {
-    let doubles = (0..64).map(|at| (f64::from(at) / 7.0).sin());
-    let doubles: Vec<f64> = doubles.collect();
-    let blob = |numbers: &[f64]| numbers.iter().flat_map(|x| x.to_le_bytes()).collect();
-    let exact: Vec<u8> = blob(&doubles);
-    let floats = (0..64u16).map(|at| f64::from((f32::from(at) / 7.0).sin()));
-    let from_floats: Vec<u8> = blob(&floats.collect::<Vec<_>>());
-    let bytes_of = |blob: &[u8]| {
-        let blobs = BinaryArray::from_iter_values([blob]);
-        stream(&table(vec![("v", Arc::new(blobs))]))
-    };
-    for blob in [exact, from_floats] {
-        let error = numbers(Format::Arrow, &bytes_of(&blob), Some("v")).unwrap_err();
-        assert!(
-            error.to_string().contains("look like floats of 64"),
-            "{error}"
-        );
-    }
-    // Floats of any size are read, and so are floats with zeros between them.
-    let sparse = (0..128).map(|at| if at % 2 == 0 { 0.0 } else { (at as f32).sin() });
-    let wide = (0..128).map(|at| 10_f32.powi(at % 60 - 30));
-    for floats in [sparse.collect::<Vec<f32>>(), wide.collect()] {
-        let blob: Vec<u8> = floats.iter().flat_map(|x| x.to_le_bytes()).collect();
-        let found = numbers(Format::Arrow, &bytes_of(&blob), Some("v")).unwrap();
-        assert_eq!(found, floats);
-    }
 }
 
 /// A structure that is missing has no fields, whatever lies in their place.

@@ -149,6 +149,55 @@ fn rows_of_tables_are_left_out_with_their_numbers() {
     }
 }
 
+/// The dimension is that of most vectors at the start, not of the first.
+#[test]
+fn a_first_vector_of_another_length_is_left_out() {
+    let lines = |first: &str| {
+        let rest = (1..200).map(|at| format!("{{\"v\": [{at}, 1]}}\n"));
+        format!("{first}\n{}", rest.collect::<String>())
+    };
+    for first in [
+        "{\"v\": [7, 1, 2]}",
+        "{\"v\": []}",
+        "nonsense",
+        "{\"v\": null}",
+    ] {
+        let names = named(Some("v"), None, &[]);
+        let (rows, faults) = read(Format::Jsonl, lines(first).into(), &names);
+        assert_eq!((rows.len(), faults.len()), (199, 1), "{first}");
+        assert!(faults[0].starts_with("line 1: "), "{faults:?}");
+    }
+    let (_, faults) = read(
+        Format::Jsonl,
+        lines("{\"v\": [7, 1, 2]}").into(),
+        &named(None, None, &[]),
+    );
+    let expected = "line 1: a vector of dimension 3: expected 2, like most of the first vectors";
+    assert_eq!(faults, [expected]);
+    // Of two of each the first.
+    let text = "{\"v\": [1]}\n{\"v\": [1, 2]}\n{\"v\": [1, 2]}\n{\"v\": [3]}\n";
+    let (rows, _) = read(Format::Jsonl, text.into(), &named(None, None, &[]));
+    assert_eq!(rows, [(0, 1.0), (3, 3.0)]);
+
+    let mut list = ListBuilder::new(Float32Builder::new());
+    for at in 0..50u16 {
+        let row = [f32::from(at), 1.0, 2.0];
+        list.values()
+            .append_slice(&row[..if at < 2 { 1 } else { 3 }]);
+        list.append(true);
+    }
+    let batch = table(vec![("v", Arc::new(list.finish()))]);
+    for (format, bytes) in [
+        (Format::Parquet, parquet(&batch, Compression::SNAPPY)),
+        (Format::Arrow, stream(&batch)),
+    ] {
+        let (rows, faults) = read(format, bytes, &named(None, None, &[]));
+        assert_eq!(rows.len(), 48);
+        let expected = "vector 1 has dimension 1: expected 3, like most of the first vectors";
+        assert_eq!(faults[1], expected);
+    }
+}
+
 #[test]
 fn rows_of_arrays_are_left_out() {
     let dict = "{'descr': '<f4', 'fortran_order': True, 'shape': (5, 2), }\n";

@@ -216,3 +216,42 @@ fn what_would_be_too_long_or_too_deep_is_refused() {
         );
     }
 }
+
+#[test]
+fn decimals_without_a_fraction_are_ids() {
+    let ids = |scale: i8, last: i128| -> ArrayRef {
+        let ids = Decimal128Array::from(vec![7, last]);
+        Arc::new(ids.with_precision_and_scale(38, scale).unwrap())
+    };
+    let read = |column: ArrayRef| {
+        let names = ColumnNames {
+            ids: Some("id".to_owned()),
+            ..ColumnNames::default()
+        };
+        files(&table(&[("id", column)])).map(|(format, bytes)| {
+            let mut reader = Reader::from_bytes_columns(format, bytes, &names)?;
+            let ids = reader.next().transpose()?.and_then(|chunk| chunk.ids);
+            let ids = ids.unwrap().into_iter();
+            Ok(ids.map(|id| id.to_string()).collect::<Vec<_>>())
+        })
+    };
+    for found in read(ids(0, i128::from(u64::MAX))) {
+        let found: Result<_, Error> = found;
+        assert_eq!(found.unwrap(), ["7", "18446744073709551615"]);
+    }
+    for (column, why) in [
+        (
+            ids(0, -5),
+            "row 1: -5 is not an id: expected a whole number from 0",
+        ),
+        (
+            ids(2, 5),
+            "column id holds Decimal128(38, 2): expected whole numbers",
+        ),
+    ] {
+        for found in read(column) {
+            let error = found.unwrap_err().to_string();
+            assert!(error.contains(why), "{error}");
+        }
+    }
+}

@@ -27,7 +27,8 @@ pub(in crate::index) struct Columns {
     attribute: Vec<List<Attribute>>,
     /// Use only columns that are named. By default, ids come from the only column `id`. Vectors come from the only
     /// one of `vector`, `embedding` and `embeddings`, and payloads from the only one of `text`, `content` and
-    /// `document`. Capitals do not matter. `index update` does this for ids alone.
+    /// `document`. Capitals do not matter, but a name in small letters is taken before others. `index update` does this
+    /// for ids alone.
     #[arg(long)]
     no_guess: bool,
 }
@@ -59,8 +60,8 @@ impl Columns {
                 _ => "--payload-column",
             };
             return Err(Error::Arguments(format!(
-                "{}: the columns of a pipe are not known before it is read: say {missing}, or --no-guess to take no column that \
-                 is not named",
+                "{}: the columns of a pipe are not known before it is read: say {missing}, or --no-guess and --vector-column to \
+                 take no column that is not named",
                 file.display()
             )));
         }
@@ -69,19 +70,25 @@ impl Columns {
             false => UsualColumns::of(file, options).map_err(Error::vectors(file))?,
         };
         let (mut ids, mut vectors) = (self.id.clone(), names.vectors.clone());
-        let (mut unclear, mut absent) = (Vec::new(), Vec::new());
+        let (mut unclear, mut absent, mut passed_over) = (Vec::new(), Vec::new(), Vec::new());
         if let Some(usual) = &usual {
-            if guesses_values {
-                vectors = vectors.or_else(|| usual.vectors());
+            let mut taken = Vec::new();
+            if guesses_values && vectors.is_none() {
+                vectors = usual.vectors()?;
+                taken.extend(vectors.clone());
             }
             if looks_for_ids {
-                ids = usual.ids();
+                ids = usual.ids()?;
+                taken.extend(ids.clone());
             }
             if looks_for_values {
-                payload.extend(usual.texts());
+                let texts = usual.texts()?;
+                payload.extend(texts.clone());
+                taken.extend(texts);
                 unclear = usual.several_texts();
             }
             absent = usual.absent(looks_for_ids, looks_for_values);
+            passed_over = usual.passed_over(taken.iter());
         }
         let values = attributes.iter().map(|it| it.name.clone());
         let names = ColumnNames {
@@ -94,7 +101,9 @@ impl Columns {
         let payloads = Payloads::Columns(payload);
         let layout = Layout::new(names, payloads, attributes, Labels::new());
         Ok(match usual {
-            Some(_) => layout.guessed(self.id.is_none(), self.payload.is_empty(), unclear),
+            Some(_) => layout
+                .guessed(self.id.is_none(), self.payload.is_empty(), unclear)
+                .passing_over(passed_over),
             None => layout,
         })
     }

@@ -27,6 +27,8 @@ pub(in crate::index) struct Layout {
     guessed_payloads: bool,
     /// The columns that could be the payloads, if none is taken because there are several.
     unclear_payloads: Vec<String>,
+    /// Columns that have the name of one that is taken in other capitals.
+    passed_over: Vec<String>,
 }
 
 impl Layout {
@@ -49,6 +51,7 @@ impl Layout {
             guessed_ids: false,
             guessed_payloads: false,
             unclear_payloads: Vec::new(),
+            passed_over: Vec::new(),
         }
     }
 
@@ -69,6 +72,14 @@ impl Layout {
         }
     }
 
+    /// The same, where these columns have the name of one that is taken in other capitals.
+    pub(super) fn passing_over(self, passed_over: Vec<String>) -> Self {
+        Self {
+            passed_over,
+            ..self
+        }
+    }
+
     /// Leaves out payloads that no option named: of an index whose records have none.
     pub(in crate::index) fn leave_guessed_payloads(&mut self) {
         self.unclear_payloads.clear();
@@ -84,19 +95,29 @@ impl Layout {
         self.names.ids.as_deref().filter(|_| self.guessed_ids)
     }
 
+    /// The column of ids, if there is one.
+    pub(in crate::index) fn id_column(&self) -> Option<&str> {
+        self.names.ids.as_deref()
+    }
+
     /// True if the records have ids in a column.
     pub(in crate::index) fn has_id_column(&self) -> bool {
         self.names.ids.is_some()
     }
 
-    /// The columns that are taken, with the kind of their ids, if they are taken by their names.
-    pub(in crate::index) fn taken(&self, kind: IdKind) -> Option<String> {
+    /// The columns that are taken, with the kind of their ids, if they are taken by their names; `otherwise` says where ids are from
+    /// that are in no column.
+    pub(in crate::index) fn taken(&self, kind: IdKind, otherwise: String) -> Option<String> {
         if !self.guessed {
             return None;
         }
         let ids = match &self.names.ids {
             Some(name) => format!("ids ({}) from column {name}", kind.name()),
-            None => "ids from row numbers or from a file of ids".to_owned(),
+            None => otherwise,
+        };
+        let passed_over = match &self.passed_over[..] {
+            [] => String::new(),
+            names => format!(", nothing from {}", names.join(" and ")),
         };
         let vectors = self.names.vectors.iter();
         let vectors = vectors.map(|name| format!(", vectors from {name}"));
@@ -111,7 +132,7 @@ impl Layout {
         };
         let vectors: String = vectors.collect();
         Some(format!(
-            "{ids}{vectors}{payloads} (--no-guess takes only what is named)"
+            "{ids}{vectors}{payloads}{passed_over} (--no-guess takes only what is named)"
         ))
     }
 

@@ -6,7 +6,7 @@ use serde_json::json;
 use sordino_search::vectors;
 use std::cell::RefCell;
 use std::fs::File;
-use std::io::{BufWriter, Write};
+use std::io::{BufWriter, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::str::FromStr;
@@ -20,7 +20,7 @@ pub(in crate::index) struct OnErrorArgs {
     /// What to do with a record that cannot be read, for instance with a wrong number, a wrong dimension or no id.
     /// `stop` ends the command. `skip` leaves the record out and shows the first ten. `report=FILE` leaves it out and
     /// writes all of them to a new file, one JSON object on each line. A fault of the whole file always stops, and so
-    /// does an id that comes twice.
+    /// does an id that comes twice. Nothing is changed if more than half of the records would be left out.
     #[arg(long, value_name = "stop|skip|report=FILE", default_value = "stop")]
     on_error: OnError,
 }
@@ -56,7 +56,13 @@ impl OnErrorArgs {
         let report = match &self.on_error {
             OnError::Stop | OnError::Skip => None,
             OnError::Report(path) => {
-                let file = File::create_new(path).map_err(Error::at(path))?;
+                let file = File::create_new(path).map_err(|error| match error.kind() {
+                    ErrorKind::AlreadyExists => Error::Arguments(format!(
+                        "{}: the file exists already, and --on-error overwrites none: name another file, or move it away",
+                        path.display()
+                    )),
+                    _ => Error::at(path)(error),
+                })?;
                 Some((path.clone(), BufWriter::new(file)))
             }
         };
@@ -74,6 +80,8 @@ pub(in crate::index) struct LeftOut(Rc<RefCell<List>>);
 struct List {
     count: usize,
     first: Vec<String>,
+    /// The number of all records, if more than half of them were left out.
+    most_of: Option<usize>,
     report: Option<(PathBuf, BufWriter<File>)>,
     /// The report could not be written.
     failed: Option<std::io::Error>,
@@ -109,7 +117,17 @@ impl LeftOut {
         }
     }
 
+    /// True if these are more records than the ones that were kept, for which a change is refused.
+    pub(super) fn are_most(&self, kept: usize) -> bool {
+        let mut list = self.0.borrow_mut();
+        list.most_of = (list.count > kept).then(|| list.count + kept);
+        list.most_of.is_some()
+    }
+
     /// Says how many there are and what is wrong with the first, and ends the report. Returns their number.
+    ///
+    /// # Errors
+    /// If they are most of all, and if the report cannot be written.
     pub(in crate::index) fn say(&self, file: &Path, output: Output) -> Result<usize, Error> {
         let mut list = self.0.borrow_mut();
         let (count, mut place) = (list.count, String::new());
@@ -131,6 +149,16 @@ impl LeftOut {
             file.display(),
             list.first.join("\n  ")
         ));
-        Ok(count)
+        let Some(all) = list.most_of else {
+            return Ok(count);
+        };
+        let first = list.first.first().map_or("", String::as_str);
+        Err(Error::Columns {
+            path: file.to_owned(),
+            why: format!(
+                "{count} of {all} records would be left out, more than half, so nothing was changed: correct the file, or take them out of \
+                 it. The first: {first}"
+            ),
+        })
     }
 }

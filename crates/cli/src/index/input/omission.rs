@@ -37,11 +37,22 @@ impl Input {
     }
 }
 
-impl Records {
+impl Records<'_> {
     /// Says which columns are taken, and warns of ids that may not be what was meant, from a file that is older than its escapes.
     pub(in crate::index) fn announce(&self, layout: &Layout, output: Output) {
-        if let Some(taken) = layout.taken(self.kind) {
+        let otherwise = match (&self.ids, self.first_number) {
+            (Some(ids), _) => format!("ids ({}) from {}", self.kind.name(), ids.path.display()),
+            (None, Some(first)) if first > 0 => format!("ids are the numbers from {first} on"),
+            (None, _) => "ids from row numbers".to_owned(),
+        };
+        if let Some(taken) = layout.taken(self.kind, otherwise) {
             output.note(&taken);
+        }
+        if self.reader.reads_bytes() {
+            output.note(&format!(
+                "vectors of {} numbers: the bytes of their column are read as floats of 32 bits",
+                self.reader.dim()
+            ));
         }
         let has_ids = layout.has_id_column() || self.ids.is_some();
         if let Some(index) = self.reader.index_column().filter(|_| !has_ids) {

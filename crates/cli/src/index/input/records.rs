@@ -12,8 +12,11 @@ use sordino_search::vectors::Reader;
 use sordino_search::{Attributes, Batch, Column, Error as Search, Id, IdKind, Metric};
 use std::collections::VecDeque;
 
+/// The column of ids that an index has to have, and whether it has one.
+type Known<'a> = (String, Box<dyn Fn(&Id) -> bool + 'a>);
+
 /// Records of a file, some at a time.
-pub(in crate::index) struct Records {
+pub(in crate::index) struct Records<'a> {
     pub(super) reader: Reader,
     /// The first records, if they were looked at already.
     pub(super) first: Option<vectors::Chunk>,
@@ -37,9 +40,13 @@ pub(in crate::index) struct Records {
     pub(super) first_number: Option<u64>,
     /// Chunks with a record that cannot be read, in parts.
     pub(super) waiting: VecDeque<vectors::Chunk>,
+    /// The records that the index has, where no others are wanted.
+    pub(super) known: Option<Known<'a>>,
+    /// Records that were not left out.
+    pub(super) kept: usize,
 }
 
-impl Records {
+impl<'a> Records<'a> {
     pub(in crate::index) fn dim(&self) -> usize {
         self.reader.dim()
     }
@@ -72,6 +79,16 @@ impl Records {
     pub(in crate::index) fn of_metric(mut self, metric: Metric) -> Self {
         self.metric = Some(metric).filter(|_| self.skip);
         self
+    }
+
+    /// The same, of records that an index has, with their ids in this column: others cannot be taken.
+    pub(in crate::index) fn of_known(
+        self,
+        column: &str,
+        is_there: impl Fn(&Id) -> bool + 'a,
+    ) -> Self {
+        let known: Option<Known<'a>> = Some((column.to_owned(), Box::new(is_there)));
+        Self { known, ..self }
     }
 
     /// The same, with this number as the id of the file's first row where records have no ids.
@@ -110,6 +127,7 @@ impl Records {
                 Some(own.ok_or(Search::Ids { found, expected })?.to_vec())
             }
         };
+        self.check_known(own.as_deref().unwrap_or_default())?;
         let rows = chunk.vectors.len();
         let names = self.payloads.columns();
         let names = names.chain(self.attributes.iter().map(|it| it.name.clone()));
@@ -155,7 +173,7 @@ impl Records {
     }
 }
 
-impl Records {
+impl Records<'_> {
     /// The ids of the rows up to `next`, where some before them may have been left out.
     fn numbers(&self, first: u64, next: usize) -> Option<Vec<Id>> {
         let numbered = self.skip && self.kind == IdKind::Number;
@@ -190,6 +208,22 @@ impl Records {
         })
     }
 
+    /// Names the first of the next ids that the index lacks, where it has to have all.
+    fn check_known(&self, ids: &[Id]) -> Result<(), vectors::Error> {
+        let Some((column, is_there)) = &self.known else {
+            return Ok(());
+        };
+        let Some(at) = ids.iter().position(|id| !is_there(id)) else {
+            return Ok(());
+        };
+        Err(vectors::Error::Text {
+            row: (self.read + at) as u64,
+            column: column.clone(),
+            found: format!("{} is not in the index", ids[at]),
+            expected: "ids of its records: `sordino index add` adds others, with their vectors, and --on-error skip leaves them out",
+        })
+    }
+
     /// Names the first of the next payloads that is too long.
     fn check(&self, payloads: &[Vec<u8>]) -> Result<(), Search> {
         let long = |payload: &Vec<u8>| payload.len() > MOST_PAYLOAD;
@@ -211,7 +245,7 @@ impl Records {
     }
 }
 
-impl Iterator for Records {
+impl Iterator for Records<'_> {
     type Item = Result<Batch, Search>;
 
     fn next(&mut self) -> Option<Self::Item> {
@@ -222,6 +256,10 @@ impl Iterator for Records {
             let faults = self.reader.take_faults();
             faults.iter().for_each(|fault| self.left_out.add(fault));
             let Some(chunk) = next else {
+                if self.left_out.are_most(self.kept) {
+                    // What they are is said with them.
+                    return Some(Err(vectors::Error::NoVectors.into()));
+                }
                 let found = self.ids.as_ref()?.list.len();
                 let expected = usize::try_from(self.reader.position()).unwrap_or(usize::MAX);
                 return (found != expected).then_some(Err(Search::Ids { found, expected }));
@@ -237,14 +275,17 @@ impl Iterator for Records {
                         return Some(Err(error.into()));
                     }
                 }
-                (Some(batch), _) => return Some(batch),
+                (Some(batch), _) => {
+                    self.kept += batch.as_ref().map_or(0, Batch::len);
+                    return Some(batch);
+                }
                 (None, _) => (),
             }
         }
     }
 }
 
-impl Records {
+impl Records<'_> {
     /// Leaves out a chunk's only record, or looks for the one that is wrong in halves of the chunk.
     fn leave_out(
         &mut self,

@@ -1,0 +1,143 @@
+//! Records that are left out: what they are, how they are told, and when they are too many.
+
+use crate::binary::{done, failed, json, run};
+use crate::place::Place;
+use std::fs;
+
+const KEY: &str = "--key @owner.key --mode local";
+
+/// Lines of JSON of records 0, 1 and so on, with this before them.
+fn lines(first: &str, count: usize) -> String {
+    let line = |at: usize| format!("{{\"id\": {at}, \"vector\": [{at}, 1, 2], \"text\": \"t\"}}\n");
+    first.to_owned() + &(0..count).map(line).collect::<String>()
+}
+
+/// The first record does not decide alone what is kept.
+#[test]
+fn a_first_record_of_another_dimension_is_left_out() {
+    let place = Place::new();
+    let odd = "{\"id\": 100, \"vector\": [1, 2], \"text\": \"odd\"}\n";
+    fs::write(place.path("odd.jsonl"), lines(odd, 30)).unwrap();
+    let csv = (0..30).map(|at| format!("{at},\"[{at}, 1, 2]\"\n"));
+    let csv = format!("id,vector\n100,\"[1, 2]\"\n{}", csv.collect::<String>());
+    fs::write(place.path("odd.csv"), csv).unwrap();
+    for file in ["odd.jsonl", "odd.csv"] {
+        let line = format!("index build @{file} @{file}.index {KEY}");
+        let error = failed(&place.line(&line), 1);
+        assert!(
+            error.contains("dimension 3: expected 2, like the first"),
+            "{error}"
+        );
+        let built = json(&place.line(&format!("{line} --on-error skip")));
+        assert_eq!(
+            (&built["n"], &built["dim"], &built["left_out"]),
+            (&30.into(), &3.into(), &1.into())
+        );
+    }
+    // The rest of a file may be larger than what tells the dimension.
+    fs::write(place.path("more.jsonl"), lines(odd, 3000)).unwrap();
+    let added = json(&place.line(&format!(
+        "index add @odd.jsonl.index @more.jsonl --id-column id --key @owner.key --on-error report={}",
+        place.at("bad.jsonl")
+    )));
+    assert_eq!(
+        (&added["added"], &added["left_out"]),
+        (&3000.into(), &1.into())
+    );
+    let report = fs::read_to_string(place.path("bad.jsonl")).unwrap();
+    assert!(
+        report.starts_with("{\"line\":1,\"why\":\"a vector of dimension 2"),
+        "{report}"
+    );
+}
+
+/// A file most of which would be lost is another one than was meant.
+#[test]
+fn a_change_that_leaves_out_most_records_is_refused() {
+    let place = Place::new();
+    fs::write(place.path("good.jsonl"), lines("", 10)).unwrap();
+    done(&place.line(&format!("index build @good.jsonl @i {KEY}")));
+    let none = "{\"id\": 50, \"vector\": null, \"text\": \"t\"}\n";
+    for (bad, refused) in [(10, false), (11, true)] {
+        let text = lines("", 10) + &none.repeat(bad);
+        fs::write(place.path("half.jsonl"), text).unwrap();
+        for line in [
+            format!("index build @half.jsonl @half{bad} {KEY}"),
+            "index add @i @half.jsonl --id-column id --key @owner.key".to_owned(),
+        ] {
+            let line = place.line(&format!("{line} --on-error skip"));
+            if !refused {
+                assert_eq!(json(&line)["left_out"], 10);
+                continue;
+            }
+            let error = failed(&line, 1);
+            let why = "11 of 21 records would be left out, more than half, so nothing was changed";
+            assert!(error.contains(why), "{error}");
+            assert!(
+                error.contains("line 11: member vector: null, expected a list"),
+                "{error}"
+            );
+        }
+    }
+    assert!(!place.path("half11").exists());
+    assert_eq!(
+        json(&place.line("index info @i --key @owner.pub"))["version"],
+        2
+    );
+    // So are ids of another kind than most have.
+    let ids = "id,vector\nx,\"[1, 2]\"\ny,\"[1, 2]\"\n7,\"[1, 2]\"\n";
+    fs::write(place.path("ids.csv"), ids).unwrap();
+    let line = format!("index build @ids.csv @ids --id-kind number --on-error skip {KEY}");
+    let error = failed(&place.line(&line), 1);
+    assert!(
+        error.contains("2 of 3 records would be left out"),
+        "{error}"
+    );
+}
+
+#[test]
+fn an_update_leaves_out_records_that_are_not_there() {
+    let place = Place::new();
+    fs::write(place.path("good.jsonl"), lines("", 10)).unwrap();
+    done(&place.line(&format!("index build @good.jsonl @i {KEY}")));
+    fs::write(place.path("new.csv"), "id,text\n1,one\n999,x\n2,two\n").unwrap();
+    let line = place.line("index update @i @new.csv --payload-column text --key @owner.key");
+    let error = failed(&line, 1);
+    let why = "new.csv: line 3: column id: 999 is not in the index, expected ids of its records: `sordino index add`";
+    assert!(error.contains(why), "{error}");
+    let skip = ["--on-error", "skip"].map(str::to_owned);
+    let skipped = run(&[&line[..], &skip].concat());
+    let said = String::from_utf8(skipped.stderr).unwrap();
+    assert!(skipped.status.success(), "{said}");
+    assert!(
+        said.contains("new.csv: 1 left out") && said.contains("line 3: column id: 999 is not"),
+        "{said}"
+    );
+    let shown = done(&place.line("index get @i --ids 1,2 --key @owner.key"));
+    assert!(shown.contains("one") && shown.contains("two"), "{shown}");
+    fs::write(place.path("new.csv"), "id,text\n998,one\n999,x\n2,two\n").unwrap();
+    let error = failed(&[&line[..], &skip].concat(), 1);
+    assert!(
+        error.contains("2 of 3 records would be left out"),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_report_is_not_overwritten() {
+    let place = Place::new();
+    fs::write(place.path("good.jsonl"), lines("", 10)).unwrap();
+    fs::write(place.path("bad.jsonl"), "mine").unwrap();
+    let report = format!("--on-error report={}", place.at("bad.jsonl"));
+    let error = failed(
+        &place.line(&format!("index build @good.jsonl @i {KEY} {report}")),
+        1,
+    );
+    assert!(
+        error.contains(
+            "bad.jsonl: the file exists already, and --on-error overwrites none: name another"
+        ),
+        "{error}"
+    );
+    assert_eq!(fs::read_to_string(place.path("bad.jsonl")).unwrap(), "mine");
+}

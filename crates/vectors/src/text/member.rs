@@ -1,0 +1,118 @@
+//! Members of records that are no vectors, in words. Numbers are not shown, for they may be of a query.
+
+use base64::{Engine, prelude::BASE64_STANDARD};
+use serde_json::value::RawValue;
+
+use crate::Error;
+use crate::numbers::parse;
+
+/// Letters of the shortest text that is taken for bytes in base64.
+const LEAST_LETTERS: usize = 16;
+
+/// The numbers of a vector as JSON has it: a list, or a text of one.
+///
+/// # Errors
+/// What stands there, and what is expected.
+pub(super) fn numbers(raw: &str) -> Result<Vec<f64>, (String, &'static str)> {
+    const LIST: &str = "a list of numbers";
+    if let Ok(list) = serde_json::from_str(raw) {
+        return Ok(list);
+    }
+    if let Ok(text) = serde_json::from_str::<String>(raw) {
+        // Databases write columns of their own types so: "[0.1, 0.2]".
+        return parse(&text).map_err(|error| match error {
+            Error::Numbers { found, expected } if !is_base64(&text) => {
+                (format!("a text, and in it {found}"), expected)
+            }
+            _ => {
+                let expected = "a list of numbers (in Python: numpy.frombuffer(base64.b64decode(text), 'float32').tolist())";
+                ("a text that may be bytes in base64".to_owned(), expected)
+            }
+        });
+    }
+    let parts: Result<Vec<&RawValue>, _> = serde_json::from_str(raw);
+    let parts = match parts {
+        Ok(parts) => parts,
+        Err(_) if raw.starts_with('[') => {
+            return Err(("a list that is not JSON".to_owned(), LIST));
+        }
+        Err(_) => Vec::new(),
+    };
+    let number = |part: &RawValue| serde_json::from_str::<f64>(part.get()).is_ok();
+    Err(match parts.iter().position(|part| !number(part)) {
+        Some(at) => {
+            let found = kind(parts[at].get());
+            (format!("a list with {found} as number {}", at + 1), LIST)
+        }
+        None if raw.starts_with('{') => (
+            kind(raw).to_owned(),
+            "a list of numbers; one within an object is named with a point, such as vector.dense (on the command line --vector-column)",
+        ),
+        None if serde_json::from_str::<f64>(raw).is_ok() => ("a single number".to_owned(), LIST),
+        None => (kind(raw).to_owned(), LIST),
+    })
+}
+
+/// True for a text that may be bytes in base64.
+fn is_base64(text: &str) -> bool {
+    text.len() >= LEAST_LETTERS && BASE64_STANDARD.decode(text).is_ok()
+}
+
+/// The kind of a value of JSON, in words.
+fn kind(raw: &str) -> &'static str {
+    match raw.as_bytes().first() {
+        Some(b'"') => "a text",
+        Some(b'[') => "a list",
+        Some(b'{') => "an object",
+        Some(b'n') => "null",
+        Some(b't' | b'f') => "a truth value",
+        _ => "a number beyond 64 bits",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_no_vector_is_said_without_its_numbers() {
+        for (raw, why) in [
+            ("null", "null, expected a list of numbers"),
+            (
+                "{\"a\": 1}",
+                "an object, expected a list of numbers; one within",
+            ),
+            (
+                "[1, \"2\", 3]",
+                "a list with a text as number 2, expected a list",
+            ),
+            ("[1, null]", "a list with null as number 2, expected a list"),
+            (
+                "[[1, 2]]",
+                "a list with a list as number 1, expected a list",
+            ),
+            (
+                "[7, 1e999]",
+                "a list with a number beyond 64 bits as number 2",
+            ),
+            ("[1, 2", "a list that is not JSON, expected a list"),
+            ("true", "a truth value, expected a list"),
+            ("7", "a single number, expected a list"),
+            (
+                "\"7 x\"",
+                "a text, and in it number 2 is not one, expected numbers such as",
+            ),
+            (
+                "\"AAAAAAAAgD8AAABA\"",
+                "may be bytes in base64, expected a list of numbers (in Python",
+            ),
+        ] {
+            let (found, expected) = numbers(raw).unwrap_err();
+            let said = format!("{found}, expected {expected}");
+            assert!(said.contains(why), "{raw}: {said}");
+            assert!(!said.contains('7'), "{said}");
+        }
+        assert_eq!(numbers("[1, 2.5]").unwrap(), [1.0, 2.5]);
+        assert_eq!(numbers("\"{1,2.5}\"").unwrap(), [1.0, 2.5]);
+    }
+}
