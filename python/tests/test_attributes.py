@@ -2,6 +2,8 @@
 
 import collections
 import datetime
+import decimal
+import enum
 import uuid
 
 import numpy as np
@@ -173,7 +175,11 @@ def test_missing_values_are_none(tmp_path, key):
         ({"year": [1, b"x", 3]}, sordino.DtypeError, "value 1 is a bytes"),
         ({"year": np.eye(3)}, sordino.DtypeError, "value 0 is a list"),
         ({"year": [np.eye(2)] * 3}, sordino.DtypeError, "value 0 is a ndarray"),
-        ({"year": np.array(["2020-01-01"] * 3, "datetime64[D]")}, sordino.DtypeError, "is a date"),
+        ({"year": np.array(["2020-01-01"] * 3, "datetime64[D]")}, sordino.DtypeError, r"is a date.*isoformat\(\)"),
+        ({"price": [decimal.Decimal("1.5")] * 3}, sordino.DtypeError, r"value 0 is a Decimal.*float\(\)"),
+        ({"owner": [uuid.UUID(int=1)] * 3}, sordino.DtypeError, r"value 0 is a UUID.*str\(\)"),
+        ({"level": [enum.Enum("Level", "low").low] * 3}, sordino.DtypeError, r"value 0 is a Level.*\.value"),
+        ({"tags": [["x"], ["y"], ["z"]]}, sordino.DtypeError, "value 0 is a list.*a column of bool"),
         ({"year": [1, 2**63, 3]}, sordino.AttributesError, "value 1 is 9223372036854775808"),
         ({"text": ["x", "\ud800", "y"]}, sordino.AttributesError, "surrogate"),
         ({"text": ["x", "y" * 4097, "z"]}, sordino.AttributesError, "4097 bytes"),

@@ -114,7 +114,8 @@ def test_the_id_that_is_none_is_named(tmp_path, key):
     pa = pytest.importorskip("pyarrow")
     for ids, match in [
         ([1, 2, None, 4], "id 2 is missing"), ([1, 2.5, 3, 4], "float64"), (np.array([1, 2, 1.5, 4], object), "id 2 is a float"),
-        (pa.array([1, None, 3, 4]), "id 1 is missing"), (np.array([1, np.nan, 3, 4]), "id 1 is missing"), (["a", None, "c", "d"], "id 1 is a NoneType"),
+        (pa.array([1, None, 3, 4]), "id 1 is missing"), (np.array([1, np.nan, 3, 4]), "id 1 is missing"), (["a", None, "c", "d"], "id 1 is a missing value"), (["a", float("nan"), "c", "d"], "id 1 is a missing value"),
+        (np.array([1, float("nan"), 3, 4], object), "id 1 is missing"),
         ({1, 2, 3, 4}, "a set.*expected a list"), ({1: 0, 2: 0, 3: 0, 4: 0}, "a dict.*expected a list"), ({1: 0, 2: 0, 3: 0, 4: 0}.keys(), "dict_keys"),
     ]:
         with pytest.raises(sordino.DtypeError, match=match):

@@ -1,5 +1,6 @@
 """Bad input: the right exception, with the numbers in it, and the interpreter lives on."""
 
+import functools
 import os
 import signal
 import socket
@@ -135,6 +136,13 @@ def test_payloads_that_cannot_be_stored(tmp_path, key):
         index.add(vectors, payloads=["a"])
 
 
+class Stream:
+    """Can be iterated, and is neither an array nor an iterator."""
+
+    def __iter__(self):
+        return iter([np.eye(4)])
+
+
 def test_changes_that_cannot_be_made(tmp_path, key):
     index = sordino.build(tmp_path / "index", np.eye(4), key=key, k=1)
     cases = [
@@ -142,6 +150,8 @@ def test_changes_that_cannot_be_made(tmp_path, key):
         (lambda: index.add(np.zeros((1, 4))), sordino.ZeroVectorError, "row 0"),
         (lambda: index.add(np.empty((0, 4))), sordino.EmptyError, "no vectors"),
         (lambda: index.add(iter([])), sordino.InputError, "no vectors"),
+        (lambda: index.add(Stream()), sordino.DtypeError, r"a Stream.*`iter\(\)`"),
+        (lambda: index.add(functools.partial(np.eye, 4)), sordino.DtypeError, "a function.*call it"),
         (lambda: index.delete([9]), sordino.UnknownIdError, "no record 9"),
         (lambda: index.delete([0, 0]), sordino.IdsError, "record 0 is given twice"),
         (lambda: index.delete([0, 1, 2, 3]), sordino.NothingLeftError, "all 4 records"),
@@ -150,6 +160,7 @@ def test_changes_that_cannot_be_made(tmp_path, key):
     for change, error, match in cases:
         with pytest.raises(error, match=match):
             change()
+    assert index.update([], []) == index.delete([]) == 1
     assert len(index) == 4 and index.info()["version"] == 1
     index.add(np.eye(4)[:1], ids=[2**64 - 1])
     with pytest.raises(sordino.IdsError, match="18446744073709551615"):
@@ -193,6 +204,10 @@ def test_keys_of_another_kind_or_owner(tmp_path, index, key, vectors):
     for wrong in [key.public(), "key", None]:
         with pytest.raises(sordino.KeyKindError, match="expected an OwnerKey, a ReaderKey or a WriterKey"):
             sordino.Client(index, key=wrong)
+    for wrong in ["owner.key", tmp_path, b"key"]:
+        for use in (sordino.Client, sordino.open):
+            with pytest.raises(sordino.KeyKindError, match=r"expected an OwnerKey, .*OwnerKey\.load\(path\)"):
+                use(index.path, key=wrong)
     with pytest.raises(sordino.KeyKindError, match="a server needs no secret"):
         sordino.serve(index, listen="127.0.0.1:0", public_key=key, plaintext=True, anyone=True)
     with pytest.raises(sordino.SignatureError):

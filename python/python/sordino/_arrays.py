@@ -37,6 +37,9 @@ def numbers(rows: Any, what: str) -> np.ndarray:
     import numpy as np
 
     ordered(rows, what, DtypeError)
+    if hasattr(rows, "__iter__") and not any(hasattr(rows, name) for name in ("__len__", "__array__", "__array_interface__")):
+        stream = "`iter()` of it gives a stream of arrays, and " if what == "vectors" else ""
+        raise DtypeError(f"{what}: a {type(rows).__name__}, which is no array: {stream}`numpy.stack(list(rows))` makes one of its rows")
     if isinstance(rows, (list, tuple)) and rows and hasattr(rows[0], "detach"):
         rows = [_tensor(row, what) for row in rows]
     rows = _tensor(rows, what)
@@ -192,7 +195,7 @@ def _wrong_id(array: np.ndarray) -> str:
 
 
 def _short(value: Any) -> str:
-    return "missing" if value is None else f"a {type(value).__name__}"
+    return "missing" if _found(value) == "a missing value" else f"a {type(value).__name__}"
 
 
 def _is_whole(value: Any) -> bool:
@@ -227,7 +230,7 @@ def _texts(values: Any) -> list[str] | None:
         return None
     for at, value in enumerate(values):
         if not isinstance(value, type(values[0])):
-            raise DtypeError(f"id {at} is a {type(value).__name__}: expected a {type(values[0]).__name__} like the first")
+            raise DtypeError(f"id {at} is {_found(value)}: expected a {type(values[0]).__name__} like the first")
     texts = [str(value) for value in values]
     if not is_unicode("".join(texts)):
         at = next(at for at, text in enumerate(texts) if not is_unicode(text))

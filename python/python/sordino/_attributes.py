@@ -17,6 +17,15 @@ if TYPE_CHECKING:
 WORDS = {bool: "bool", int: "int", float: "float", str: "text"}
 INT = range(-(2**63), 2**63)
 
+# What makes an attribute of a value that has the method or the field: dates, decimal numbers, UUIDs, members of an Enum, lists.
+_HINTS = {
+    "isoformat": "`.isoformat()` makes a text of it that is sorted by time",
+    "as_integer_ratio": "`float()` makes a number of it",
+    "urn": "`str()` makes a text of it",
+    "_value_": "`.value` is what it stands for",
+    "append": "a column of bool for each of its values can be filtered by, and payloads hold lists",
+}
+
 
 def columns(given: Any, count: int | None = None) -> Columns:
     """Return the columns of a mapping or a data frame, with a value for each of `count` records.
@@ -44,6 +53,8 @@ def table(given: Any) -> Any:
         return {column.name: column for column in given.get_columns()}
     if hasattr(given, "to_pydict"):
         return given.to_pydict()
+    if hasattr(given, "collect") and not hasattr(given, "items"):
+        raise AttributesError(f"attributes: a {type(given).__name__}, which is not read yet: give `.collect()` of it")
     if not hasattr(given, "items"):
         raise AttributesError(
             f"attributes: one {type(given).__name__}, expected a dict of columns by name, or a data frame of pandas, polars or Arrow"
@@ -104,7 +115,7 @@ def _typed(name: str, values: list[Any]) -> tuple[str | None, list[Any]]:
             continue
         word = WORDS.get(type(value))
         if word is None:
-            hint = ": `.isoformat()` makes a text of it that is sorted by time" if hasattr(value, "isoformat") else ""
+            hint = next((f": {text}" for name, text in _HINTS.items() if hasattr(value, name)), "")
             raise DtypeError(f"attribute {name}: value {at} is a {type(value).__name__}, expected int, float, bool or str{hint}")
         if word == "int" and value not in INT:
             raise AttributesError(f"attribute {name}: value {at} is {value}, expected -2**63 to 2**63 - 1")

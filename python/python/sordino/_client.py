@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, SupportsIndex
 from . import _arrays, _sordino
 from ._errors import ClosedError, FilterError, InputError, KError, KeyKindError, NoIndexError, of_file
 from ._files import content, pem, place
-from ._index import Index, pin_parts, real_number, whole_number
+from ._index import Index, no_text, pin_parts, real_number, whole_number
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -149,6 +149,7 @@ class Client:
         if over_gap and pin is None:
             raise InputError("over_gap without a pin: pass the pin from whose version the client continues")
         known = None if pin is None else (pin_parts(pin), bool(over_gap))
+        no_text(key, "an OwnerKey, a ReaderKey or a WriterKey")
         if isinstance(index_or_url, str) and "://" in index_or_url:
             if not (client_key is None or isinstance(client_key, _sordino.ClientKey)):
                 raise KeyKindError(f"client_key is a {type(client_key).__name__}: expected a ClientKey")

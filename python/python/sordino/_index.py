@@ -126,7 +126,9 @@ class Index:
         SegmentsError, LockedError, KeyKindError, FileError
             If the index cannot be changed. Nothing is changed.
         """
-        return self._native.update(*_records.edited(ids, payloads, attributes))
+        edited = _records.edited(ids, payloads, attributes)
+        # Nothing to change is no change.
+        return self._native.update(*edited) if len(edited[0]) else int(self.info()["version"])
 
     def grant(
         self,
@@ -599,7 +601,7 @@ def build(
         If another argument cannot be used. No index is made.
     """
     if not isinstance(key, _sordino.OwnerKey):
-        raise KeyKindError(f"{type(key).__name__}; expected an OwnerKey: sordino.keygen() makes one")
+        raise KeyKindError(f"{type(key).__name__}; expected an OwnerKey: sordino.keygen() makes one, and OwnerKey.load(path) reads its file")
     if progress is not None and not callable(progress):
         raise InputError("progress: expected a function of two arguments")
     path = local(path)
@@ -663,6 +665,7 @@ def open(
     path = place(path)
     if not isinstance(restored, bool):
         raise InputError(f"restored = {restored!r}: expected True or False")
+    no_text(key, "an OwnerKey, a ReaderKey, a WriterKey or a PublicKey")
     index = Index(_sordino.Index(path, key, restored))
     if key is not None:
         index.info()
@@ -717,6 +720,7 @@ def pull(
         If the server cannot be reached, or the directory cannot be written.
     """
     known = None if pin is None else pin_parts(pin)
+    no_text(key, "an OwnerKey, a ReaderKey or a WriterKey")
     _sordino.pull(local(path), key, _door(url, client_key, token, roots, wait), known)
     return open(path, key=key)
 
@@ -733,6 +737,12 @@ def _door(
         raise KeyKindError(f"client_key is a {type(client_key).__name__}: expected a ClientKey")
     door = {"url": _name(url, "url"), "client_key": client_key, "token": content(token, "token")}
     return door | {"roots": pem(roots, "roots"), "wait": real_number(wait, "wait")}
+
+
+def no_text(key: Any, expected: str) -> None:
+    """Refuse the path of a key's file, or its content, where a key is expected."""
+    if isinstance(key, (str, bytes, os.PathLike)):
+        raise KeyKindError(f"key is a {type(key).__name__}; expected {expected}: sordino.OwnerKey.load(path) reads the owner's file, and the other classes theirs")
 
 
 def pin_parts(pin: bytes) -> tuple[bytes, int, bytes]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import chain, islice
 from types import FunctionType, MethodType
 from typing import TYPE_CHECKING, Any
@@ -203,7 +204,7 @@ def edited(
 
 def _check_stream(vectors: Any) -> None:
     """Refuse values that look like a stream of batches and are none."""
-    if isinstance(vectors, (FunctionType, MethodType)):
+    if isinstance(vectors, (FunctionType, MethodType, partial)):
         raise DtypeError("vectors: a function, expected what it gives: call it")
     if isinstance(vectors, Batch):
         raise DtypeError("vectors: one Batch, expected an iterator of them: iter([batch])")

@@ -226,7 +226,7 @@ mod tests {
         use tokio_rustls::rustls::pki_types::{ServerName, UnixTime};
         use tokio_rustls::rustls::{CertificateError as Fault, Error as Tls};
 
-        let at = |seconds| UnixTime::since_unix_epoch(std::time::Duration::from_secs(seconds));
+        let at = |seconds| UnixTime::since_unix_epoch(Duration::from_secs(seconds));
         let said = |fault| root(&std::io::Error::other(Tls::InvalidCertificate(fault)));
         let expired = said(Fault::ExpiredContext {
             time: at(2),
