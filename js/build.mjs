@@ -18,13 +18,14 @@ const common = {
   // Of the generated code, which looks for its module next to itself: here it is always given.
   define: { "import.meta.url": '"about:blank"' },
 };
-for (const name of ["index", "init"]) {
-  const entryPoints = [`src/${name}.js`];
-  await build({ ...common, entryPoints, format: "esm", outfile: `dist/${name}.js` });
-  await build({ ...common, entryPoints, format: "cjs", outfile: `dist/${name}.cjs` });
+for (const name of ["index", "init", "langchain"]) {
+  const one = { ...common, entryPoints: [`src/${name}.js`], external: ["@langchain/core"] };
+  await build({ ...one, format: "esm", outfile: `dist/${name}.js` });
+  await build({ ...one, format: "cjs", outfile: `dist/${name}.cjs` });
 }
 
-// The Worker's file stands next to the entry that names it.
+// The Worker's file stands next to the entry that names it, and the client that it runs next to both.
 const { define, ...own } = common;
-await build({ ...own, entryPoints: ["src/worker.js"], format: "esm", outfile: "dist/worker.js" });
-await build({ ...common, entryPoints: ["src/worker-thread.js"], format: "esm", outfile: "dist/worker-thread.js" });
+for (const name of ["worker", "worker-thread"]) {
+  await build({ ...own, entryPoints: [`src/${name}.js`], external: ["./index.js"], format: "esm", outfile: `dist/${name}.js` });
+}

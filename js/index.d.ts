@@ -113,6 +113,8 @@ export class Client {
   readonly version: bigint;
   readonly ids: "number" | "text" | "uuid";
   readonly hasPayloads: boolean;
+  /** True if a search may bring payloads that are shortened. */
+  readonly shortens: boolean;
   readonly recall: number | undefined;
   readonly bytesOnce: number;
   readonly pin: string;

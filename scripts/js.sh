@@ -30,6 +30,9 @@ CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUSTFLAGS="-C target-feature=+simd128 -C lin
 cargo build --quiet --locked --manifest-path js/bindgen/Cargo.toml --target-dir "$bindgen"
 "$bindgen/debug/sordino-bindgen" "$wasm/wasm32-unknown-unknown/release/sordino_wasm.wasm" js/target
 (cd js && npm ci --silent --no-audit --no-fund && node build.mjs)
+# The licences go with the package, which leaves links out: ours, and those of the crates inside.
+cp LICENSE-APACHE LICENSE-MIT js/
+scripts/notices.py --package sordino-wasm --target wasm32-unknown-unknown >js/NOTICES
 echo "sordino.wasm: $(gzip -9c js/dist/sordino.wasm | wc -c) bytes compressed"
 if [ "$extent" = build ]; then exit 0; fi
 
@@ -39,4 +42,4 @@ if [ -z "${SORDINO_COMMAND:-}" ]; then
 fi
 export SORDINO_COMMAND
 cd js
-node --test test/
+node --test test/*.test.js

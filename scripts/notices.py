@@ -3,6 +3,7 @@
 
   scripts/notices.py > NOTICES
   scripts/notices.py --package sordino-python > NOTICES
+  scripts/notices.py --package sordino-wasm --target wasm32-unknown-unknown > NOTICES
   scripts/notices.py --features policies > NOTICES
 
 Each text once, behind the names of the packages that carry it; packages without one in the end, with the licence that they name. Sordino's
@@ -13,7 +14,7 @@ import re
 import sys
 from pathlib import Path
 
-from sbom import COMMAND, materials
+from sbom import COMMAND, cargo, materials
 
 NAME = re.compile(r"(licen[cs]e|copying|notice|copyright|unlicense)", re.I)
 
@@ -27,12 +28,21 @@ def texts(package):
     return sorted(found)
 
 
-def notices(features=(), name=COMMAND):
+def built(name, target):
+    """packages that are built for a target with this package alone: in the workspace others turn more of their features on"""
+    told = cargo("tree", "--package", name, "--target", target, "--edges", "normal", "--prefix", "none", "--format", "{p}")
+    return {tuple(line.split()[:2]) for line in told.splitlines() if line}
+
+
+def notices(features=(), name=COMMAND, target=None):
     """names of packages by the text that they carry, and packages that carry none"""
-    packages, below, _, _ = materials(features, name)
+    packages, below, _, _ = materials(features, name, target)
+    within = built(name, target) if target else None
     carried, without = {}, []
     for package in sorted((packages[at] for at in below), key=lambda package: (package["name"], package["version"])):
         if package["source"] is None:
+            continue
+        if within is not None and (package["name"], f"v{package['version']}") not in within:
             continue
         called = f"{package['name']} {package['version']}"
         files = texts(package)
@@ -48,10 +58,11 @@ def notices(features=(), name=COMMAND):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--package", default=COMMAND)
+    parser.add_argument("--target", help="the system that it is built for; without it this one")
     parser.add_argument("--features", default="")
     args = parser.parse_args()
     features = [feature for feature in args.features.split(",") if feature]
-    carried, without = notices(features, args.package)
+    carried, without = notices(features, args.package, args.target)
     if not carried:
         sys.exit("notices.py: no package carries a licence")
     for text, names in carried.items():

@@ -29,12 +29,15 @@ def reference(package):
     return f"pkg:cargo/{package['name']}@{package['version']}"
 
 
-def materials(features, name=COMMAND):
+def host():
+    lines = subprocess.run(["rustc", "-vV"], check=True, capture_output=True, text=True).stdout.splitlines()
+    return next(line.split()[1] for line in lines if line.startswith("host"))
+
+
+def materials(features, name=COMMAND, target=None):
     """packages of the command (or of another package) by id, those that each depends on, checksums of the lock file"""
-    host = next(line.split()[1] for line in subprocess.run(["rustc", "-vV"], check=True, capture_output=True, text=True).stdout.splitlines()
-                if line.startswith("host"))
     asked = ["--features", ",".join(f"{name}/{feature}" for feature in features)] if features else []
-    told = json.loads(cargo("metadata", "--format-version", "1", "--filter-platform", host, *asked))
+    told = json.loads(cargo("metadata", "--format-version", "1", "--filter-platform", target or host(), *asked))
     packages = {package["id"]: package for package in told["packages"]}
     nodes = {node["id"]: node for node in told["resolve"]["nodes"]}
     root = next(at for at, package in packages.items() if package["name"] == name)

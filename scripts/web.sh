@@ -32,7 +32,15 @@ fi
 [ -x "$target/python/fresh/bin/sordino-web" ] || scripts/python.sh
 # The library that drives the browser, without a browser of its own.
 (cd web && PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD=1 npm ci --silent --no-audit --no-fund)
-export CHROMIUM=$chromium PAGE=$page SCREENS=$target/web/screens CLIENT=$PWD/js
+# What an application has of the package, next to its bundler: npm gives it the same files.
+bundlers=$target/web/bundlers
+mkdir -p "$bundlers"
+cp js/test/bundlers/* "$bundlers" 2>/dev/null
+(cd "$bundlers" && npm ci --silent --no-audit --no-fund --prefer-offline)
+packed=$(cd js && npm pack --silent --pack-destination "$bundlers")
+mkdir "$bundlers/node_modules/sordino"
+tar -xzf "$bundlers/$packed" -C "$bundlers/node_modules/sordino" --strip-components 1
+export CHROMIUM=$chromium PAGE=$page SCREENS=$target/web/screens CLIENT=$PWD/js BUNDLERS=$bundlers
 export SORDINO_WEB=$target/python/fresh/bin/sordino-web SORDINO_COMMAND=${SORDINO_COMMAND:-$target/debug/sordino}
 mkdir -p "$SCREENS"
 cd web

@@ -93,6 +93,11 @@ export class Client {
     return this.#about.payloads;
   }
 
+  /** True if a search may bring payloads that are shortened: `payloads` fetches them whole. */
+  get shortens() {
+    return this.#about.shortens;
+  }
+
   /** The recall that the owner measured, if it was measured. */
   get recall() {
     return this.#about.recall;

@@ -14,6 +14,9 @@ export function connect(url, options) {
 }
 
 function bytes() {
+  // The platform's own, where it has one, takes a tenth of the time.
+  if (Uint8Array.fromBase64) return Uint8Array.fromBase64(base64);
+  if (globalThis.Buffer?.from) return globalThis.Buffer.from(base64, "base64");
   const letters = atob(base64);
   const bytes = new Uint8Array(letters.length);
   for (let at = 0; at < bytes.length; at += 1) bytes[at] = letters.charCodeAt(at);

@@ -16,7 +16,7 @@ export async function init(urlOrBytes) {
     if (urlOrBytes instanceof ArrayBuffer || ArrayBuffer.isView(urlOrBytes)) return urlOrBytes;
     const response = await fetch(urlOrBytes);
     if (!response.ok) throw errorOf("argument", `${urlOrBytes}: HTTP ${response.status}`, "wasm");
-    return response.arrayBuffer();
+    return response.headers.get("content-type") === "application/wasm" ? response : response.arrayBuffer();
   };
   await engineOf(source);
 }

@@ -45,8 +45,8 @@ async function done(method, values, signal) {
 /** What the client says of the index. */
 function about() {
   if (!client) return undefined;
-  const { mode, dim, k, metric, records, version, ids, hasPayloads, recall, bytesOnce, pin } = client;
-  return { mode, dim, k, metric, records, version, ids, hasPayloads, recall, bytesOnce, pin };
+  const { mode, dim, k, metric, records, version, ids, hasPayloads, shortens, recall, bytesOnce, pin } = client;
+  return { mode, dim, k, metric, records, version, ids, hasPayloads, shortens, recall, bytesOnce, pin };
 }
 
 if (parent) parent.on("message", answer);

@@ -74,6 +74,10 @@ class WorkerClient {
     return this.#about.hasPayloads;
   }
 
+  get shortens() {
+    return this.#about.shortens;
+  }
+
   get recall() {
     return this.#about.recall;
   }
@@ -160,7 +164,8 @@ class WorkerClient {
 function started(onMessage, onError) {
   const threads = globalThis.process?.getBuiltinModule?.("node:worker_threads");
   if (threads) {
-    const worker = new threads.Worker(new URL("./worker-thread.js", import.meta.url));
+    // Bundlers take each plain address of a file into the page; this one is of Node.js alone.
+    const worker = new threads.Worker(new URL(import.meta.url.replace(/[^/]*$/, "worker-thread.js")));
     worker.on("message", onMessage);
     worker.on("error", (error) => onError(error.message));
     return worker;

@@ -240,6 +240,7 @@ impl Reader {
             ("version", js_sys::BigInt::from(manifest.version).into()),
             ("ids", manifest.ids.name().into()),
             ("payloads", manifest.has_payloads().into()),
+            ("shortens", client.shortens().into()),
             ("recall", recall),
             ("bytesOnce", JsValue::from_f64(client.bytes_once() as f64)),
         ]);
