@@ -3,7 +3,7 @@
 mod claims;
 mod report;
 
-use std::io::Write;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use base64::Engine;
@@ -200,7 +200,9 @@ pub(crate) fn shown(path: Option<&Path>) -> Result<Option<Token>, Error> {
     };
     let (claims, now) = (token.granted(), now());
     if !(claims.not_before..claims.expiry).contains(&now) {
-        eprintln!(
+        // With standard error closed there is no one left to tell.
+        let _ = writeln!(
+            io::stderr(),
             "sordino: warning: {}: the token is valid from {} to {}, and by this clock it is {}",
             named.display(),
             rfc3339(claims.not_before),
