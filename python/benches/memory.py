@@ -1,20 +1,27 @@
 """The costs of an agent's memory: memories that are written one at a time, and questions.
 
-  python python/benches/memory.py [--memories N] [--bulk N] [--writers N]
+  python python/benches/memory.py [--memories N] [--bulk N]
+  python python/benches/memory.py --writers N [--bulk N] [--server COMMAND]
 
 Writes N memories singly into a new folder and prints a line for each tenth of them; then puts --bulk memories more there at once, and times questions.
 With --writers a writer adds N memories to an owner's folder, each in a version of its own, which is the worst case; nothing else is done then.
+With --bulk there are so many before. With --server it adds them over a server on this machine, which the command `sordino` runs.
 Texts are drawn from a list of words. Needs the extra [mcp].
 """
 
 import argparse
+import contextlib
 import os
 import random
+import shutil
+import socket
 import statistics
+import subprocess
 import tempfile
 import time
 from pathlib import Path
 
+import sordino
 from sordino import WriterPublicKey
 from sordino._contributor import Contributor
 from sordino._embedding import Embedding
@@ -38,10 +45,10 @@ def milliseconds(times):
     return f"median {1e3 * statistics.median(times):.1f} ms, mean {1e3 * statistics.mean(times):.1f}, most {1e3 * max(times):.0f}"
 
 
-def timed(work):
-    start = time.perf_counter()
+def timed(work, clock=time.perf_counter):
+    start = clock()
     work()
-    return time.perf_counter() - start
+    return clock() - start
 
 
 def single(memory, home, number):
@@ -56,14 +63,48 @@ def single(memory, home, number):
     print(f"last hundred over the first: {statistics.median(times[-100:]) / statistics.median(times[:100]):.2f}")
 
 
-def by_writer(folder, embedding, number):
-    """A writer adds memories, each as a version, and the owner's process takes them in and compacts when that is due."""
-    home = Home.init(folder / "owner", Settings("owner"), embedding)
-    other = Home.join(folder / "writer", Settings("writer", index=str(home.index)), home.folder / "owner.pub", write=True)
-    owner = Writer(home)
+@contextlib.contextmanager
+def served(command, folder):
+    """A server of the owner's index, as its keeper starts it; its address comes first, and then the owner's folder is given."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    processes = []
+
+    def start(home):
+        shutil.copytree(home.index, folder / "root" / "team")
+        shutil.copy(home.folder / "owner.pub", folder / "root" / "team.pub")
+        words = [command, "serve", "--root", folder / "root", "--accept-changes", "--listen", f"127.0.0.1:{port}", "--plaintext", "--anyone"]
+        processes.append(subprocess.Popen(list(map(str, words)), stdout=subprocess.PIPE, text=True))
+        processes[0].stdout.readline()
+
+    try:
+        yield f"http://127.0.0.1:{port}/team", start
+    finally:
+        for process in processes:
+            process.terminate()
+            process.wait()
+
+
+def by_writer(folder, embedding, number, before, url=None, start=None):
+    """A writer adds memories, each as a version, to those that were there before. The owner's process takes them in every 16 and compacts when
+    that is due."""
+    home = Home.init(folder / "owner", Settings("owner", server=url), embedding)
+    given = {"server": url} if url else {"index": str(home.index)}
+    other = Home.join(folder / "writer", Settings("writer", **given), home.folder / "owner.pub", write=True)
+    owner, payload = Writer(home), 0
+    for first in range(0, before, 1024):
+        records = [Record.made(text(n), ["bench"], None, "owner") for n in range(number + first, number + min(first + 1024, before))]
+        owner.remember(records, embedding([record.text for record in records]))
+        owner.flush()
+        payload += sum(len(record.text) + 4 * 256 for record in records)
+    if start:
+        start(home)
     owner.grant_writer("writer", WriterPublicKey.load(other.folder / "writer.public"), [], 4_102_444_800)
-    writer, payload, times, owners = Contributor(other), 0, [], 0.0
-    print("memories  folder/(texts and vectors)  manifests kB  an addition, ms  the owner's share, ms  load")
+    if start:
+        sordino.open(home.index, key=home.owner_key()).push(url)
+    writer, times, work, owners = Contributor(other), [], [], []
+    index = folder / "root" / "team" if url else home.index
+    print("memories  folder/(texts and vectors)  manifests kB  last hundred additions: median ms  processor ms  the owner's share of one, processor ms  load")
     for n in range(number):
         record = Record.made(text(n), ["bench"], None, "writer")
         row = embedding([record.text])
@@ -72,14 +113,20 @@ def by_writer(folder, embedding, number):
             writer.remember([record], row)
             writer.flush()
 
-        times.append(timed(add))
+        work.append(timed(lambda: times.append(timed(add)), time.process_time))
         payload += len(record.text) + 4 * 256
-        owners += timed(lambda: owner.take_in() and owner.due(False) and owner.compact())
-        if (n + 1) % max(number // 10, 1) == 0:
-            share, kept = folder_bytes(home.index) / payload, folder_bytes(home.index / "manifests") / 1e3
-            last = times[-(number // 10) :]
-            print(f"{n + 1:8}  {share:26.2f}  {kept:12.0f}  {1e3 * statistics.median(last):15.1f}  {1e3 * owners / len(last):21.1f}  {os.getloadavg()[0]:.1f}", flush=True)
-            owners = 0.0
+        if n % 16 == 15:
+            owners.append(timed(lambda: owner.take_in() and owner.due(False) and owner.compact(), time.process_time))
+        if (n + 1) % max(number // 10, 100) == 0:
+            share, kept = folder_bytes(index) / payload, folder_bytes(index / "manifests") / 1e3
+            print(
+                f"{n + 1:8}  {share:26.2f}  {kept:12.0f}  {1e3 * statistics.median(times[-100:]):33.1f}  {1e3 * statistics.mean(work[-100:]):12.1f}"
+                f"  {1e3 * statistics.mean(owners) / 16:38.1f}  {os.getloadavg()[0]:4.1f}",
+                flush=True,
+            )
+            owners = []
+    shares = [sum(some[-100:]) / sum(some[:100]) for some in (times, work)]
+    print(f"last hundred over the first: {shares[0]:.2f}; processor time: {shares[1]:.2f}")
     writer.close()
     owner.close()
 
@@ -106,24 +153,27 @@ def questions(memory, number):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--memories", type=int, default=10_000)
-    parser.add_argument("--bulk", type=int, default=90_000)
+    parser.add_argument("--bulk", type=int)
     parser.add_argument("--writers", type=int, default=0)
+    parser.add_argument("--server")
     args = parser.parse_args()
+    bulk = 90_000 if args.bulk is None else args.bulk
     embedding = Embedding("wordllama")
     with tempfile.TemporaryDirectory() as folder:
         if args.writers:
-            by_writer(Path(folder), embedding, args.writers)
+            with served(args.server, Path(folder)) if args.server else contextlib.nullcontext(()) as place:
+                by_writer(Path(folder), embedding, args.writers, args.bulk or 0, *place)
             return
         home = Home.init(Path(folder) / "home", Settings("bench"), embedding)
         memory, other = Memory(home, embedding), Memory(Home(home.folder), embedding)
         single(memory, home, args.memories)
         across(memory, other)
         questions(memory, args.memories)
-        if args.bulk:
-            records = [Record.made(text(n), ["bulk"], None, "bench") for n in range(args.memories, args.memories + args.bulk)]
-            print(f"{args.bulk} at once: {timed(lambda: list(memory.remember_all(records))):.1f} s")
+        if bulk:
+            records = [Record.made(text(n), ["bulk"], None, "bench") for n in range(args.memories, args.memories + bulk)]
+            print(f"{bulk} at once: {timed(lambda: list(memory.remember_all(records))):.1f} s")
             memory.wait()
-            questions(memory, args.memories + args.bulk)
+            questions(memory, args.memories + bulk)
         memory.close()
         other.close()
 

@@ -456,7 +456,7 @@ class Team:
             self.port = free.getsockname()[1]
         self.url = f"http://127.0.0.1:{self.port}/team"
         self.owner = folder / "owner"
-        printed = run(self.owner, "init", "--name", "olga", "--server", self.url, "--command", SERVER)
+        printed = run(self.owner, "init", "--name", "olga", "--server", self.url)
         assert "ROOT/team.pub" in printed and "mcpServers" in printed
         shutil.copytree(self.owner / "index", self.root / "team")
         shutil.copy(self.owner / "owner.pub", self.root / "team.pub")
@@ -689,12 +689,76 @@ async def test_a_server_that_is_gone_gets_what_was_written_later(team):
         assert texts(found) == ["before the storm"] and "cannot be reached" in found["note"]
         assert texts(await call(owner, "recall", question="storm", k=1)) == ["during the storm"]
     async with agent(alice) as reader:
-        assert "UnreachableError" in await refused(reader, "recall", question="storm")
+        answer = await refused(reader, "recall", question="storm")
+        assert "UnreachableError" in answer and "Go on without the memory" in answer and "try again later" in answer
     assert "kept here" in run(team.owner, "push", code=1)
     team.start()
     assert "the server has it" in run(team.owner, "push")
     async with agent(alice) as reader:
         await recalls(reader, "storm", "during the storm")
+
+
+def test_a_server_that_says_nothing_keeps_no_agent_waiting_twice(home, tmp_path, embedding):
+    # It takes connections and never answers.
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        url = f"http://127.0.0.1:{silent.getsockname()[1]}/team"
+        joined = Home.join(tmp_path / "bob", Settings("bob", server=url), home.folder / "owner.pub", write=True)
+        with contextlib.closing(Memory(joined, embedding)) as memory:
+            with pytest.raises(sordino.NetworkError, match="Go on without the memory.*says nothing"):
+                memory.recall("anything")
+            start = time.monotonic()
+            with pytest.raises(sordino.NetworkError, match="Go on without the memory"):
+                memory.recent()
+            assert time.monotonic() - start < 1
+            with pytest.raises(sordino.NetworkError, match="nothing was remembered"):
+                memory.remember("a text")
+            assert memory._writer.waiting() == []
+
+
+async def test_of_two_folders_with_one_owners_key_the_later_says_what_happened(team):
+    twin = team.folder / "twin"
+    shutil.copytree(team.owner, twin)
+    async with agent(team.owner) as owner:
+        await call(owner, "remember", text="We deploy on Tuesdays")
+    assert "the server has it" in run(team.owner, "push")
+    async with agent(twin) as other:
+        sent = await call(other, "remember", text="We deploy on Fridays")
+        assert "server" in sent["server"]
+        answer = {}
+        for _ in range(300):
+            answer = await call(other, "recall", question="which day do we deploy?")
+            if answer["note"]:
+                break
+            await asyncio.sleep(0.1)
+        assert "another folder with this owner's key" in answer["note"]
+        assert texts(answer) == ["We deploy on Fridays"]
+    assert "another folder with this owner's key" in run(twin, "push", code=1)
+    # Nothing was changed at the server.
+    bob = team.reader("bob")
+    async with agent(bob) as reader:
+        assert texts(await call(reader, "recall", question="which day do we deploy?")) == ["We deploy on Tuesdays"]
+
+
+def test_a_closed_pipe_ends_a_command_quietly(home, memory):
+    memory.remember("one of many")
+    memory.wait()
+    web = "import sys; from sordino.web import main; sys.exit(main())"
+    migrate = "import sys; from sordino.migrate import main; sys.exit(main())"
+    for words in [
+        [*COMMAND, "--help"],
+        [*COMMAND, "--home", str(home.folder), "lines"],
+        [*COMMAND, "--home", str(home.folder), "stats"],
+        [*COMMAND, "--home", str(home.folder), "export"],
+        [sys.executable, "-c", web, "--help"],
+        [sys.executable, "-c", migrate, "--help"],
+    ]:
+        # argparse says nothing of a help that could not be written, which it is at once with this variable.
+        environment = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+        process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
+        # As `head -0` does.
+        process.stdout.close()
+        said = process.stderr.read()
+        assert (process.wait(120), said) == (141, ""), words
 
 
 async def test_a_server_that_goes_back_is_asked_nothing_more(team):
@@ -732,7 +796,6 @@ def test_the_page_runs(tmp_path):
     try:
         for command in commands:
             words = command.replace("https://memory.example:7700/team", team.url).split()[1:]
-            words += ["--command", SERVER] if "init" in words and "--server" in words else []
             done = subprocess.run([*COMMAND, *words], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=120)
             assert done.returncode == 0, (command, done.stderr)
             if "--server" in words and "init" in words:

@@ -2,7 +2,8 @@
 
 mod naming;
 
-use std::{io, path::PathBuf};
+use std::io;
+use std::path::PathBuf;
 
 use sordino_net::Error as Net;
 use sordino_search::{Error as Search, Kind, vectors};
@@ -14,8 +15,7 @@ pub const SUCCESS: u8 = 0;
 pub const FAILURE: u8 = 1;
 /// Wrong usage.
 pub const USAGE: u8 = 2;
-/// A signature, a digest or a version is wrong: the index, a file or the server is not to be
-/// trusted.
+/// A signature, a digest or a version is wrong: the index, a file or the server is not to be trusted.
 pub const INTEGRITY: u8 = 3;
 /// The server cannot be reached, or refused.
 pub const SERVER: u8 = 4;
@@ -94,6 +94,9 @@ pub enum Error {
         /// The fault.
         source: Search,
     },
+    /// A folder whose version does not lead to the one that a server has.
+    #[error("{0}")]
+    Apart(String),
     /// A file of an index that is gone.
     #[error("{path}: the file is missing, and the index is not whole without it: restore it from a backup", path = path.display())]
     Gone {
@@ -259,7 +262,7 @@ impl Error {
         match self {
             Self::Usage(_) | Self::Config { .. } => USAGE,
             Self::Interrupted => INTERRUPTED,
-            Self::Gone { .. } => INTEGRITY,
+            Self::Gone { .. } | Self::Apart(_) => INTEGRITY,
             Self::Changing { .. } => SERVER,
             Self::Search(error) | Self::Index { source: error, .. } if error.is_bad_reply() => {
                 INTEGRITY

@@ -13,6 +13,7 @@ mod input;
 mod labels;
 mod list;
 mod policy;
+mod pull;
 mod push;
 mod take_back;
 mod update;
@@ -58,6 +59,8 @@ enum Command {
     Restore(backup::Restore),
     /// Send this version of the index to a server.
     Push(push::Args),
+    /// Bring a folder to the version that a server has.
+    Pull(Box<pull::Args>),
     /// Take back what writers added since your last change.
     TakeBack(take_back::Args),
 }
@@ -85,6 +88,7 @@ pub fn run(args: Args, output: Output) -> Result<(), Error> {
         Command::Backup(args) => backup::backup(&args, output),
         Command::Restore(args) => backup::restore(&args, output),
         Command::Push(args) => push::run(&args, output),
+        Command::Pull(args) => pull::run(&args, output),
         Command::TakeBack(args) => take_back::run(&args, output),
     }
 }

@@ -3,8 +3,8 @@
 use crate::Error;
 use sordino_search::{
     AnyDisk, Bytes, Contents, Copied, Disk, Encodings, Error as Search, Files, Folder, Index,
-    OpenOptions, OwnerPublicKey, Pins, ReaderKeys, Recovered, Server, Shard, SignedManifest, Store,
-    Verified,
+    OpenOptions, OwnerPublicKey, Pin, Pins, ReaderKeys, Recovered, Server, Shard, SignedManifest,
+    Store, Verified,
 };
 use std::path::{Path, PathBuf};
 
@@ -118,6 +118,17 @@ impl Place {
     /// The newest version's manifest.
     pub(crate) fn manifest(&self, owner: &OwnerPublicKey) -> Result<SignedManifest, Search> {
         Index::manifest_on(self.disk(), &self.root, owner)
+    }
+
+    /// The version of this number, if the folder shows that it leads to the newest one.
+    pub(crate) fn pin(&self, owner: &OwnerPublicKey, version: u64) -> Result<Option<Pin>, Search> {
+        let newest = self.manifest(owner)?;
+        let mut line = Vec::new();
+        // It ends where manifests were forgotten.
+        drop(self.folder().history(&newest, usize::MAX, owner, &mut line));
+        let mut line = std::iter::once(&newest).chain(&line);
+        let found = line.find(|manifest| manifest.version == version);
+        Ok(found.map(Pin::of))
     }
 
     /// Does work with all that is stored of records that a reader may read; once more, where a change removes what it reads.

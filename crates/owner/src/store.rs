@@ -144,16 +144,7 @@ impl<D: Disk> Store<D> {
         pin: Option<&Pin>,
     ) -> Result<Self, Error> {
         let folder = Folder::new(dir.as_ref(), disk);
-        // No lock file where there is no index.
-        folder.current()?;
-        let lock = folder.lock()?;
-        // From here on the lock keeps others from changing it.
-        let current = folder.current()?;
-        let manifest = folder.manifest(&current, &keys.public())?;
-        // Before anything is removed that only a newer version names.
-        if let Some(pin) = pin {
-            version_pin::follows(&folder, &manifest, &keys.public(), pin)?;
-        }
+        let (lock, manifest) = version_pin::locked(&folder, &keys.public(), pin)?;
         let newest = manifest.digest();
         let store = Self::read(folder, lock, keys, (manifest, newest))?;
         store.folder.collect(&store.manifest.parts()?)?;

@@ -7,7 +7,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from . import _record
-from ._errors import AccessError, LockedError
+from ._errors import AccessError, LockedError, NetworkError
 from ._home import DRAWN
 from ._index import open as open_index
 from ._journal import Journal, Waiting
@@ -155,8 +155,7 @@ class Contributor:
             current = self._home.index / "CURRENT"
             # The owner may have granted it since.
             if fresh or not current.exists():
-                with self._home.alone("writing.lock"):
-                    self._replica.pull()
+                self._ask()
             line = current.read_bytes()
             if self._right[0] != line:
                 self._right = (line, self._facts()["writes_until"])
@@ -165,6 +164,15 @@ class Contributor:
                 return
         text = "this agent may not write" if until is None else "this agent's right to write has ended"
         raise AccessError(f"{text}: ask the memory's owner for sordino-memory grant NAME --public writer.public --write")
+
+    def _ask(self) -> None:
+        """Takes the server's version, which says what this agent may do."""
+        with self._home.alone("writing.lock"):
+            try:
+                self._replica.pull()
+            except NetworkError as error:
+                text = "nothing was remembered: the server has to say first that this agent may write, and cannot be asked. Try again later"
+                raise type(error)(f"{text} ({error})") from None
 
 
 def _refused(done: str) -> AccessError:

@@ -47,7 +47,6 @@ class Settings:
     index: the folder of the index, where readers share one.
     label: the label of what is remembered here: only readers who were granted it read that.
     roots, token: files that connections need, as `sordino.Client` takes them.
-    command: the command that pushes.
     erase_within: seconds in which what was forgotten leaves the folder, while a process of this memory runs.
     """
 
@@ -58,7 +57,6 @@ class Settings:
     label: str | None = None
     roots: str | None = None
     token: str | None = None
-    command: str = "sordino"
     erase_within: float = 600.0
 
 
@@ -224,6 +222,9 @@ class Home:
             raise of_file(NoIndexError(text), path) from None
         except (OSError, ValueError) as error:
             raise FormatError(f"{path}: {error}") from None
+        if isinstance(found, dict):
+            # A command pushed, where a memory was made by an earlier version.
+            found.pop("command", None)
         return _checked(found, str(path))
 
 

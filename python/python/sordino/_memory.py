@@ -56,6 +56,15 @@ _LOOK = 30.0
 # Seconds that an answer waits for the server to have a change.
 _SENT = 1.0
 
+# Seconds of silence after which a server is not asked again, and for how long.
+_SILENT, _PATIENCE = 1.0, 10.0
+
+# Said by a reader that has nothing to read from.
+_AWAY = (
+    "the memory at {place} cannot be reached, and this process has read nothing of it yet, so nothing can be recalled. Go on without the memory, tell the "
+    "person you work for, and try again later ({error})"
+)
+
 # Memories that are read at once where all are.
 _BLOCK = 4096
 
@@ -92,6 +101,8 @@ class Memory:
         self._client: Client | None = None
         self._gap: str | None = None
         self._stopped: str | None = None
+        # A server that took its time to say nothing, and until when it is not asked again.
+        self._silent: tuple[float, NetworkError | None] = (0.0, None)
         # True while a writer reads its own folder, since the server is gone.
         self._alone = False
         # The times and numbers of memories, the newest first, and the version that they are of.
@@ -243,7 +254,7 @@ class Memory:
 
     def note(self) -> str | None:
         """What the last answer should be read with, such as a server that could not be reached."""
-        return " ".join(filter(None, [self._gap, self._trouble])) or None
+        return " ".join(filter(None, [self._gap, self._trouble, self._pusher and self._pusher.stopped()])) or None
 
     def wait(self) -> None:
         """Waits until what was remembered is in the index. Raises why it is not."""
@@ -271,11 +282,13 @@ class Memory:
             self._trusted()
             # The journal comes first: an entry that moves into the index meanwhile is then in both, and not in neither.
             waiting = self._writer.waiting() if self._writer else []
+            start = time.monotonic()
             missing = self._follow()
             if self._alone:
                 self._let_go()
                 self._alone = False
             try:
+                self._answering()
                 if self._client is None:
                     self._gap = missing
                     self._client = self._connected()
@@ -291,12 +304,15 @@ class Memory:
                 self._distrust(error)
                 raise
             except NetworkError as error:
+                self._note_silence(start, error)
                 refused = isinstance(error, RefusedError) and not isinstance(error, BusyError)
                 if self._client is None and not refused and self._home.adds and (self._home.index / "CURRENT").exists():
                     self._client, self._alone = Client(self._home.index, key=self._key), True
-                if self._client is None or refused:
+                if refused:
                     self._let_go()
                     raise
+                if self._client is None:
+                    raise type(error)(_AWAY.format(place=self._home.place, error=error)) from None
                 self._gap = f"the server cannot be reached ({error}), so this is what was known before: version {self._client.stats()['version']}"
             assert self._client is not None
             # A folder may be older than what the server has shown.
@@ -306,12 +322,27 @@ class Memory:
 
     def _follow(self) -> str | None:
         """Has the folder follow what writers add to the server's index; why it does not."""
+        start = time.monotonic()
         try:
             if self._writer is not None:
+                self._answering()
                 self._writer.follow()
         except (NetworkError, IntegrityError, FileError) as error:
+            if isinstance(error, NetworkError):
+                self._note_silence(start, error)
             return f"what others have added since may be missing: {error}"
         return None
+
+    def _answering(self) -> None:
+        """Raises what the server's silence raised a moment ago: each try would keep an agent waiting."""
+        until, error = self._silent
+        if error is not None and time.monotonic() < until:
+            raise error.with_traceback(None)
+
+    def _note_silence(self, start: float, error: NetworkError) -> None:
+        now = time.monotonic()
+        if now - start > _SILENT and self._silent[1] is not error:
+            self._silent = (now + _PATIENCE, error)
 
     def _connected(self, over_gap: bool = False) -> Client:
         here = "://" not in self._home.place

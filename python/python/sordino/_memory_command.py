@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import os
 import shlex
@@ -13,6 +14,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ._console import command
 from ._embedding import DEFAULT, Embedding
 from ._errors import Error, InputError
 from ._home import Home, Settings, owner_file
@@ -22,6 +24,7 @@ from ._writer import Pusher, Writer
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import TextIO
 
 _HOME = "~/.sordino-memory"
 
@@ -34,6 +37,7 @@ This does not: take back what {name} has read or copied. Versions from before th
 Take {name}'s client key off the server's list too. A holder of owner.key has everything: if that key is lost to somebody, make a new memory."""
 
 
+@command
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command. Returns 0 if it is done, 1 if it could not be, with a line on standard error."""
     given = _parser().parse_args(arguments)
@@ -51,7 +55,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--home", default=os.environ.get("SORDINO_MEMORY", _HOME), help=f"the memory's folder on this machine ({_HOME})")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
 
-    def command(name: str, run: Any, text: str) -> argparse.ArgumentParser:
+    def add(name: str, run: Any, text: str) -> argparse.ArgumentParser:
         made = commands.add_parser(name, help=text, description=text)
         made.set_defaults(run=run)
         return made
@@ -60,7 +64,7 @@ def _parser() -> argparse.ArgumentParser:
         ("init", _init, "Make a memory, and print the lines for the configuration files of agents"),
         ("join", _join, "Make a reader's keys for somebody else's memory"),
     ]:
-        made = command(name, run, text)
+        made = add(name, run, text)
         made.add_argument("--name", default=socket.gethostname(), help="the author of what is remembered here")
         made.add_argument("--embedding", default=DEFAULT, help=f"{DEFAULT}, module:function, or https://host/v1/embeddings#model, which is shown all texts")
         made.add_argument("--label", help="the label of what is remembered here")
@@ -71,36 +75,34 @@ def _parser() -> argparse.ArgumentParser:
             made.add_argument("--index", help="the folder of the index, where it is on this machine")
             made.add_argument("--token", help="a token for the server, of sordino token issue")
             made.add_argument("--write", action="store_true", help="make a writer's key, by which memories are added once the owner grants it")
-        else:
-            made.add_argument("--command", default="sordino", help="the command that pushes to the server")
-    made = command("serve", _serve, "Serve the memory to an agent, over standard input and output")
+    made = add("serve", _serve, "Serve the memory to an agent, over standard input and output")
     made.add_argument("--http", type=int, metavar="PORT", help="over HTTP on 127.0.0.1, with the token in the file http-token")
-    made = command("grant", _grant, "Let an agent or a person read the memory")
+    made = add("grant", _grant, "Let an agent or a person read the memory")
     made.add_argument("reader", help="a name of your choosing, which neither the server nor other readers learn")
     made.add_argument("--public", help="the reader's file reader.public, if it is new; compare its digest with the reader")
     made.add_argument("--label", action="append", default=[], help="a label that it may read, and what has no label")
     made.add_argument("--write", action="store_true", help="and add memories, under these labels or without one; it changes and forgets none")
     made.add_argument("--until", default="", help="the end of the right to add, by ISO 8601; a year from now, if nothing is said")
-    made = command("revoke", _revoke, "Take a reader off the list, and write the memory again under other keys")
+    made = add("revoke", _revoke, "Take a reader off the list, and write the memory again under other keys")
     made.add_argument("reader")
-    made = command("take-back", _take_back, "Take out what writers have added since a version, such as by a stolen key")
+    made = add("take-back", _take_back, "Take out what writers have added since a version, such as by a stolen key")
     made.add_argument("version", type=int, help="the owner's last version, or one that an addition made, as sordino index info shows them")
     made.add_argument("--revoke", metavar="NAME", help="revoke this writer in the same version, so that it cannot add again in between")
-    command("who", _who, "Say who can read and add what")
-    command("compact", _compact, "Write the memory again without what was forgotten")
-    command("push", _push, "Bring the server's copy up to date, and say whether it is")
-    command("stats", _stats, "Say what is in the memory")
-    made = command("export", _export, "Write all memories that this key can read, as lines of JSON")
+    add("who", _who, "Say who can read and add what")
+    add("compact", _compact, "Write the memory again without what was forgotten")
+    add("push", _push, "Bring the server's copy up to date, and say whether it is")
+    add("stats", _stats, "Say what is in the memory")
+    made = add("export", _export, "Write all memories that this key can read, as lines of JSON")
     made.add_argument("file", nargs="?", help="a new file; standard output without it, or as -")
-    made = command("import", _import, "Remember what export wrote, under new numbers")
+    made = add("import", _import, "Remember what export wrote, under new numbers")
     made.add_argument("file")
-    command("lines", _lines, "Print the lines for the configuration files of agents")
+    add("lines", _lines, "Print the lines for the configuration files of agents")
     return parser
 
 
 def _init(given: argparse.Namespace) -> None:
     embedding = Embedding(given.embedding)
-    settings = Settings(given.name, given.embedding, given.server, None, given.label, _path(given.roots), None, given.command)
+    settings = Settings(given.name, given.embedding, given.server, None, given.label, _path(given.roots))
     home = Home.init(given.home, settings, embedding)
     print(f"A memory in {home.folder}. Keep a copy of owner.key offline: it reads and writes everything.")
     print(embedding.shows)
@@ -211,20 +213,30 @@ def _stats(given: argparse.Namespace) -> None:
 def _export(given: argparse.Namespace) -> None:
     memory = _memory(given)
     try:
-        # A new file, which nobody else may read: these are the texts in the clear.
-        file = os.fdopen(os.open(given.file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") if given.file not in (None, "-") else sys.stdout
         number = 0
-        for number, one in enumerate(memory.all(), 1):
-            record = one.record
-            line = {"id": one.id, "text": record.text, "tags": list(record.tags), "when": iso(record.when), "by": record.by}
-            file.write(json.dumps(line, ensure_ascii=False) + "\n")
-        if file is not sys.stdout:
-            file.close()
+        with _new(given.file) as file:
+            for number, one in enumerate(memory.all(), 1):
+                record = one.record
+                line = {"id": one.id, "text": record.text, "tags": list(record.tags), "when": iso(record.when), "by": record.by}
+                file.write(json.dumps(line, ensure_ascii=False) + "\n")
+            file.flush()
         print(f"{number} memories", file=sys.stderr)
+    except BrokenPipeError:
+        raise
     except OSError as error:
+        # An error of this package says it itself.
+        if isinstance(error, Error):
+            raise
         raise InputError(f"{given.file}: {error.strerror}; export writes a new file") from None
     finally:
         memory.close()
+
+
+def _new(path: str | None) -> contextlib.AbstractContextManager[TextIO]:
+    """A new file, which nobody else may read: these are the texts in the clear. Or standard output."""
+    if path in (None, "-"):
+        return contextlib.nullcontext(sys.stdout)
+    return os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8")
 
 
 def _import(given: argparse.Namespace) -> None:

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import random
-import subprocess
 import threading
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from . import _record
-from ._errors import Error, LockedError, UnknownIdError, UnsureError
+from ._errors import Error, ForkError, IntegrityError, LockedError, RollbackError, UnknownIdError, UnsureError
 from ._home import DRAWN, FIRST
 from ._index import open as open_index
 from ._journal import Journal, Waiting
@@ -347,7 +345,7 @@ class Writer:
 
 
 class Pusher:
-    """Brings a server's copy of the index up to date by the command, in a thread of its own, and goes on trying where that fails."""
+    """Brings a server's copy of the index up to date, in a thread of its own, and goes on trying where that fails."""
 
     def __init__(self, home: Home, again: float = 15.0) -> None:
         self._home = home
@@ -355,10 +353,8 @@ class Pusher:
         self._changed = threading.Condition()
         self._wanted = 0
         self._pushed = 0
-        #: Why the last try failed, or None.
-        self.trouble: str | None = None
-        #: True once the server's answers are not to be trusted: nothing is sent to it by this process any more.
-        self.stopped = False
+        # Why the last try failed.
+        self._trouble: Error | OSError | None = None
         self._ended = False
         self._thread = threading.Thread(target=self._run, name="sordino-memory push", daemon=True)
         self._thread.start()
@@ -373,13 +369,23 @@ class Pusher:
         """Whether the server has this version, after waiting so long."""
         end = time.monotonic() + seconds
         with self._changed:
-            while self._pushed < version and self.trouble is None and not self.stopped and (left := end - time.monotonic()) > 0:
+            while self._pushed < version and self._trouble is None and (left := end - time.monotonic()) > 0:
                 self._changed.wait(left)
             if self._pushed >= version:
                 return "the server has it"
-            if self.stopped:
-                return f"kept here and not sent, since the server is not to be trusted: {self.trouble}. Tell the memory's owner"
-            return f"kept here, and sent to the server as soon as it can be: {self.trouble or 'it takes its time'}"
+        return self.stopped() or f"kept here, and sent to the server as soon as it can be: {self._trouble or 'it takes its time'}"
+
+    def stopped(self) -> str | None:
+        """Why this process sends nothing to the server any more, if it does not."""
+        trouble = self._trouble
+        if isinstance(trouble, (ForkError, RollbackError)):
+            return (
+                "kept here and not sent, since another folder with this owner's key has changed the memory at the server, and what it wrote is missing "
+                f"here. Tell the memory's owner to let one folder alone write with that key. {trouble}"
+            )
+        if isinstance(trouble, IntegrityError):
+            return f"kept here and not sent, since the server is not to be trusted: {trouble}. Tell the memory's owner"
+        return None
 
     def end(self, seconds: float) -> None:
         """Ends the thread, after one more try for what is not sent."""
@@ -396,34 +402,27 @@ class Pusher:
                 if self._ended and self._wanted <= self._pushed:
                     return
                 version, ended = self._wanted, self._ended
-            code, trouble = self._push()
+            trouble = self._push()
             with self._changed:
-                self.trouble = trouble
-                if code == 0:
+                self._trouble = trouble
+                if trouble is None:
                     self._pushed = version
-                self.stopped = code == 3
                 self._changed.notify_all()
-                if self.stopped or (ended and code):
+                if self.stopped() or (ended and trouble):
                     return
-                if code:
+                if trouble:
                     self._changed.wait(self._again)
 
-    def _push(self) -> tuple[int, str | None]:
-        """The command's exit code, and what it said."""
+    def _push(self) -> Error | OSError | None:
+        """Why the server does not have the newest version, or None."""
         settings = self._home.settings
-        words = [settings.command, "index", "push", os.fspath(self._home.index), settings.server or ""]
-        words += ["--key", os.fspath(self._home.folder / "owner.key"), "--wait", "0"]
-        if settings.roots:
-            words += ["--roots", settings.roots]
         try:
             with self._home.alone("pushing.lock"):
-                done = subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace", timeout=600, check=False)
-        except FileNotFoundError:
-            return 1, f"there is no command {settings.command}: install it, or say its path in memory.json"
-        except (OSError, subprocess.TimeoutExpired, Error) as error:
-            return 1, str(error)
-        lines = done.stderr.strip().splitlines()
-        return done.returncode, None if done.returncode == 0 else (lines[-1] if lines else f"exit code {done.returncode}")
+                index = open_index(self._home.index, key=self._home.owner_key())
+                index.push(settings.server or "", roots=settings.roots, wait=0)
+        except (Error, OSError) as error:
+            return error
+        return None
 
 
 def _look(index: Index, state: State) -> None:

@@ -7,6 +7,7 @@ use sordino_search::{
     OwnerKeys, OwnerPublicKey, ReaderKeys, ReaderPublicKey, WriterKeys, WriterPublicKey,
 };
 use sordino_token::{PublicKey, SigningKey};
+use std::io::{self, Write};
 use std::path::Path;
 
 /// The key that an argument names: a file's content, that of a variable (`env:NAME`), or what a command prints (`command:COMMAND`), with a warning on standard error if others can read a secret.
@@ -23,7 +24,9 @@ pub fn read(path: &Path) -> Result<KeyFile, Error> {
     };
     if file.is_exposed() {
         let path = path.display();
-        eprintln!("sordino: warning: others can read the secret in {path}: chmod 600 {path}");
+        let warning = format!("others can read the secret in {path}: chmod 600 {path}");
+        // With standard error closed there is no one left to tell.
+        let _ = writeln!(io::stderr(), "sordino: warning: {warning}");
     }
     Ok(file)
 }

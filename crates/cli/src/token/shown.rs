@@ -1,6 +1,7 @@
 //! The token that a client shows to a server.
 
 use std::ffi::OsString;
+use std::io::{self, Write};
 use std::path::Path;
 
 use sordino_net::ClientKey;
@@ -49,7 +50,9 @@ pub(crate) fn shown(path: Option<&Path>, key: &ClientKey) -> Result<Option<Shown
     }
     let now = now();
     if !(claims.not_before..claims.expiry).contains(&now) {
-        eprintln!(
+        // With standard error closed there is no one left to tell.
+        let _ = writeln!(
+            io::stderr(),
             "sordino: warning: {name}: the token is valid from {} to {}, and by this clock it is {}",
             rfc3339(claims.not_before),
             rfc3339(claims.expiry),

@@ -29,7 +29,7 @@ const PARSED: [(&str, usize); 7] = [
 ];
 
 /// The subcommands whose help is read.
-const HELP: [&str; 20] = [
+const HELP: [&str; 21] = [
     "",
     "keys",
     "token",
@@ -43,6 +43,7 @@ const HELP: [&str; 20] = [
     "index info",
     "index verify",
     "index compact",
+    "index pull",
     "index take-back",
     "serve",
     "query",

@@ -175,3 +175,154 @@ fn a_writer_pushes_what_it_added() {
     assert_eq!(place.verify("remote")["version"], pushed["version"]);
     assert_eq!(json(&push)["bytes"], 0);
 }
+
+/// A local index and its server, with the writers one and two, each with a folder that it pulled.
+fn pulled() -> (Place, Served) {
+    let place = Place::new();
+    done(&place.line("index build @base.npy @i --key @owner.key --own-readers --mode local"));
+    for name in ["one", "two"] {
+        done(&place.line(&format!("keys new writer @{name}.key --from @owner.pub")));
+        done(&place.line(&format!(
+            "keys new writer-public @{name}.pub --from @{name}.key"
+        )));
+        done(&place.line(&format!(
+            "keys grant @i {name} --public @{name}.pub --key @owner.key --write --until 2100-01-01T00:00:00Z"
+        )));
+    }
+    done(&place.line("index restore @i @remote --key @owner.pub"));
+    let serve = "@remote --key @owner.pub --plaintext --anyone --accept-changes";
+    let served = Served::new(&place.line(serve));
+    for name in ["one", "two"] {
+        done(&over(
+            &place,
+            &served,
+            &format!("index pull @{name} URL --key @{name}.key"),
+        ));
+    }
+    (place, served)
+}
+
+/// A command line with the server's address in it.
+fn over(place: &Place, served: &Served, line: &str) -> Vec<String> {
+    place.line(&line.replace("URL", &served.url()))
+}
+
+fn add(place: &Place, name: &str, key: &str, from: u64) {
+    records(place, "new.jsonl", from);
+    done(&place.line(&format!("index add @{name} @new.jsonl --key @{key}.key")));
+}
+
+fn count(place: &Place, name: &str, key: &str) -> serde_json::Value {
+    json(&place.line(&format!("index verify @{name} --key @{key}.key --deep")))["records"].clone()
+}
+
+#[test]
+fn a_writer_that_came_second_pulls_and_adds_again() {
+    let (place, served) = pulled();
+    let before = place.verify("remote")["version"].as_u64().unwrap();
+    add(&place, "one", "one", 9000);
+    add(&place, "two", "two", 9100);
+    done(&over(&place, &served, "index push @one URL --key @one.key"));
+    let refused = failed(
+        &over(
+            &place,
+            &served,
+            "index push @two URL --key @two.key --wait 0",
+        ),
+        3,
+    );
+    assert!(refused.contains("`sordino index pull`"), "{refused}");
+    // What only this folder has is not lost by a pull that does not say so.
+    let refused = failed(
+        &over(&place, &served, "index pull @two URL --key @two.key"),
+        3,
+    );
+    assert!(refused.contains(&format!("--after {before}")), "{refused}");
+    assert_eq!(count(&place, "two", "two"), 2003);
+    failed(
+        &over(
+            &place,
+            &served,
+            "index pull @two URL --key @two.key --after 9999",
+        ),
+        1,
+    );
+    let after = format!("index pull @two URL --key @two.key --after {before}");
+    let pulled = json(&over(&place, &served, &after));
+    assert_eq!(pulled["version"].as_u64(), Some(before + 1));
+    assert_eq!(count(&place, "two", "two"), 2003);
+    done(&place.line("index get @two --ids 9000 --key @two.key"));
+    add(&place, "two", "two", 9100);
+    done(&over(&place, &served, "index push @two URL --key @two.key"));
+    // The first one only has an older version: nothing of its own is given up.
+    done(&over(&place, &served, "index pull @one URL --key @one.key"));
+    assert_eq!(count(&place, "one", "one"), 2006);
+}
+
+#[test]
+fn an_owner_takes_what_writers_pushed_and_what_another_machine_changed() {
+    let (place, served) = pulled();
+    let before = place.verify("remote")["version"].as_u64().unwrap();
+    add(&place, "one", "one", 9000);
+    done(&over(&place, &served, "index push @one URL --key @one.key"));
+    done(&over(&place, &served, "index pull @i URL --key @owner.key"));
+    done(&place.line("index compact @i --key @owner.key"));
+    done(&over(&place, &served, "index push @i URL --key @owner.key"));
+    assert_eq!(count(&place, "i", "owner"), 2003);
+    // A folder of another machine with this key, which both change.
+    done(&over(
+        &place,
+        &served,
+        "index pull @other URL --key @owner.key",
+    ));
+    let shared = place.verify("remote")["version"].as_u64().unwrap();
+    assert!(shared > before);
+    add(&place, "i", "owner", 9200);
+    done(&place.line("index delete @other --ids 0 --key @owner.key --pins @other.pins"));
+    done(&over(&place, &served, "index push @i URL --key @owner.key"));
+    let refused = failed(
+        &over(
+            &place,
+            &served,
+            "index push @other URL --key @owner.key --wait 0",
+        ),
+        3,
+    );
+    assert!(
+        refused.contains("both were changed") && refused.contains("writers' keys"),
+        "{refused}"
+    );
+    let pull = "index pull @other URL --key @owner.key --pins @other.pins";
+    let refused = failed(&over(&place, &served, pull), 3);
+    assert!(refused.contains("--after VERSION"), "{refused}");
+    assert_eq!(count(&place, "other", "owner"), 2002);
+    done(&over(&place, &served, &format!("{pull} --after {shared}")));
+    assert_eq!(count(&place, "other", "owner"), 2006);
+    done(&place.line("index delete @other --ids 0 --key @owner.key --pins @other.pins"));
+    done(&over(
+        &place,
+        &served,
+        "index push @other URL --key @owner.key",
+    ));
+    done(&over(&place, &served, "index pull @i URL --key @owner.key"));
+    assert_eq!(count(&place, "i", "owner"), 2005);
+    // An older folder in the place of the one that the owner knows is not built on.
+    std::fs::remove_dir_all(place.path("i")).unwrap();
+    done(&place.line("index restore @one @i --key @owner.pub"));
+    let refused = failed(
+        &over(&place, &served, "index pull @i URL --key @owner.key"),
+        3,
+    );
+    assert!(refused.contains("its owner knows version"), "{refused}");
+    // Rows of masked mode are with the server alone.
+    done(&place.line("index build @base.npy @masked --key @owner.key"));
+    let masked = Served::new(&place.line("@masked --key @owner.pub --plaintext --anyone"));
+    let refused = failed(
+        &place.line(&format!(
+            "index pull @copy {} --key @owner.key",
+            masked.url()
+        )),
+        1,
+    );
+    assert!(refused.contains("local"), "{refused}");
+}

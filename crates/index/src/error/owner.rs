@@ -100,8 +100,13 @@ pub struct NotNext {
     pub found: u64,
     /// The version that is there.
     pub there: u64,
-    /// Who has that: the server, or the copy.
+    /// Who has that: the [server](Self::SERVER), or the copy.
     pub holder: &'static str,
+}
+
+impl NotNext {
+    /// The server as the holder of a version.
+    pub const SERVER: &'static str = "the server";
 }
 
 impl std::fmt::Display for NotNext {
@@ -114,14 +119,26 @@ impl std::fmt::Display for NotNext {
         if found < there {
             write!(
                 out,
-                "{holder} has version {there}, and this is version {found}: an index does not go back. Take the folder that \
-                 has version {there}; another index needs a place of its own"
-            )
+                "{holder} has version {there}, and this is version {found}: an index does not go back. "
+            )?;
         } else {
             write!(
                 out,
                 "{holder} has version {there}, from which this version {found} does not follow: both were changed, each in \
-                 its own way, or they are two indexes. Take the folder in which its version {there} was made"
+                 its own way, or they are two indexes. "
+            )?;
+        }
+        if *holder == Self::SERVER {
+            write!(
+                out,
+                "In local mode `sordino index pull` brings the server's version here, in Python `sordino.pull`. In other modes take \
+                 the folder in which its version {there} was made. What was changed here meanwhile is changed again after that. Several \
+                 machines that add records need writers' keys (`sordino keys new writer`)"
+            )
+        } else {
+            write!(
+                out,
+                "Take the folder in which its version {there} was made; another index needs a place of its own"
             )
         }
     }

@@ -200,7 +200,7 @@ impl Connection {
         let not_next = NotNext {
             found: newest.version,
             there: here.version,
-            holder: "the server",
+            holder: NotNext::SERVER,
         };
         if not_next.found < not_next.there {
             return Err(not_next.into());

@@ -224,7 +224,7 @@ impl Changes {
         let not_next = NotNext {
             found,
             there: state.current.version,
-            holder: "the server",
+            holder: NotNext::SERVER,
         };
         if manifest.index != state.current.index || found <= not_next.there {
             return Err(not_next.into());

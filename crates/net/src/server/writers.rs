@@ -90,7 +90,7 @@ pub(crate) fn check_offer(
         return Err(NotNext {
             found: offered.version,
             there: current.version,
-            holder: "the server",
+            holder: NotNext::SERVER,
         }
         .into());
     }

@@ -2,7 +2,6 @@
 
 use sordino_index::columns::{Rows, Scheme};
 use sordino_index::manifest::Mode;
-use sordino_index::payload::Payloads;
 use sordino_index::{Disk, Error};
 use sordino_vault::frame::Frame;
 
@@ -32,58 +31,36 @@ impl<D: Disk> Check<'_, D> {
         }
         let records = Records::read(self.folder, manifest, self.keys)?;
         let frame = records::frame(self.folder, manifest, self.keys)?;
-        for (at, segment) in manifest.segments().into_iter().enumerate() {
-            if manifest.was_added(segment.version) && self.reads(at) {
-                let checked = self.added_segment(&records, &frame, at);
-                checked.map_err(|fault| manifest.blamed(segment.version, fault))?;
-            }
-        }
-        for part in &manifest.recent {
-            if manifest.was_added(part.version) {
-                let checked = self.added_payloads(&frame, part);
-                checked.map_err(|fault| manifest.blamed(part.version, fault))?;
-            }
+        for (_, addition) in manifest.additions() {
+            let checked = self.addition(&records, &frame, addition.version);
+            checked.map_err(|fault| manifest.blamed(addition.version, fault))?;
         }
         Ok(())
     }
 
-    fn added_segment(&self, records: &Records, frame: &Frame, at: usize) -> Result<(), Error> {
-        self.segment(records, frame, at)?;
-        match &self.manifest.mode {
-            Mode::Masked(mode) => self.column(
-                at,
-                Scheme::new(Rows::Masked, mode),
-                mode,
-                &mode.segments[at],
-            ),
-            _ => Ok(()),
-        }
-    }
-
-    fn added_payloads(&self, frame: &Frame, payloads: &Payloads) -> Result<(), Error> {
-        let part = StoredPart::open(self.folder, self.manifest, payloads, self.keys)?;
-        let Some(all) = part.added(self.folder, self.manifest)? else {
-            return Ok(());
+    fn addition(&self, records: &Records, frame: &Frame, version: u64) -> Result<(), Error> {
+        let manifest = self.manifest;
+        let part = manifest.recent.iter().find(|it| it.version == version);
+        let carried = match part {
+            Some(part) => StoredPart::open(self.folder, manifest, part, self.keys)?
+                .added(self.folder, manifest)?,
+            None => None,
         };
-        if self.manifest.second_look().is_none() {
-            return Ok(());
-        }
-        let mut carried = all.iter().peekable();
-        let mut place = 0;
-        for (at, segment) in self.manifest.segments().into_iter().enumerate() {
-            let after = place + u64::from(segment.n);
-            if carried.peek().is_some_and(|(first, _)| *first < after) {
-                let (marks, residuals) =
-                    records::residuals(self.folder, self.manifest, self.keys, frame, at)?;
-                // Each row of the segment has a record: that was checked.
-                for (mark, residual) in marks.iter().zip(residuals.rows()) {
-                    let Some((_, carried)) = carried.next() else {
-                        break;
-                    };
-                    super::verify::check_exact(frame, mark.base, residual, carried)?;
-                }
+        let carried = carried.filter(|_| manifest.second_look().is_some());
+        let mut exact = carried.iter().flatten().map(|(_, carried)| carried);
+        for (at, segment) in manifest.segments().into_iter().enumerate() {
+            if segment.version != version || !self.reads(at) {
+                continue;
             }
-            place = after;
+            let (marks, residuals) = self.segment(records, frame, at)?;
+            if let Mode::Masked(mode) = &manifest.mode {
+                let scheme = Scheme::new(Rows::Masked, mode);
+                self.column(at, scheme, mode, &mode.segments[at])?;
+            }
+            // Each row of the addition has a record: that was checked.
+            for ((mark, residual), carried) in marks.iter().zip(residuals.rows()).zip(&mut exact) {
+                super::verify::check_exact(frame, mark.base, residual, carried)?;
+            }
         }
         Ok(())
     }

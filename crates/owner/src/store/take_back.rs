@@ -28,12 +28,7 @@ impl<D: Disk> Store<D> {
         revoked: Option<&str>,
     ) -> Result<Self, Error> {
         let folder = Folder::new(dir.as_ref(), disk);
-        folder.current()?;
-        let lock = folder.lock()?;
-        let newest = folder.manifest(&folder.current()?, &keys.public())?;
-        if let Some(pin) = pin {
-            version_pin::follows(&folder, &newest, &keys.public(), pin)?;
-        }
+        let (lock, newest) = version_pin::locked(&folder, &keys.public(), pin)?;
         let mut kept = newest.before_addition();
         while let Some(older) = kept.take_if(|it| it.version > version) {
             kept = older.before_addition();

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use sordino_index::disk::Lock;
 use sordino_index::folder::Folder;
 use sordino_index::{Disk, Error, OwnerFault, OwnerPublicKey, Pin, SignedManifest};
 
@@ -29,8 +30,26 @@ impl<D: Disk> Store<D> {
     }
 }
 
+/// Locks a folder for a change and reads its newest version. With a pin, nothing is touched unless that is the pinned one or follows from it.
+pub(super) fn locked<D: Disk>(
+    folder: &Folder<D>,
+    owner: &OwnerPublicKey,
+    pin: Option<&Pin>,
+) -> Result<(Lock, SignedManifest), Error> {
+    // No lock file where there is no index.
+    folder.current()?;
+    let lock = folder.lock()?;
+    // From here on the lock keeps others from changing it.
+    let newest = folder.manifest(&folder.current()?, owner)?;
+    // Before anything is removed that only a newer version names.
+    if let Some(pin) = pin {
+        follows(folder, &newest, owner, pin)?;
+    }
+    Ok((lock, newest))
+}
+
 /// Refuses a newest version that does not follow from its owner's known one, by the manifests of its folder.
-pub(super) fn follows<D: Disk>(
+fn follows<D: Disk>(
     folder: &Folder<D>,
     newest: &SignedManifest,
     owner: &OwnerPublicKey,

@@ -91,14 +91,7 @@ impl<D: Disk> WriterStore<D> {
         pin: Option<&Pin>,
     ) -> Result<Self, Error> {
         let folder = Folder::new(dir.as_ref(), disk);
-        // No lock file where there is no index.
-        folder.current()?;
-        let lock = folder.lock()?;
-        // From here on the lock keeps others from changing it.
-        let manifest = folder.manifest(&folder.current()?, keys.owner())?;
-        if let Some(pin) = pin {
-            version_pin::follows(&folder, &manifest, keys.owner(), pin)?;
-        }
+        let (lock, manifest) = version_pin::locked(&folder, keys.owner(), pin)?;
         let number = number_of(&manifest, keys)?;
         let contents = contents_of(&folder, &manifest, &keys.reader())?;
         let records = Records::read(&folder, &manifest, &contents)?;

@@ -8,6 +8,7 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any, get_args
 
+from .._console import command
 from .._errors import Error, ExistsError, IdsError, InputError, IntegrityError, MissingFileError, of_file
 from .._index import Index, Metric, Mode, build
 from .._index import open as open_index
@@ -36,6 +37,7 @@ _METRICS: dict[str, Metric] = {
 _TOLD = 20
 
 
+@command
 def main(line: Sequence[str] | None = None) -> int:
     """Runs the command. Returns its exit code: 0 done, 1 not done, 2 wrong usage, 3 an index or key that is not to be trusted, 130 interrupted."""
     options = _parser().parse_args(line)

@@ -71,7 +71,7 @@ class Column:
         if word not in WORDS.values():
             return None, word
         if self.huge:
-            return None, "whole numbers of more than 64 bits"
+            return None, "whole numbers below -2^63 or above 2^63 - 1"
         if self.longest > most:
             return None, f"texts of up to {self.longest} bytes"
         return word, ""

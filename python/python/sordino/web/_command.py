@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from .._console import command
 from .._embedding import DEFAULT, Embedding
 from .._errors import Error, InputError
 from .._index import Index, build
@@ -31,11 +32,14 @@ _PAGE = Path(__file__).parent / "page"
 _K = 10
 
 
+@command
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command. Returns 0 if it is done, 1 if it could not be, with a line on standard error."""
     given = _parser().parse_args(arguments)
     try:
         _run(given)
+    except BrokenPipeError:
+        raise
     except (Error, OSError) as error:
         print(f"sordino-web: {error}", file=sys.stderr)
         return 1

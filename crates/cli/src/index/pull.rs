@@ -1,0 +1,193 @@
+//! `sordino index pull`.
+
+use crate::endpoint::EndpointArgs;
+use crate::keys::Author;
+use crate::owned_index::PinsArgs;
+use crate::place::Place;
+use crate::{Error, Output, keys};
+use clap::Args as ClapArgs;
+use serde::Serialize;
+use sordino_net::{Connection, Error as Net};
+use sordino_search::{
+    Error as Search, Files, Folder, OwnerKeys, Pin, Pulled, ReaderKeys, Retry, WriterKeys,
+    plan::Bytes,
+};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// Arguments of `sordino index pull`.
+#[derive(ClapArgs, Debug)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct Args {
+    /// The folder: an older copy of the server's index, or a new folder.
+    #[arg(value_name = "INDEX")]
+    index: PathBuf,
+    /// The server, https://host:port, or http://host:port without TLS, followed by /NAME if it serves many indexes.
+    #[arg(id = "connect", value_name = "URL")]
+    url: String,
+    /// The owner's key file, or a writer's.
+    #[arg(long, value_name = "KEY")]
+    key: PathBuf,
+    /// The last version of this folder that was pulled or pushed. What was made here after it is given up: the server did not take it.
+    #[arg(long, value_name = "VERSION")]
+    after: Option<u64>,
+    #[command(flatten)]
+    endpoint: EndpointArgs,
+    #[command(flatten)]
+    pins: PinsArgs,
+    /// Seconds to keep trying while the server cannot be reached or is busy; 0 means one attempt.
+    #[arg(long, value_name = "SECONDS", default_value_t = 10)]
+    wait: u32,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  sordino index pull base.index https://search.example:7700 --key owner.key
+  sordino index pull mine.index https://search.example:7700 --key agent.key --client-key alice.key
+  sordino index pull mine.index https://search.example:7700 --key agent.key --after 41
+
+The folder gets what others have pushed, and changes go on from there. This works in local mode, in which clients download the whole
+index. The server's version has to follow from the folder's. At any moment the folder has its old version or the new one.
+
+Where a push was refused because a different one came first, the folder has a version that the server lacks. Give that version up
+with --after, and make the change again. A folder that is more than 256 versions behind is pulled into a new folder.";
+
+#[derive(Serialize)]
+struct Report<'a> {
+    index: &'a Path,
+    server: &'a str,
+    version: u64,
+    parts: usize,
+    bytes: usize,
+}
+
+pub(super) fn run(args: &Args, output: Output) -> Result<(), Error> {
+    let author = keys::author(&args.key)?;
+    let endpoint = args.endpoint.at(&args.url)?;
+    let certificate = Error::session(args.endpoint.roots().as_slice());
+    let place = Place::of(&args.index)?;
+    if !place.is_here() {
+        let index = args.index.display();
+        let why = format!("{index}: pull brings a version into a folder of this machine");
+        return Err(Error::Arguments(why));
+    }
+    let reader = match &author {
+        Author::Owner(keys) => keys.reader(),
+        Author::Writer(keys) => keys.reader(),
+    };
+    let known = args.known(&author, &reader, &place)?;
+    let retry = Retry::all(Duration::from_secs(args.wait.into()));
+    let folder = Folder::new(place.root(), Files);
+    let pulled = retry.call(|| {
+        let mut connection = Connection::open(endpoint.clone())?;
+        sordino_search::pull(&mut connection, &reader, &folder, known.as_ref())
+    });
+    let pulled = pulled.map_err(|error| match Net::of(&error) {
+        Some(net) if net.is_of_connecting() => certificate(error),
+        _ => args.named(&author, &place, error),
+    })?;
+    if let Author::Owner(keys) = &author {
+        args.remember(keys, &place)?;
+    }
+    args.report(pulled, output)
+}
+
+impl Args {
+    /// The version that the server's has to follow from, if it is not the folder's. Refuses a folder that the owner does not know.
+    fn known(
+        &self,
+        author: &Author,
+        reader: &ReaderKeys,
+        place: &Place,
+    ) -> Result<Option<Pin>, Error> {
+        let named = Error::index(&self.index);
+        if let Author::Owner(keys) = author {
+            let pins = self.pins.ready(&self.key)?;
+            if place.check_index().is_ok() {
+                let store = pins.open(place.disk(), place.root(), &place.name(), keys);
+                drop(store.map_err(&named)?);
+            }
+        }
+        let Some(version) = self.after else {
+            return Ok(None);
+        };
+        let known = place.pin(reader.owner(), version).map_err(&named)?;
+        let missing = || {
+            let index = self.index.display();
+            let why = format!(
+                "{index}: the folder shows no version {version} that leads to its newest one"
+            );
+            Error::Arguments(why)
+        };
+        known.map(Some).ok_or_else(missing)
+    }
+
+    /// Remembers the version of the folder as the newest: what was given up is known no more.
+    fn remember(&self, keys: &OwnerKeys, place: &Place) -> Result<(), Error> {
+        let pins = self.pins.ready(&self.key)?;
+        let (disk, root, name) = (place.disk(), place.root(), place.name());
+        let store = match self.after {
+            Some(_) => pins.open_restored(disk, root, &name, keys),
+            None => pins.open(disk, root, &name, keys),
+        };
+        store.map(drop).map_err(Error::index(&self.index))
+    }
+
+    /// Says of a folder that does not lead to the server's version what it may be.
+    fn named(&self, author: &Author, place: &Place, error: Search) -> Error {
+        let apart = matches!(error, Search::Fork { .. } | Search::Rollback { .. });
+        let named = Error::index(&self.index)(error);
+        if !apart || self.after.is_some() || place.check_index().is_err() {
+            return named;
+        }
+        let version = match author {
+            Author::Owner(_) => None,
+            Author::Writer(keys) => before_own(keys, place),
+        };
+        let version = version.map_or("VERSION".to_owned(), |version| version.to_string());
+        Error::Apart(format!(
+            "{named}. But if changes were made here that the server did not take, give them up with --after {version}, and make them \
+             again after that"
+        ))
+    }
+
+    fn report(&self, pulled: Pulled, output: Output) -> Result<(), Error> {
+        let Pulled {
+            version,
+            parts,
+            bytes,
+        } = pulled;
+        let report = Report {
+            index: &self.index,
+            server: &self.url,
+            version,
+            parts,
+            bytes,
+        };
+        output.report(&report, || {
+            let gone = self
+                .after
+                .map(|version| format!("; what was made here after version {version} is given up"));
+            format!(
+                "{}: version {version}; {parts} part(s) came, {}{}",
+                self.index.display(),
+                Bytes(bytes as u64),
+                gone.unwrap_or_default()
+            )
+        })
+    }
+}
+
+/// The version of a folder before the additions at its end that this writer made.
+fn before_own(keys: &WriterKeys, place: &Place) -> Option<u64> {
+    let own = keys.secret().public().signing.to_bytes();
+    let mut kept = place.manifest(keys.owner()).ok()?;
+    while kept
+        .additions()
+        .next_back()
+        .is_some_and(|(by, _)| by.public == own)
+    {
+        kept = kept.before_addition()?;
+    }
+    Some(kept.version)
+}

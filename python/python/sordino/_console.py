@@ -1,0 +1,49 @@
+"""The ends of the package's commands."""
+
+from __future__ import annotations
+
+import functools
+import os
+import sys
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import TextIO
+
+# The exit code of programs that the system ends by SIGPIPE.
+_CLOSED = 141
+
+
+def command(main: Callable[[Sequence[str] | None], int]) -> Callable[..., int]:
+    """A command that ends quietly with code 141 once the reader of its output, such as `head`, has gone."""
+
+    @functools.wraps(main)
+    def ended(arguments: Sequence[str] | None = None) -> int:
+        try:
+            try:
+                return main(arguments)
+            finally:
+                # The help leaves by an exception.
+                _flush()
+        except BrokenPipeError:
+            for stream in filter(None, (sys.stdout, sys.stderr)):
+                _silence(stream)
+            return _CLOSED
+
+    return ended
+
+
+def _flush() -> None:
+    if sys.stdout is not None:
+        sys.stdout.flush()
+
+
+def _silence(stream: TextIO) -> None:
+    """Keeps Python from writing the rest, and from complaining of it, as it ends."""
+    try:
+        stream.flush()
+    except OSError:
+        nothing = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nothing, stream.fileno())
+        os.close(nothing)
