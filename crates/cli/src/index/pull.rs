@@ -63,8 +63,7 @@ struct Report<'a> {
 
 pub(super) fn run(args: &Args, output: Output) -> Result<(), Error> {
     let author = keys::author(&args.key)?;
-    let endpoint = args.endpoint.at(&args.url)?;
-    let certificate = Error::session(args.endpoint.roots().as_slice());
+    let (endpoint, refused) = args.endpoint.at(&args.url)?;
     let place = Place::of(&args.index)?;
     if !place.is_here() {
         let index = args.index.display();
@@ -83,7 +82,7 @@ pub(super) fn run(args: &Args, output: Output) -> Result<(), Error> {
         sordino_search::pull(&mut connection, &reader, &folder, known.as_ref())
     });
     let pulled = pulled.map_err(|error| match Net::of(&error) {
-        Some(net) if net.is_of_connecting() => certificate(error),
+        Some(net) if net.is_of_connecting() => refused(error),
         _ => args.named(&author, &place, error),
     })?;
     if let Author::Owner(keys) = &author {
