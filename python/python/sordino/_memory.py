@@ -254,7 +254,7 @@ class Memory:
 
     def note(self) -> str | None:
         """What the last answer should be read with, such as a server that could not be reached."""
-        return " ".join(filter(None, [self._gap, self._trouble, self._pusher and self._pusher.stopped()])) or None
+        return " ".join(filter(None, [self._gap, self._trouble, None if self._pusher is None else self._pusher.stopped()])) or None
 
     def wait(self) -> None:
         """Waits until what was remembered is in the index. Raises why it is not."""
