@@ -78,7 +78,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         # Another site's name that leads here would let that site read the demo's key.
-        _, port = self.server.socket.getsockname()
+        _, port = self.connection.getsockname()
         if self.headers.get("Host", "").lower() not in (f"127.0.0.1:{port}", f"localhost:{port}"):
             self._answer(421, f"This page is at http://127.0.0.1:{port}/\n".encode(), "text/plain; charset=utf-8")
             return
