@@ -1,6 +1,7 @@
 // LangChain's own classes on the store, against a real server.
 
 import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
 import { createRequire } from "node:module";
 import { after, before, test } from "node:test";
 
@@ -96,14 +97,16 @@ test("what does not fit is refused with a sentence", async () => {
 });
 
 test("documents of the Python store, of which one is empty and one too long for a search", async () => {
-  const long = "word ".repeat(3000);
+  // Hardly compressed, so that a search cannot bring all of it.
+  const words = Array.from({ length: 300 }, (_, at) => createHash("sha256").update(`word ${at}`).digest("hex"));
+  const long = words.join(" ");
   const lines = workshop.vectors.slice(0, 200).map((vector, at) => {
     const document = [`name ${at}`, [at === 9 ? long : `text ${at}`, { at, tags: ["a", null] }]];
     const text = at === 0 ? "" : JSON.stringify(document);
     return JSON.stringify({ id: at, vector: [...vector], text });
   });
   workshop.write("documents.jsonl", lines);
-  workshop.run("index", "build", "documents.jsonl", "documents", "--key", "owner.key");
+  workshop.run("index", "build", "documents.jsonl", "documents", "--key", "owner.key", "--fetch", "pir");
   const seen = [];
   const onExchange = ({ stage, sent, received }) => seen.push([stage, sent, received]);
   const client = await connect(await workshop.serve("documents"), { readerKey, onExchange });

@@ -217,6 +217,10 @@ class Memory:
 
     def stats(self) -> dict[str, Any]:
         """How many memories there are, of which time and with which tags, and where they lie."""
+        if self._writer is not None:
+            # Why some wait is known once they were tried.
+            with self._turn:
+                self._turn.wait_for(lambda: self._trouble is not None or not self._left(), _SENT)
         tags: dict[str, int] = {}
         times = []
         for one in self.all():
