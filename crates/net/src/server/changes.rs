@@ -310,9 +310,19 @@ impl Changes {
         keep.extend(newest.parts()?);
         state.coming.clear();
         self.folder.drop_shown(&newest);
+        self.forget(server.manifest().version, &newest);
         // Files that cannot be removed now go with the next change.
         drop(self.folder.collect(&keep));
         Ok(())
+    }
+
+    /// Removes the manifests that clients are not shown any more. All that are shown have to be read for it, so this comes once in 256
+    /// versions. What cannot be removed now goes then.
+    fn forget(&self, before: u64, newest: &SignedManifest) {
+        let round = |version: u64| version / KEPT as u64;
+        if round(newest.version) > round(before) {
+            drop(self.folder.forget(newest, KEPT, &self.owner));
+        }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {

@@ -404,3 +404,27 @@ fn an_index_has_its_bound_and_its_folder_one_writer() {
     );
     assert!(Path::new(&attempt.remote()).join("CURRENT").exists());
 }
+
+#[test]
+fn manifests_that_no_client_is_shown_leave_the_folder() {
+    let mut attempt = Attempt::new(1 << 30);
+    // A push brings more versions than clients are shown, and the next ones go on from it.
+    for (last, oldest) in [(150, 1), (270, 14), (275, 14)] {
+        let mut newest = None;
+        while attempt.store.version() < last {
+            let (manifest, part, bytes) = attempt.changed();
+            attempt.step(Kind::Manifest(manifest.clone())).unwrap();
+            newest = Some((manifest, part, bytes));
+        }
+        let (manifest, part, bytes) = newest.unwrap();
+        attempt.step(put(&part, 0, &bytes)).unwrap();
+        let digest = Bytes::copy_from_slice(blake3::hash(&manifest).as_bytes());
+        attempt.step(Kind::Commit(digest)).unwrap();
+        assert_eq!(attempt.version(), last);
+        let files = std::fs::read_dir(attempt.remote().join("manifests")).unwrap();
+        assert_eq!(files.count() as u64, last - oldest + 1);
+    }
+    // What stays is followed from the newest to the oldest, also by a server that opens the folder.
+    let server = Server::open_dir(&attempt.remote(), &keys().public()).unwrap();
+    assert_eq!(server.manifest().version, 275);
+}
