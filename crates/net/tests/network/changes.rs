@@ -425,6 +425,6 @@ fn manifests_that_no_client_is_shown_leave_the_folder() {
         assert_eq!(files.count() as u64, last - oldest + 1);
     }
     // What stays is followed from the newest to the oldest, also by a server that opens the folder.
-    let server = Server::open_dir(&attempt.remote(), &keys().public()).unwrap();
+    let server = Server::open_dir(attempt.remote(), &keys().public()).unwrap();
     assert_eq!(server.manifest().version, 275);
 }
