@@ -113,6 +113,7 @@ class Memory:
         self._turn = threading.Condition()
         self._changes = self._flushed = self._version = 0
         self._trouble: str | None = None
+        self._tried = False
         self._ended = False
         if home.owns:
             self._writer = Writer(home)
@@ -218,9 +219,9 @@ class Memory:
     def stats(self) -> dict[str, Any]:
         """How many memories there are, of which time and with which tags, and where they lie."""
         if self._writer is not None:
-            # Why some wait is known once they were tried.
+            # Why some wait is known once this process has tried to write them.
             with self._turn:
-                self._turn.wait_for(lambda: self._trouble is not None or not self._left(), _SENT)
+                self._turn.wait_for(lambda: self._tried or not self._left(), _SENT)
         tags: dict[str, int] = {}
         times = []
         for one in self.all():
@@ -499,7 +500,7 @@ class Memory:
         except (Error, OSError) as error:
             trouble = f"What was remembered is safe in the journal, but cannot be written into the index: {error}"
         with self._turn:
-            self._trouble = trouble
+            self._trouble, self._tried = trouble, True
             if trouble is None:
                 self._flushed, self._version = changes, version
             self._turn.notify_all()
