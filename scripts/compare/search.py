@@ -258,7 +258,7 @@ def reference(run: Run) -> str:
             notes(
                 "The reference made ten queries on one uniform set, on an Apple M4 Pro with 12 cores, without a network.",
                 "Its server sees which buckets a client fetches, and their number depends on the query. Its runs of 100,000 vectors used no "
-                "decoys. Our server learns neither the query, the scores nor the rows. All queries send messages of the same sizes.",
+                "decoys. Our server learns neither the query, the scores nor the rows. All our queries send messages of the same sizes.",
                 "In its batch search, the client holds the centroids unencrypted and scores them itself, so encryption hides nothing from the "
                 "server. Its parameters (N = 2^14, 497 bits) have about 110 bits of security, ours 137 (MATZOV, `scripts/param_check.py`).",
                 "Its 2 ms for decryption are not a measurement: its code decrypts inside the scoring stage.",
