@@ -23,10 +23,10 @@ CHAPTERS = (
 
 
 PLOTS = (
-    ("search_session", "All bytes of a client, by its searches"),
-    ("lines_100", "A hundred searches on a link of 100 Mbit/s, predicted"),
-    ("pir_throughput", "Bytes of a database answered in a second"),
-    ("mldsa", "One verification, and each of 32"),
+    ("search_session", "All bytes that a client moves, by its number of searches"),
+    ("lines_100", "Predicted time of a hundred searches at 100 Mbit/s"),
+    ("pir_throughput", "Database bytes that PIR scans in a second"),
+    ("mldsa", "Time to verify one signature, alone and in a batch of 32"),
 )
 
 
@@ -145,8 +145,8 @@ def section(run: Run, machine: str, date: str) -> str:
     return "\n\n".join(
         [
             "# Benchmarks",
-            f"Ten numbers of one machine ({machine}, {date}, one thread unless named). A ratio above 1x is a peer that takes longer. "
-            "[Method](method.md) has the rules, and names rows of other days.",
+            f"Ten measurements of one machine ({machine}, {date}), on one thread unless a row says otherwise. A ratio above 1x means that the peer "
+            "takes longer. [Method](method.md) has the rules, and lists rows of other days. The [glossary](../glossary.md) explains terms.",
             markdown(["", "Sordino", "compared with", "what it means"], numbers(run), words=True),
             "\n".join(f"- {what}: ![{name}](../plots/{name}.svg)" for name, what in PLOTS),
             "## Where it loses",
@@ -154,14 +154,14 @@ def section(run: Run, machine: str, date: str) -> str:
             losses(run),
             "## Chapters",
             markdown(["chapter", "what"], [[f"[{name}]({name}.md)", what] for name, what in CHAPTERS], words=True),
-            "`scripts/bench.sh` measures on your machine and writes these pages; `scripts/compare` generates them, so do not edit.",
+            "Do not edit these pages: `scripts/compare` generates them. `scripts/bench.sh` measures your machine and writes them.",
         ]
     )
 
 
 LOSSES = """\
-- Search without protection is faster: FAISS IVF answers in a fraction of the time, and needs no hint.
-- Local mode answers frequent clients sooner than any mode that leaves the index with the server.
-- Sealed mode misses its recall on vectors without clusters, and its hint can exceed the index.
-- Other systems of private search (HEVEC, Opaque, Compass, Tiptoe) are not measured here.
-- Routed mode has no row of this run yet. [Image descriptors](search.md#image-descriptors) have one."""
+- Unprotected search is faster. FAISS IVF answers in a fraction of the time, and its clients download no hint.
+- For frequent clients, local mode is faster than any mode that keeps the index on the server.
+- Sealed mode misses its target recall on vectors without clusters. Its hint can be larger than the index.
+- We did not measure other private search systems (HEVEC, Opaque, Compass, Tiptoe).
+- This run has no row for routed mode. The run on [image descriptors](search.md#image-descriptors) has one."""

@@ -227,22 +227,24 @@ def section(run: Run) -> str:
             "## 64 dot products of 128 dimensions",
             compare(run, batch()),
             notes(
-                "Sordino packs coefficients of one ring of degree 2,048 with a 50-bit modulus. It needs no rotation and no key at the server, "
-                "and its secret serves one query. The peers use slots with rotations and longer-lived keys, and could compute more than dot products.",
-                "Security: Sordino 137 bits (MATZOV), the reference's parameters (N = 2^14, 497 bits) about 110. Lattigo at N = 2^13 with "
-                "155 bits of modulus and TenSEAL with 160 are above 128.",
-                "Times of encryption include encoding, and times of decryption include decoding. `Sordino, slots and rotations` is this project's own slot mode.",
+                "Sordino packs vectors into the coefficients of one ring of degree 2,048 with a 50-bit modulus. It needs neither rotations nor a "
+                "key at the server, and uses each secret for one query. The peers use slots, rotations and longer-lived keys, and could compute "
+                "more than dot products.",
+                "By the MATZOV estimate, Sordino has 137 bits of security, and the reference's parameters (N = 2^14, modulus of 497 bits) about "
+                "110. Lattigo (N = 2^13, modulus of 155 bits) and TenSEAL (160 bits) are above 128.",
+                "Encryption times include encoding, and decryption times include decoding. `Sordino, slots and rotations` is this project's own "
+                "slot mode.",
             ),
             sizes(run),
             "## Row packing at every shape, and slot mode",
             rows_packed(run),
-            "One product uses a small part of a ciphertext, so one score and 64 cost about the same.",
+            "One product uses a small part of a ciphertext, so 64 scores cost far less than 64 times one score.",
             "## All vectors in one pass",
             column(run),
             notes(
-                "`real` scores floating-point vectors (open mode), `modular` exact residues under pads (masked mode). Several queries "
+                "`real` scores floating-point vectors (open mode). `modular` scores exact residues under pads (masked mode). Several queries "
                 "together read the database once.",
-                "A reply has one score for each vector. The hint depends on the database and is sent once.",
+                "A reply has one score for each vector. The hint depends on the database, and a client downloads it once.",
             ),
             column_sizes(run),
             "## The number-theoretic transform, modulus of 50 bits",
@@ -256,8 +258,8 @@ def of_vectors(run: Run) -> str:
         [
             "## Hashing of vectors (LSH)",
             compare(run, hashing(run)[:6]),
-            "The search scans all codes of 100,000 vectors and includes the hash. Our hash rotates with fast transforms, which gives the same "
-            "angle estimate as hyperplanes with fewer operations.",
+            "A `search` hashes the query and scans all codes of 100,000 vectors. Our hash rotates the vector with fast transforms. They estimate "
+            "angles as hyperplanes do, with fewer operations.",
             compare(run, scanned(run)),
         ]
     )
@@ -268,14 +270,17 @@ def reference(run: Run) -> str:
         [
             stated_there(run, [*batch(), *operations()]),
             notes(
-                "Its micro-benchmarks (5.2 ms, 33 ms, 0.8 ms) pack differently from its search (17, 28, 2 ms). Both stand in the table.",
-                "It states 1.57 MB for a query and 2.05 MB for a public key. Its parameters give 2.10 MB for a query and 1.84 MB for a reply in Lattigo 5.",
+                "The reference's micro-benchmarks (5.2, 33 and 0.8 ms) pack vectors differently from its search (17, 28 and 2 ms). The table has "
+                "both.",
+                "It states 1.57 MB for a query and 2.05 MB for a public key. With its parameters, Lattigo 5 makes a query of 2.10 MB and a reply "
+                "of 1.84 MB.",
                 "Its key generation makes 14 rotation keys. Its document states 128 bits of security; we estimate 110.",
-                "It says that its key generation equals Python's because both are RSA-based. That is mistaken: one is lattice-based, the other "
-                "Paillier of LightPHE, which is not run here.",
-                "It allocates 2.38 MB and 141 objects for an encryption, 0.79 MB and 58 for a decryption. Criterion counts no allocations.",
+                "It says that its key generation equals Python's because both are RSA-based. This is wrong: one is lattice-based, the other is "
+                "Paillier from LightPHE, which we did not run.",
+                "An encryption allocates 2.38 MB in 141 objects, a decryption 0.79 MB in 58. Criterion does not count allocations.",
             ),
             stated_there(run, hashing(run)),
-            "Its hash multiplies by each hyperplane. Its searches of about 4 µs do not state the size of their index, and its own benchmark says 393 µs.",
+            "The reference's hash multiplies a vector by each hyperplane. It gives no index size for its searches of about 4 µs, and its own "
+            "benchmark says 393 µs.",
         ]
     )

@@ -72,9 +72,9 @@ def section(run: Run) -> str:
             "# Kernels by processor level",
             markdown(head, [*named(run), *repeated(run)]),
             notes(
-                "All levels give the same results, bit for bit. `SORDINO_CPU` lowers the level of a program.",
-                "The column `avx2` is what a processor without AVX-512 gets, apart from its clock and caches.",
-                "`-` is a level that this processor lacks, or that the bench measures under `as detected` alone.",
+                "All levels give the same results, bit for bit. The environment variable `SORDINO_CPU` lowers the level of a program.",
+                "The column `avx2` shows what a processor without AVX-512 reaches, apart from its clock and caches.",
+                "`-` marks a level that this processor lacks, or that the benchmark measures only under `as detected`.",
             ),
         ]
     )

@@ -27,9 +27,9 @@ def section(run: Run) -> str:
         parts.append("Sordino: absent, the run has no lines of `network_search --load --json`.")
     parts.append(
         notes(
-            "Client and server are two processes on one machine and share its cores. They talk over loopback, with TLS and tagged requests.",
-            "The server answers all waiting requests with one scan, and a scan for several costs less than one scan for each. "
-            "Where one client's scans keep all cores busy, more clients gain nothing ([speed](../../crates/net/README.md#speed)).",
+            "Client and server are two processes on one machine, and share its cores. They talk over loopback, with TLS and a tag on each request.",
+            "The server answers all waiting requests with one scan, which costs less than one scan for each. If one client's scans keep all "
+            "cores busy, more clients add no throughput ([speed](../../crates/net/README.md#speed)).",
         )
     )
     parts.append(OLDER_SERVER)

@@ -263,16 +263,17 @@ def section(run: Run) -> str:
         [
             "# Format-preserving encryption",
             "![FPE](../plots/fpe.svg)",
-            "Decimal digits, one thread. A ratio is to Sordino's row of the same cipher at the same length; above 1x the peer takes longer.",
+            "All rows encrypt decimal digits on one thread. A ratio compares a peer with Sordino's row of the same cipher and length. Above 1x, "
+            "the peer takes longer.",
             table(run, "encrypt"),
             table(run, "decrypt"),
             notes(
-                "pyffx is FFX over HMAC-SHA1 without a tweak, and no AES cipher. Our nearest is FF1.",
+                "pyffx is FFX over HMAC-SHA1, without a tweak and without AES. We compare it with FF1, our closest cipher.",
                 "FF3 and FF3-1 are broken, and NIST's draft withdraws them. The crate has them behind the feature `legacy-ff3`. Riffpe is an "
                 "unpublished cipher without a security proof.",
-                "Six decimal digits are the smallest domain that FF1 may have (10^6).",
-                "Sordino's Riffpe takes and gives integers, with 16 bytes of label for each card. The other rows take digits or text, as the peers do.",
-                "A dash is a length at which the cipher is not defined.",
+                "FF1 requires a domain of at least 10^6 values, which is six decimal digits.",
+                "Sordino's Riffpe encrypts integers, with a label of 16 bytes for each card. The other rows encrypt digits or text, as the peers do.",
+                "A dash marks a length for which the cipher is not defined.",
             ),
         ]
     )
@@ -284,13 +285,14 @@ def reference(_: Run) -> str:
     least, most = min(ratios), max(ratios)
     return "\n\n".join(
         [
-            "Cells are microseconds at 6, 9 and 16 digits; a dash is a row that the reference lacks. The [chapter](fpe.md) has ours.",
+            "Each cell has the microseconds at 6, 9 and 16 digits. A dash marks a figure that the reference lacks. The [chapter](fpe.md) has our "
+            "figures.",
             stated("encrypt", ENCRYPT),
             notes(
                 f"Decryption takes {least:.2f} to {most:.2f} times as long as encryption.",
-                "Its `Go` rows are Go called from Python and measure mostly the binding. The chapter calls the same packages from Go.",
-                "Its `native` rows contain a Python call too. No registry has the Riffpe library, so it is no peer. Its current code is three to "
-                "four times faster than these figures for n = 100 and 1,000.",
+                "The `Go` rows call Go from Python, and measure mostly the binding. The chapter calls the same packages from Go.",
+                "The `native` rows include a Python call too. No registry has the Riffpe library, so it is not a peer here. For n = 100 and "
+                "1,000, its current code is three to four times faster than these figures.",
             ),
         ]
     )

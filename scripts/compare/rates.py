@@ -78,9 +78,12 @@ def section(run: Run) -> str:
             markdown(head, rows, words=True),
             *(f"![{rate} Mbit/s](../plots/lines_{rate}.svg)" for rate in RATES),
             notes(
-                "These are predictions of `sordino plan --line` for recall@10 of 0.95: bytes from the formats, times of one core from its table of speeds.",
-                "A column is a client with that number of searches, one after the other, before the index changes. Its downloads are included.",
-                "Each cell names the fastest mode whose readers hold nothing of the index. Local mode, whose readers hold all of it, follows where it is faster.",
+                "`sordino plan --line` predicts these times for recall@10 of 0.95. It takes bytes from the formats, and the speed of one core "
+                "from a table.",
+                "Each column is the total for one client that makes this number of searches in turn, before the index changes. The total "
+                "includes downloads.",
+                "Each cell names the fastest mode in which readers do not hold the index. Local mode, in which readers hold the whole index, "
+                "follows where it is faster.",
             ),
         ]
     )

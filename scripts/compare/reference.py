@@ -26,9 +26,10 @@ COVERAGE = (
 def section(run: Run) -> str:
     parts = [
         "# Reference documents",
-        "This project answers public reports. Two are on private search (Apple M4 Pro), one on SimplePIR and DoublePIR (Apple Silicon), one on FPE "
-        "(four machines). ML-DSA, BLAKE3 and authorization ran on an Apple M4 Max. Their figures are quoted as they stand. "
-        "They come from other machines, so this page has no ratios: the chapters compare peers in one run.",
+        "This page quotes the figures of the public reports that this project answers. Two reports are on private search (Apple M4 Pro), one on "
+        "SimplePIR and DoublePIR (Apple Silicon), one on FPE (four machines). The reports on ML-DSA, BLAKE3 and authorization used an Apple M4 "
+        "Max. Figures of different machines have no ratios here. The chapters compare peers in one run. In each section, *it* and *its* mean the "
+        "reference.",
         markdown(["reference", "section"], COVERAGE, words=True),
     ]
     for title, answer in (

@@ -86,11 +86,11 @@ def method(run: Run, machine: Machine, date: str) -> str:
             "# Method",
             head(run, machine, date),
             notes(
-                "Times are medians. Everything runs on one thread with a core to itself, unless a row says otherwise.",
-                "Rows called `all threads` share their cores, so they say little on a busy machine.",
+                "Times are medians. Each benchmark runs on one thread with its own core, unless a row says otherwise.",
+                "Rows marked `all threads` share their cores with other programs, so they mean little on a busy machine.",
                 "A ratio compares a peer with Sordino in one run on one machine. Above 1x the peer takes longer.",
-                "A row without a figure says why. `-` is a cell without meaning.",
-                "Figures of the [reference documents](reference.md) come from other machines and have no ratios.",
+                "A row without a figure says why. `-` marks a cell that has no meaning.",
+                "Figures of the [reference documents](reference.md) come from other machines, so they have no ratios.",
             ),
             stated.OTHER_DAYS,
         ]

@@ -186,27 +186,29 @@ def section(run: Run) -> str:
             "## Scans",
             "![throughput](../plots/pir_throughput.svg)",
             scans(run),
-            "`plain loop` is the same loop as the compiler makes it.",
+            "`plain loop` is the same loop, compiled without SIMD code of ours.",
             "## Several queries in one scan",
             batches(run),
             "## Without a hint",
             hintless(run),
             notes(
-                "The [package's page](../../crates/pir/README.md) has the bytes. Nothing is downloaded beforehand, and 589 kB of keys go up once a session.",
-                "The answer reads each record once, at 8 to 9 bytes for each of its own, after 2,000 to 16,000 key switches. Encoding "
-                "is a database in memory that is new to the process.",
+                "The [package's page](../../crates/pir/README.md) lists the bytes. A client downloads nothing beforehand, and uploads 589 kB of "
+                "keys once a session.",
+                "For an answer, the server makes 2,000 to 16,000 key switches. Then it reads each record once, at 8 to 9 bytes for each byte of "
+                "the record. The column `encoding` encodes a database into memory that is new to the process.",
             ),
             "## Records of 3 bytes",
-            "These sizes are in a [reference document](reference.md#retrieval). Do not fetch 3-byte records of a 300 kB database "
-            "this way: downloading everything is smaller than the hint of either scheme. The planner says so.",
+            "A [reference document](reference.md#retrieval) measures these sizes. Do not use PIR for such a database: the whole 300 kB download "
+            "is smaller than the hint of either scheme. The planner says so too.",
             compare(run, raw()),
             notes(
-                "`prepared ahead` is what remains when the query's mask is computed before the index is known.",
-                "For so few columns Sordino takes uniform secrets of n = 64 to 384 and errors of standard deviation 296. They hide a query "
-                "statistically, within 2^-128 of uniform words. Larger databases have n = 1,024 and sigma = 32 or 16, 144 or 134 bits.",
+                "`prepared ahead` is the remaining time if the client computes the query's mask before it knows which record to fetch.",
+                "For so few columns, Sordino uses uniform secrets of n = 64 to 384 and errors of standard deviation 296. They hide a query "
+                "statistically: it is within 2^-128 of uniform words. Larger databases use n = 1,024, with sigma = 32 (144 bits of security) or "
+                "16 (134 bits).",
             ),
             sizes(run),
-            "Answers carry 12 bits for each byte of a column, and a header of their form.",
+            "An answer has 12 bits for each byte of a column, and a header that names its format.",
         ]
     )
 
@@ -218,13 +220,14 @@ def reference(run: Run) -> str:
             answers(),
             setup_ratio(run),
             notes(
-                "The reference ran on Apple Silicon; its document names no model. No peer of a package registry computes a whole row: the "
-                "crate `simplepir` has no records, and its scan is in the [chapter](retrieval.md#scans).",
-                "Its n = 1,024 and sigma = 6.4 give 121.5 bits (MATZOV).",
-                "Its DoublePIR sends the row selector unscaled, so its noise hides the record. Simulated at sigma = 6.4, 199 of 200 records "
-                "come out wrong, and its tests set sigma to 0. Its 12-byte answers do not decrypt; ours do, by the published construction.",
-                "It reports that explicit SIMD made its product five times slower, and that threads made it slower too. Of the chances that it "
-                "names, SIMD and batches are [measured](retrieval.md#scans). Sordino uses no GPU, and Ring-LWE for [products](products.md).",
+                "The reference ran on Apple Silicon; its document names no model. No package of a registry computes a whole row. The crate "
+                "`simplepir` has no records; its scan is in the [chapter](retrieval.md#scans).",
+                "Its parameters n = 1,024 and sigma = 6.4 give 121.5 bits of security (MATZOV).",
+                "Its DoublePIR sends the row selector unscaled, so noise destroys the record. In our simulation at sigma = 6.4, 199 of 200 "
+                "records came out wrong; its tests set sigma to 0. Its 12-byte answers do not decrypt. Ours follow the published construction, "
+                "and decrypt.",
+                "It reports that explicit SIMD made its product five times slower, and that threads made it slower too. Of the improvements that "
+                "it proposes, we [measure](retrieval.md#scans) SIMD and batches. Sordino uses no GPU, and uses Ring-LWE for [products](products.md).",
             ),
         ]
     )

@@ -82,7 +82,7 @@ def stages(run: Run, set_name: str) -> str:
         ("build, once", [], lambda s: f"{s['build_s']:.1f} s"),
     ]
     unlike = [label(s) for s in found if not s["transcripts_identical"]]
-    alike = f"Messages differ between queries: {', '.join(unlike)}." if unlike else "Messages of all queries are alike."
+    alike = f"Messages differ between queries: {', '.join(unlike)}." if unlike else "All queries send messages of the same sizes."
     return "\n\n".join([by_mode(found, rows, []), alike])
 
 
@@ -118,7 +118,7 @@ def growth(run: Run) -> str:
 def downloads(run: Run) -> str:
     """What a client would download to have the whole index."""
     found = sorted({(s["n"], s["bytes_download_all"]) for s in run.searches})
-    return f"To download everything takes {', '.join(f'{size(b)} for {n:,} vectors' for n, b in found)}." if found else ""
+    return f"Downloading the whole index takes {', '.join(f'{size(b)} for {n:,} vectors' for n, b in found)}." if found else ""
 
 
 def baseline(run: Run) -> str:
@@ -210,7 +210,7 @@ def peak(run: Run) -> str:
     if not found:
         return "Peak memory: absent, not in this run."
     return (
-        f"The whole process peaks at {size(found[0]['peak_memory_bytes'] / found[0]['n'] * 1e3)} for each 1,000 vectors: owner, server and "
+        f"The process peaks at {size(found[0]['peak_memory_bytes'] / found[0]['n'] * 1e3)} for each 1,000 vectors. It holds owner, server and "
         "client, and every mode measured before."
     )
 
@@ -221,12 +221,12 @@ def section(run: Run) -> str:
             "# Private search",
             texts.section(run),
             f"## Stages and recall, {REFERENCE_N:,} vectors of 128 dimensions",
-            "Client and server are one process, without a network. `masked` and `open` score everything, and `sealed` reads a fixed number of "
-            "buckets by PIR. `local` downloads the encrypted index once and asks nothing. Here `sealed` sends more once than the whole index "
-            "has, so the planner advises against it.",
+            "Client and server run in one process, without a network. `masked` and `open` score every vector. `sealed` reads a fixed number of "
+            "buckets by PIR. `local` downloads the encrypted index once and then sends no query. Here the one-time download of `sealed` is "
+            "larger than the whole index, so the planner advises against `sealed`.",
             "### Uniform",
             stages(run, "uniform"),
-            "A search that reads a part of such a set misses most neighbours: `sealed` misses the recall asked for.",
+            "On this set, a search that reads only some buckets misses most neighbours: `sealed` misses the requested recall.",
             "### Clustered",
             stages(run, "clustered"),
             peak(run),
@@ -241,7 +241,7 @@ def section(run: Run) -> str:
             "## Whole searches, timed by Criterion",
             criterion_queries(run),
             "## Without protection",
-            "faiss on one thread is the price of no privacy. numpy draws the same distributions, not the same vectors.",
+            "faiss on one thread shows what a search costs without privacy. Its vectors have the same distributions, but numpy drew them again.",
             baseline(run),
             PYTHON,
         ]
@@ -256,17 +256,18 @@ def reference(run: Run) -> str:
         [
             stated_stages(run),
             notes(
-                "An Apple M4 Pro with 12 cores, ten queries on one uniform set, without a network.",
+                "The reference made ten queries on one uniform set, on an Apple M4 Pro with 12 cores, without a network.",
                 "Its server sees which buckets a client fetches, and their number depends on the query. Its runs of 100,000 vectors used no "
-                "decoys. Our server learns neither query, scores nor rows. Every query sends the same messages.",
-                "In the batch search its client holds the centroids in the clear and scores them itself, so encryption hides nothing from the "
+                "decoys. Our server learns neither the query, the scores nor the rows. All our queries send messages of the same sizes.",
+                "In its batch search, the client holds the centroids unencrypted and scores them itself, so encryption hides nothing from the "
                 "server. Its parameters (N = 2^14, 497 bits) have about 110 bits of security, ours 137 (MATZOV, `scripts/param_check.py`).",
-                "Its 2 ms for decryption is no measurement: its code does that work inside the scoring stage.",
-                "It reads half of all blobs for its 0.95. It lists the recall of ten queries (1.0 for seven, 0.9, 0.8, 0.8), where we give the mean of 100.",
+                "Its 2 ms for decryption are not a measurement: its code decrypts inside the scoring stage.",
+                "It reads half of all blobs to reach its recall of 0.95. It lists the recall of ten queries (1.0 for seven, 0.9, 0.8, 0.8); our "
+                "recall is the mean of 100 queries.",
             ),
             markdown(["summary", "tier 1", "tier 2.5"], TIERS, words=True),
-            "Its tier 1 shows the server each stored vector and the query's hash, which is a sketch of the query. A mask by a session key "
-            "keeps its distances. Sordino measures the parts and builds no such search:",
+            "In tier 1, the server sees each stored vector and the query's hash, which is a sketch of the query. Masking the hash with a session "
+            "key keeps its distances. Sordino has no such search; the table compares the parts:",
             stated_there(run, two_stages()),
         ]
     )

@@ -151,12 +151,12 @@ def section(run: Run) -> str:
             f"## {SET}, messages of 64 bytes",
             compare(run, batches()),
             notes(
-                "ML-DSA has no algebraic batching. Sordino shares the expansion of a key between its signatures, and the lanes of the "
-                "processor. The verdicts equal single verification.",
-                "`One key` matters where a deployment has few keys. With n keys each signature has its own.",
-                "libcrux and AWS-LC keep nothing of a key between calls: their figure for many keys stands in the rows of one key too. "
-                "AWS-LC needs `--features aws-lc`.",
-                "Sordino allocates nothing in `verify_each` after the first batch; tests count it.",
+                "ML-DSA has no algebraic batch verification. In a batch, Sordino expands each key once, and fills the processor's SIMD lanes "
+                "with several signatures. The results are the same as in single verification.",
+                "`One key` shows a deployment that has few keys. In rows with n keys, each signature has its own key.",
+                "libcrux and AWS-LC keep nothing of a key between calls, so their rows of one key repeat the figure for many keys. AWS-LC needs "
+                "`--features aws-lc`.",
+                "After the first batch, Sordino's `verify_each` allocates nothing; tests count the allocations.",
             ),
             "## Other parameter sets",
             compare(run, sets()),
@@ -176,14 +176,15 @@ def reference(_: Run) -> str:
     return "\n\n".join(
         [
             markdown(["ML-DSA-87", "sequential", "16 threads"], STATED),
-            "[Ours](signatures.md) are in the chapter.",
+            "Our figures are in the [chapter](signatures.md).",
             notes(
-                "An Apple M4 Max; its parallel rows have 16 threads. It verifies one signature after the other and shares nothing.",
-                "Its library (`pqcrypto`, from PQClean's AVX2 code) left out the norm check of z. Of the Wycheproof and ACVP cases for this "
-                "parameter set it gets 50 of 244 wrong, most of them forgeries accepted. It is no peer, because it does less than a verification.",
-                "Its Go column is an estimate equal to its own sequential figures. Here circl is measured.",
+                "The reference used an Apple M4 Max, with 16 threads in parallel rows. It verifies one signature after the other, and shares no "
+                "work between them.",
+                "Its library (`pqcrypto`, from PQClean's AVX2 code) omitted the norm check of z. It fails 50 of 244 Wycheproof and ACVP cases "
+                "for this parameter set, mostly by accepting forgeries. It is not a peer here, because it does less than a verification.",
+                "Its Go column is an estimate, equal to its own sequential figures. We measure circl instead.",
                 "It states 18,144, 18,011 and 17,945 verifications a second for 32, 64 and 128 signatures, and 95,163, 111,060 and 119,500 "
-                "with 16 threads. It prints them in thousands, too large by that factor.",
+                "with 16 threads. It labels these figures as thousands, which makes them 1,000 times too large.",
                 "Its batch allocates a vector and a string for each item.",
             ),
         ]
@@ -197,11 +198,11 @@ def blake3(run: Run) -> str:
             "![BLAKE3](../plots/blake3.svg)",
             compare(run, hashes(run)),
             notes(
-                "For one message Sordino calls the official crate, or its own portable code where that is faster on the processor at hand.",
-                "For lists of one length of whole blocks it calls that crate's kernel for lists, which is public but not documented.",
-                "The gain over one call for each message is in lists of messages of up to 4 KB, of equal or mixed lengths.",
+                "For one message, Sordino calls the official crate `blake3`, or its own portable code if that is faster on the processor.",
+                "For messages of one length that fill whole blocks, Sordino calls that crate's kernel for lists, which is public but not documented.",
+                "Sordino is faster than one call for each message in lists of messages of up to 4 KB, of equal or mixed lengths.",
             ),
-            "Lists on one thread, and trees:",
+            "The next table shows lists on one thread, and hash trees:",
             compare(run, lists(run)),
         ]
     )
@@ -212,9 +213,9 @@ def hash_reference(run: Run) -> str:
         [
             stated_there(run, hashes(run)),
             notes(
-                "For Go it estimates 800 ns for 1 KB, 29 µs for 64 KB, 461 µs for 1 MB and 7.4 ms for 16 MB. Its SIMD batch takes 21.1 µs for "
-                "64 KB; the row of 1 MB with threads is that batch too.",
-                "Its batch hashes one message after the other on each thread, and it compares 16 MB with threads with 1 MB without.",
+                "For Go, the reference estimates 800 ns for 1 KB, 29 µs for 64 KB, 461 µs for 1 MB and 7.4 ms for 16 MB. Its SIMD batch takes "
+                "21.1 µs for 64 KB; its row of 1 MB with threads uses that batch too.",
+                "Its batch hashes one message after the other on each thread. It compares 16 MB on several threads with 1 MB on one thread.",
             ),
         ]
     )

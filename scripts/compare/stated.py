@@ -6,8 +6,9 @@ When a run of `scripts/bench.sh` replaces a row, delete it here.
 SENTENCES = """\
 ## Real sentences
 
-Embeddings of sentences lie closer together than either set above: nearly all cosines here are between 0.71 and 0.89. The set is 39,328
-definitions of Open English WordNet by the transformer multilingual-e5-small in four bits. The 200 short queries are no definitions. We measured on 23 November 2026, with indexes of k = 10. `examples/definitions` with `--recall` measures WordNet with all-MiniLM-L6-v2.
+Sentence embeddings lie closer together than the vectors of either set above: nearly all cosines here are between 0.71 and 0.89. The
+transformer multilingual-e5-small, in four bits, embedded 39,328 definitions of Open English WordNet. The 200 queries are short and are
+not definitions. We measured on 23 November 2026, with k = 10. `examples/definitions` with `--recall` measures WordNet with all-MiniLM-L6-v2.
 
 | 39,328 definitions x 384 | open | masked | local |
 | --- | ---: | ---: | ---: |
@@ -16,9 +17,9 @@ definitions of Open English WordNet by the transformer multilingual-e5-small in 
 DESCRIPTORS = """\
 ## Image descriptors
 
-100,000 image descriptors of 128 dimensions (SIFT, which OpenCV extracted from 1,000 photographs), cosine, 500 queries, default checks.
-Client and server are one process on two cores of an AMD EPYC (Zen 4) virtual machine; medians, 27 November 2026. Since then a client
-downloads two bytes more for each vector, once, in masked and open mode: a base and a scale.
+OpenCV extracted 100,000 SIFT descriptors of 128 dimensions from 1,000 photographs. We made 500 queries by cosine, with default checks.
+Client and server were one process on two cores of an AMD EPYC (Zen 4) virtual machine, on 27 November 2026. Times are medians. Since
+then, clients in masked and open mode download two more bytes for each vector, once: a base and a scale.
 
 |  | masked | open | routed | sealed | local |
 | --- | ---: | ---: | ---: | ---: | ---: |
@@ -29,13 +30,13 @@ downloads two bytes more for each vector, once, in masked and open mode: a base 
 | bytes once | 2.1 MB | 2.2 MB | 6.0 MB | 27 MB | 13 MB |
 | index build | 0.6 s | 0.5 s | 1.9 s | 6 s | 0.7 s |
 
-`sordino bench --data base.npy --queries queries.npy --truth neighbours.npy --searches 500 --threads 2` prints such a table for any
-vectors. We may not pass these photographs on."""
+`sordino bench --data base.npy --queries queries.npy --truth neighbours.npy --searches 500 --threads 2` prints such a table for
+your vectors. We are not allowed to share these photographs."""
 
 PRECISION = """\
 ## Vectors of many lengths
 
-The table shows recall@10 of 50 queries near rows, compared with distances in double precision; 28 November 2026.
+The table shows recall@10 of 50 queries close to stored rows, on 28 November 2026. Distances in double precision gave the true neighbours.
 
 | 1,000 normal rows x 64, unless another set is named | metric | masked | local |
 |---|---|---:|---:|
@@ -49,12 +50,13 @@ The table shows recall@10 of 50 queries near rows, compared with distances in do
 | 8 coordinates, rows of lengths from 1e-20 to 1e20 | Euclidean | 0.998 | 1 |
 | two clusters at -1000 and +1000, queries near one | Euclidean | 0.35, printed 0.63 | 0.85, printed 0.92 |
 
-Of the last set the printed recall is the mean over both clusters; a second look finds the rest. Real vectors, cosine, masked, 100 queries: 39,328 sentences 0.998, 106,356 definitions 0.997, 100,000 image
-descriptors 0.996."""
+In the last row, `printed` is the recall that the build prints: the mean over both clusters. A second look finds the missing neighbours.
+For real vectors (cosine, masked mode, 100 queries) recall was 0.998 for 39,328 sentences, 0.997 for 106,356 definitions and 0.996 for
+100,000 image descriptors."""
 
 MILLION_TEXTS = """\
-A million vectors of 384 dimensions, with texts by a scan; release build, one core for the server and one for the client, loads of 3 to 8,
-28 November 2026. Scoring alone takes the server 214 ms and the client 145 ms:
+The next table has a million vectors of 384 dimensions, with texts fetched by a scan. Server and client had one core each, with a release
+build and loads of 3 to 8, on 28 November 2026. Scoring alone takes the server 214 ms and the client 145 ms:
 
 | texts | for the texts | whole search | payload bytes per search | once, for texts | server memory, for texts | build |
 |---|---|---|---|---|---|---|
@@ -62,30 +64,30 @@ A million vectors of 384 dimensions, with texts by a scan; release build, one co
 | 1,000 bytes that do not compress | 441 ms | 841 ms | 2.87 MB | 17.8 MB | 3.3 GB | 51 s in 3.2 GB |
 | none | | 359 ms | | | | 32 s in 0.67 GB |
 
-- Eight clients at once got 2.1 times the answers of one in turn with short texts, and 2.4 times with long ones.
-- After one record is replaced, a client fetches 1.4 kB for a new text and 13 kB for a new vector with its text.
-- A second look at 32 candidates of 100,000 x 128 takes 59 ms more (74.6 for 13.6), 0.88 MB a search and 7.5 MB once."""
+- Eight clients at once got 2.1 times the answers of a single client with short texts, and 2.4 times with long texts.
+- After the owner replaces one record, a client downloads 1.4 kB for a new text, or 13 kB for a new vector with its text.
+- With 100,000 x 128, a second look at 32 candidates adds 59 ms (74.6 instead of 13.6 ms) and 0.88 MB to a search, and 7.5 MB once."""
 
 OLDER_SERVER = """\
-An older run: two processors of a Zen 3 virtual machine (AVX2), masked, `t = 8`, requests made ahead, `dev` build, 25 November 2026. One
-client in turn got 96 answers a second and eight got 123. Scans alone would gain 1.6 times."""
+We made an older run on 25 November 2026, on two processors of a Zen 3 virtual machine (AVX2) with a `dev` build. It used masked mode with
+`t = 8`, and requests made ahead. One client got 96 answers a second, and eight clients got 123. The scans alone would gain 1.6 times."""
 
 OLDER_CHECKS = """\
-Both cores were busy for these rows, at real-time priority and without link-time optimisation ([dates](method.md#rows-of-other-days)). The
-next run replaces them, and adds casbin.
+We measured these rows on two busy cores, at real-time priority and without link-time optimisation
+([dates](method.md#rows-of-other-days)). The next run replaces these rows, and adds casbin.
 
-- In a quiet minute cedar-policy took 4.5 µs for 3 policies and 70 µs for 101. It had overflow checks.
-- A cached check and a lookup each spend 14 ns on making the request (34 and 30 ns without).
-- One token took 7.9 and 6.5 µs in a batch (ML-DSA-65 and 44), and 21.5 and 18.1 µs alone.
-- The tag of a request took client and server 1.4 µs each for 1 KiB, and 7.3 and 16 µs for 16 and 64 KiB. BLAKE3
-  alone takes 3.0 µs for 16 KiB."""
+- Without other load, cedar-policy took 4.5 µs for 3 policies and 70 µs for 101, with overflow checks.
+- A cached check and a lookup each include 14 ns for making the request. Without this part they take 34 and 30 ns.
+- In a batch, one token took 7.9 µs (ML-DSA-65) or 6.5 µs (ML-DSA-44). Alone, it took 21.5 or 18.1 µs.
+- Client and server each spent 1.4 µs on a request's tag at 1 KiB, 7.3 µs at 16 KiB and 16 µs at 64 KiB. BLAKE3 alone takes 3.0 µs
+  for 16 KiB."""
 
 OTHER_DAYS = """\
 ## Rows of other days
 
 | rows | date | conditions |
 | --- | --- | --- |
-| [searches that bring texts](search.md#a-search-that-brings-texts) | 28 November 2026 | the processor named there; the tests' build with overflow checks; the third of three rounds took up to twice as long, which loopback times and builds show most |
+| [searches that bring texts](search.md#a-search-that-brings-texts) | 28 November 2026 | the processor named there; the tests' build with overflow checks; the third of three rounds took up to twice as long, mostly in loopback times and builds |
 | [a million with texts](search.md#a-search-that-brings-texts) | 28 November 2026 | the release build, loads of 3 to 8 |
 | [vectors of many lengths](search.md#vectors-of-many-lengths) | 28 November 2026 | recall only |
 | [image descriptors](search.md#image-descriptors) | 27 November 2026 | Zen 4, two cores |
@@ -99,8 +101,8 @@ OTHER_DAYS = """\
 PYTHON = """\
 ## From Python
 
-Two busy cores of an AMD EPYC virtual machine, 100,000 vectors of 128 dimensions, masked mode, 23 November 2026
-(`python/benches/overhead.py` and its parts).
+`python/benches/overhead.py` and its parts measured masked mode with 100,000 vectors of 128 dimensions, on 23 November 2026. They ran on
+two busy cores of an AMD EPYC virtual machine.
 
 | what | measured | aim |
 | --- | --- | --- |
@@ -113,9 +115,10 @@ Two busy cores of an AMD EPYC virtual machine, 100,000 vectors of 128 dimensions
 | a batch of 100 searches on one core and on two, release wheel | best 0.73 and 0.40 s: 1.86 times; medians 0.80 and 0.49 s: 1.6 times | 1.8 times |
 | Ctrl-C in a build of 300,000 x 128, in a batch of searches | 0.1 to 1.1 s, 0.2 s | |
 
-- A query takes 7.5 ms of processor time, of which the server takes 2.
+A query takes 7.5 ms of processor time, of which the server takes 2 ms.
 
-One million vectors of 128 dimensions from 20 Parquet files, masked mode, two cores with AVX2, best of two (`python/benches/parquet.py`):
+`python/benches/parquet.py` built masked indexes of one million vectors of 128 dimensions from 20 Parquet files, on two cores with AVX2.
+The table shows the better of two runs:
 
 | records are | time | compared with the first |
 | --- | ---: | ---: |
@@ -125,12 +128,13 @@ One million vectors of 128 dimensions from 20 Parquet files, masked mode, two co
 | read by Ray's tasks | 32.0 s | 0.91 |
 | made by Ray's tasks | 33.2 s | 0.95 |
 
-- In routed mode 200,000 random vectors took 18.6 s in one process, 31.4 s in two and 42.9 s in Ray's tasks.
-- Ray's first build took 36 s, because Ray starts its workers then. Its workers yield to other programs unless `RAY_worker_niceness=0`.
-- Ray Data's `read_parquet` took 20 to 50 s for reading alone, where the package's tasks took 2 s.
+- In routed mode, a build of 200,000 random vectors took 18.6 s in one process, 31.4 s in two processes and 42.9 s in Ray's tasks.
+- Ray's first build took 36 s, because Ray then starts its workers. Ray's workers yield to other programs unless you set
+  `RAY_worker_niceness=0`.
+- Ray Data's `read_parquet` took 20 to 50 s to read the files; the package's tasks took 2 s.
 
-`python/benches/ann` has a module for ann-benchmarks, and a script that runs it next to faiss. 100,000 SIFT descriptors, 200 queries one
-at a time, the busy machine of the first table, before scores were checked:
+`python/benches/ann` has a module for ann-benchmarks, and a script that runs this module next to faiss. The script searched 100,000 SIFT
+descriptors with 200 queries, one at a time. It ran on the busy machine of the first table, before clients checked scores:
 
 |  | recall@10 | a query, ms | build, s | bytes a query | bytes once |
 | --- | ---: | ---: | ---: | ---: | ---: |
@@ -141,5 +145,5 @@ at a time, the busy machine of the first table, before scores were checked:
 | sordino, open | 0.9975 | 5.3 | 1.2 | 322,780 | 1,994,738 |
 | sordino, local | 0.9925 | 0.44 | 1.6 | 0 | 13,253,535 |
 
-- The median of 1,750 single additions to a LangChain store (384 dimensions, 300 letters, `dev` build) was 196 ms for the first 250 and
-  178 ms from the 1,500th on. Each added 12 kB to the folder."""
+We made 1,750 single additions to a LangChain store (384 dimensions, 300 letters, `dev` build). The median was 196 ms for the first 250,
+and 178 ms from the 1,500th on. Each addition made the folder 12 kB larger."""

@@ -34,17 +34,19 @@ def section(run: Run) -> str:
         return "\n\n".join([*parts, "Sordino: absent, the run has no lines of `scripts/texts.py`."])
     first = run.texts[0]
     parts.append(
-        f"{first['n']:,} {first['what']}, vectors of {first['dim']} dimensions, {first['mode']} mode, k = {first['k']}, "
-        f"{first['date']}, {first['processor']}. The server learns neither the query nor which texts were found."
+        f"We measured {first['mode']} mode with {first['n']:,} {first['what']}, vectors of {first['dim']} dimensions and k = {first['k']}, on "
+        f"{first['date']}. The processor was {first['processor']}. The server learns neither the query nor which texts the search found."
     )
     parts.append(markdown(HEAD, [row(line) for line in run.texts]))
     parts.append(
         notes(
-            "A search is client and server in one process, on one thread. Over loopback they are two processes on that core, without "
-            f"TLS. Times are medians of {first['rounds']} rounds in turn, each of all queries; a build uses all cores.",
-            "The server's memory is what no file backs, after the searches of one client. Bytes once include the vectors' part.",
-            "Texts are compressed and lie in sealed pages.",
-            "`sordino plan --payload-bytes` predicts this table for other numbers. A build chooses the way with the least waiting on a given link.",
+            "In `a search`, client and server run in one process on one thread. Over loopback they are two processes on that core, without TLS. "
+            f"Times are medians of {first['rounds']} alternating rounds, each of all queries. A build uses all cores.",
+            "`server's memory` is memory that no file backs, after one client's searches. `bytes once` includes what a client downloads to "
+            "search the vectors.",
+            "Texts are compressed, and stored in encrypted pages of one length.",
+            "`sordino plan --payload-bytes` predicts this table for other numbers. A build chooses the way that makes a client wait least on a "
+            "given link.",
         )
     )
     parts.append(MILLION_TEXTS)
