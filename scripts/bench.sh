@@ -8,8 +8,8 @@
 # left out, and named, where those are missing. A bench that fails is named too, and its rows say
 # that they are absent. SORDINO_PIN is a command in front of each measurement; by default the last
 # core is kept for it where taskset exists. The benches' own variables for longer sizes work here
-# (SORDINO_BENCH_LONG, SORDINO_BENCH_GIB); SORDINO_CKKS_LONG and SORDINO_BENCH_N have by default the
-# values of the report: 100,000 vectors. SORDINO_BENCH_NATIVE=1 adds rows of a second build, with
+# (SORDINO_BENCH_LONG, SORDINO_BENCH_GIB); SORDINO_CKKS_LONG has by default the
+# value of the report: 100,000 vectors. SORDINO_BENCH_NATIVE=1 adds rows of a second build, with
 # `-C target-cpu=native`, to the report; it compiles everything once more. SORDINO_TEXTS and SORDINO_TEXTS_QUERIES are files
 # of texts with vectors and of queries, for the first section (scripts/texts.py); SORDINO_TEXTS_NAME says what they are.
 set -eu
@@ -59,10 +59,7 @@ for bench in pir lwe lsh fpe mldsa hash authz; do
     try one cargo bench --bench "$bench"
 done
 try one env SORDINO_CKKS_LONG="${SORDINO_CKKS_LONG-1}" cargo bench --bench ckks
-export SORDINO_BENCH_N="${SORDINO_BENCH_N-100000}"
-try one cargo bench --bench search
-# All threads: a server under load, and the rows that say so once more.
-try cargo bench --bench net
+# All threads: the rows that say so once more.
 for bench in lsh mldsa hash; do
     try cargo bench --bench "$bench" -- rayon
 done

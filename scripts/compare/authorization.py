@@ -65,7 +65,7 @@ def section(run: Run) -> str:
                 "In the rows `while policies change`, two threads make requests, 99 in 100 of which repeat earlier requests. A third thread "
                 "replaces 101 policies ten times a second. `crates/authz/examples/authz.rs` measures these rows. Their times include reading the "
                 "clock.",
-                "Requests are built before the clock starts, with contexts and their canonical bytes.",
+                "Requests are built before the clock starts.",
             ),
             OLDER_CHECKS,
         ]
@@ -77,13 +77,12 @@ def reference(run: Run) -> str:
         [
             stated_there(run, ROWS),
             notes(
-                "The reference is a Go engine on an Apple M4 Max, with conditions in CEL. It allocates 22 times for an uncached check and 8 "
+                "The reference is a Go engine, with conditions in CEL. It allocates 22 times for an uncached check and 8 "
                 "times for a cached one. "
                 "Its figures for a Rust engine are projections.",
                 "Its checks with and without vector similarity (1,353 and 1,423 ns) differ only by noise, because its check does not use the "
                 "vectors. Neither does ours.",
-                "Its row of 32 tokens has ML-DSA-87 signatures; our tokens have ML-DSA-65. Its change of policies is a migration, without "
-                "further detail.",
+                "Its row of 32 tokens has ML-DSA-87 signatures; our tokens have ML-DSA-65.",
             ),
         ]
     )

@@ -8,7 +8,7 @@ from compare.table import Key, digits, faster, fastest, markdown, ratio, size, t
 
 ABSENT = "not in this run"
 CHAPTERS = (
-    ("method", "machine, date, rules, rows of other days"),
+    ("method", "machine, date, rules"),
     ("search", "private search with texts, by stage, size, link and data; faiss; Python"),
     ("network", "one server, one client and eight"),
     ("retrieval", "PIR scans, batches, no hint, bytes"),
@@ -146,7 +146,7 @@ def section(run: Run, machine: str, date: str) -> str:
         [
             "# Benchmarks",
             f"Ten measurements of one machine ({machine}, {date}), on one thread unless a row says otherwise. A ratio above 1x means that the peer "
-            "takes longer. [Method](method.md) has the rules, and lists rows of other days. The [glossary](../glossary.md) explains terms.",
+            "takes longer. [Method](method.md) has the rules. The [glossary](../glossary.md) explains terms.",
             markdown(["", "Sordino", "compared with", "what it means"], numbers(run), words=True),
             "\n".join(f"- {what}: ![{name}](../plots/{name}.svg)" for name, what in PLOTS),
             "## Where it loses",
@@ -154,7 +154,8 @@ def section(run: Run, machine: str, date: str) -> str:
             losses(run),
             "## Chapters",
             markdown(["chapter", "what"], [[f"[{name}]({name}.md)", what] for name, what in CHAPTERS], words=True),
-            "Do not edit these pages: `scripts/compare` generates them. `scripts/bench.sh` measures your machine and writes them.",
+            "`scripts/bench.sh` measures your machine and writes these pages: do not edit them. Only [measurements by hand](by-hand.md) is "
+            "written by hand.",
         ]
     )
 

@@ -39,7 +39,7 @@ def peers(operation: str) -> list[Key]:
 def batch() -> list[Row]:
     """64 scores of 128 dimensions: the operation that the reference's batch search is made of."""
     return [
-        Row("evaluation keys", 235.3e6, "none are needed", peers("keygen")),
+        Row("evaluation keys", 235.3e6, "none are needed", peers("keygen"), "235 ms (Python, Paillier: 212 ms)"),
         Row("encrypt the query", 17e6, row("encrypt", BATCH), peers("encrypt")),
         Row("score 64 vectors", 28e6, row("score", BATCH), peers("score")),
         Row("decrypt 64 scores", 2e6, row("decrypt", BATCH), peers("decrypt")),
@@ -58,7 +58,6 @@ def sizes(run: Run) -> str:
 
 
 OPERATIONS = (
-    ("key generation", "", 235.33e6, "keygen"),
     ("encryption, 32 dimensions", "1x32", 5.1e6, "encrypt"),
     ("encryption, 128 dimensions", "1x128", 5.2e6, "encrypt"),
     ("encryption, 256 dimensions", "1x256", 6.2e6, "encrypt"),
@@ -84,12 +83,9 @@ def operations() -> list[Row]:
     rows = []
     for name, shape, reference, operation in OPERATIONS:
         text = time(reference)
-        slow = next(
-            (v for k, v in python.items() if name.startswith(k)),
-            "212 ms" if operation == "keygen" else "",
-        )
+        slow = next((v for k, v in python.items() if name.startswith(k)), "")
         text += f" (Python, Paillier: {slow})" if slow else ""
-        rows.append(Row(name, reference, row(operation, shape) if shape else "no evaluation keys exist", (), text))
+        rows.append(Row(name, reference, row(operation, shape), (), text))
     score, scores = row("score", BATCH), "(64 of them)"
     return [
         *rows,
@@ -121,21 +117,27 @@ def hashing(run: Run) -> list[Row]:
 
 
 def scanned(run: Run) -> list[Row]:
-    """The Hamming scan, and the tables, which the reference has no rows for."""
+    """The Hamming scan, which the reference has no rows for."""
     rows = []
     for case in sorted({m.parameter for m in run.group("lsh/scan")}, key=codes):
         best = fastest(run, "lsh/scan", BACKENDS, case)
         ours: Key | str = Key("lsh/scan", best.function, case) if best else "not in this run"
         plain = Key("lsh/scan", "popcount-and-select", case, label="popcount and selection")
         rows.append(Row(f"scan, {case}", None, ours, [plain]))
-    for m in sorted(run.group("lsh/tables"), key=lambda m: (m.function, codes(m.parameter))):
-        key = Key("lsh/tables", m.function, m.parameter)
-        rows.append(Row(f"candidates of 50,000 vectors, {m.function}, {m.parameter}", None, key))
     for m in run.group("lsh/batch"):
         key = Key("lsh/batch", m.function, m.parameter, each=True)
         threads = "all threads" if m.function.endswith("rayon") else "one thread"
         rows.append(Row(f"hash of a batch, {m.parameter}, each, {threads}", None, key))
     return rows
+
+
+def tables(run: Run) -> str:
+    """Candidates of 50,000 vectors, by tables and probes."""
+    found = run.group("lsh/tables")
+    probes = sorted({m.parameter for m in found}, key=codes)
+    names = sorted({m.function for m in found})
+    rows = [[name, *(time(Key("lsh/tables", name, p).time(run)) for p in probes)] for name in names]
+    return markdown(["candidates of 50,000 vectors", *probes], rows) if rows else "Tables: absent, not in this run."
 
 
 def codes(parameter: str) -> tuple[int, ...]:
@@ -145,22 +147,18 @@ def codes(parameter: str) -> tuple[int, ...]:
 
 def column(run: Run) -> str:
     """Scores of all vectors in one pass: the reference has nothing like it."""
-    found = sorted(run.group("ckks/column"), key=lambda m: (shape(m.parameter), m.function))
+    kinds = {(m.parameter, m.function.split("/")[0]) for m in run.group("ckks/column")}
     rows = []
-    for m in found:
-        together = queries(m.function)
-        each = (m.median_ns or 0) / together
-        vectors = m.elements or shape(m.parameter)[1] or 1
-        scan = "score" in m.function
-        rows.append(
-            [
-                f"{m.parameter}, {m.function}",
-                f"**{time(m.median_ns)}**",
-                f"**{time(each)}**" if together > 1 else time(each),
-                f"{each / vectors:.1f} ns" if scan else "-",
-            ]
-        )
-    head = ["vectors x dimensions, operation", "Sordino", "for each query", "of it for each vector"]
+    for parameter, kind in sorted(kinds, key=lambda found: (shape(found[0]), found[1])):
+
+        def cell(operation: str, parts: int = 1, parameter: str = parameter, kind: str = kind) -> str:
+            ns = Key("ckks/column", f"{kind}/{operation}", parameter).time(run)
+            return f"**{time(ns / parts)}**" if ns else "-"
+
+        vectors = shape(parameter)[1] or 1
+        cells = (cell("encrypt"), cell("score"), cell("score", vectors), cell("score 4 queries", 4), cell("decrypt"))
+        rows.append([f"{parameter}, {kind}", *cells])
+    head = ["vectors x dimensions", "encrypt", "score", "for each vector", "score 4 queries, each", "decrypt"]
     return markdown(head, rows) if rows else "Absent: not in this run."
 
 
@@ -168,12 +166,6 @@ def shape(parameter: str) -> tuple[int, int]:
     """Dimensions and vectors of `vectors x dimensions`, in the order in which rows are sorted."""
     vectors, _, dims = parameter.partition("x")
     return (int(dims), int(vectors)) if vectors.isdigit() and dims.isdigit() else (0, 0)
-
-
-def queries(function: str) -> int:
-    """How many queries an operation takes together: `real/score 4 queries`."""
-    words = function.split()
-    return int(words[1]) if len(words) == 3 and words[1].isdigit() else 1
 
 
 def column_sizes(run: Run) -> str:
@@ -261,6 +253,7 @@ def of_vectors(run: Run) -> str:
             "A `search` hashes the query and scans all codes of 100,000 vectors. Our hash rotates the vector with fast transforms. They estimate "
             "angles as hyperplanes do, with fewer operations.",
             compare(run, scanned(run)),
+            tables(run),
         ]
     )
 

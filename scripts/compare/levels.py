@@ -32,11 +32,18 @@ REPEATED = (
 )
 
 
+def measured(run: Run) -> tuple[str, ...]:
+    """The levels that this machine has."""
+    return tuple(
+        level for level in LEVELS if any(Key(group, form.format(level), parameter).time(run) for _, group, parameter, form, _ in NAMED)
+    )
+
+
 def named(run: Run) -> list[list[str]]:
-    rows = []
+    rows, levels = [], measured(run)
     for what, group, parameter, form, fastest in NAMED:
         times = {
-            level: Key(group, form.format(level), parameter).time(run) for level in LEVELS
+            level: Key(group, form.format(level), parameter).time(run) for level in levels
         }
         detected = Key(group, fastest, parameter).time(run) if fastest else None
         rows.append(row(what, times, detected))
@@ -44,10 +51,10 @@ def named(run: Run) -> list[list[str]]:
 
 
 def repeated(run: Run) -> list[list[str]]:
-    rows = []
+    rows, levels = [], measured(run)
     for what, group, function, parameter in REPEATED:
         times = {
-            level: Key(at_level(group, level), function, parameter).time(run) for level in LEVELS
+            level: Key(at_level(group, level), function, parameter).time(run) for level in levels
         }
         rows.append(row(what, times, Key(group, function, parameter).time(run)))
     return rows
@@ -59,14 +66,14 @@ def row(what: str, times: dict[str, float | None], detected: float | None) -> li
     best = detected or min(found, default=None)
     return [
         what,
-        *(time(times[level]) for level in LEVELS),
+        *map(time, times.values()),
         f"**{time(best)}**" if best else "absent: not in this run",
-        ratio(times["portable"], best),
+        ratio(times.get("portable"), best),
     ]
 
 
 def section(run: Run) -> str:
-    head = ["kernel", *LEVELS, "as detected", "portable / as detected"]
+    head = ["kernel", *measured(run), "as detected", "portable / as detected"]
     return "\n\n".join(
         [
             "# Kernels by processor level",
@@ -74,7 +81,7 @@ def section(run: Run) -> str:
             notes(
                 "All levels give the same results, bit for bit. The environment variable `SORDINO_CPU` lowers the level of a program.",
                 "The column `avx2` shows what a processor without AVX-512 reaches, apart from its clock and caches.",
-                "`-` marks a level that this processor lacks, or that the benchmark measures only under `as detected`.",
+                "`-` marks a level that the benchmark measures only under `as detected`.",
             ),
         ]
     )

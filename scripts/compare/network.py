@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from compare.run import Measurement, Run
+from compare.run import Run
 from compare.stated import OLDER_SERVER
 from compare.table import digits, markdown, notes, time
 
@@ -12,29 +12,28 @@ REFERENCE = (
     ("three nodes, baseline and optimized", "28 and 45", "-", "-"),
     ("Python", "0.15", "5,000 ms", "10,000 ms"),
 )
-WHAT = {
-    "requests": "requests made ahead: the server alone",
-    "searches": "whole searches, clients on the same cores",
-}
-HEAD = ("", "a second", "median", "99th percentile", "requests in a scan", "one scan", "processor time, server and client")
+WHAT = {"requests": "the server alone", "searches": "whole searches"}
+HEAD = ("a second", "median", "99th percentile", "requests in a scan", "one scan", "processor time, server and client")
 
 
 def section(run: Run) -> str:
     parts = ["# Over a network"]
     if run.loads:
-        parts.append(markdown(HEAD, [served(load) for load in sorted(run.loads, key=order)]))
+        sizes = sorted({load["n"] for load in run.loads if "n" in load})
+        vectors = ", ".join(f"{n:,}" for n in sizes) + " vectors" if sizes else ""
+        rows = [served(load, len(sizes) > 1) for load in sorted(run.loads, key=order)]
+        parts.append(markdown([vectors, *HEAD], rows))
     else:
         parts.append("Sordino: absent, the run has no lines of `network_search --load --json`.")
     parts.append(
         notes(
-            "Client and server are two processes on one machine, and share its cores. They talk over loopback, with TLS and a tag on each request.",
+            "Client and server are two processes on one machine, and share its cores. They talk over loopback, with TLS and a tag on each request. "
+            "In rows of the server alone, the requests are made ahead.",
             "The server answers all waiting requests with one scan, which costs less than one scan for each. If one client's scans keep all "
             "cores busy, more clients add no throughput ([speed](../../crates/net/README.md#speed)).",
         )
     )
     parts.append(OLDER_SERVER)
-    if timed := sorted(run.group("net/eight_clients"), key=lambda m: (m.parameter, m.function)):
-        parts += ["## One search over loopback, timed by Criterion", markdown(TIMED, rates(timed))]
     return "\n\n".join(parts)
 
 
@@ -47,9 +46,9 @@ def order(load: dict) -> tuple:
     return (load.get("n", 0), load["mode"], load["what"], load["clients"])
 
 
-def served(load: dict) -> list[str]:
-    """One line of the example."""
-    vectors = f"{load['n']:,} vectors, " if "n" in load else ""
+def served(load: dict, sized: bool) -> list[str]:
+    """One line of the example, with its size where others differ."""
+    vectors = f"{load['n']:,} vectors, " if sized and "n" in load else ""
     clients = "1 client" if load["clients"] == 1 else f"{load['clients']} clients"
     return [
         f"{vectors}{load['mode']}, {clients}, {WHAT.get(load['what'], load['what'])}",
@@ -66,17 +65,3 @@ def processor(load: dict) -> str:
     """Of one request; runs from before it was counted have none."""
     parts = [load.get(f"{side}_processor_ms") for side in ("server", "client")]
     return " and ".join(time(part * 1e6) for part in parts if part is not None) or "-"
-
-
-TIMED = ("", "Sordino", "a second")
-
-
-def rates(timed: list[Measurement]) -> list[list[str]]:
-    """Each with what it does in a second."""
-    rows = []
-    for m in timed:
-        each = (m.median_ns or 0.0) / (m.elements or 1)
-        rows.append(
-            [f"{m.parameter}, {m.function}", f"**{time(m.median_ns)}**", digits(1e9 / each) if each else "-"]
-        )
-    return rows

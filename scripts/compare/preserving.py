@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Optional
 
 from compare.run import Run
@@ -238,24 +239,41 @@ PEERS = (
     ("ff3-python", "FF3, ff3 (Python)", "ff3"),
 )
 
-def table(run: Run, direction: str) -> str:
-    """One direction, at each length: ours, then the peers of this run."""
-    group = f"fpe/{direction}"
+def table(run: Run) -> str:
+    """Encryption at each length: ours, then the peers of this run."""
 
     def ours(function: str, each: bool = False) -> list[float | None]:
-        return [Key(group, function, length, each).time(run) for length in DIGITS]
+        return [Key("fpe/encrypt", function, length, each).time(run) for length in DIGITS]
 
     rows = [[label, *(f"**{time(ns)}**" if ns else "-" for ns in ours(function, each))] for function, label, each in OURS]
     for function, label, to in PEERS:
         cells = [f"{time(ns)} ({ratio(ns, base)})" if ns else "-" for ns, base in zip(ours(function), ours(to))]
         rows.append([label, *cells])
-    return markdown([direction, *(f"{n} digits" for n in DIGITS)], rows)
+    return markdown(["encrypt", *(f"{n} digits" for n in DIGITS)], rows)
 
 
-def stated(direction: str, figures: dict[str, tuple[Figures, ...]]) -> str:
-    """One direction of the reference on its four platforms, in microseconds at 6, 9 and 16 digits."""
-    rows = [[name, *("; ".join(digits(us) if us else "-" for us in at) for at in platforms)] for name, platforms in figures.items()]
-    return markdown([f"{direction}, µs", *PLATFORMS], rows)
+def spread(pairs: Iterable[tuple[float | None, float | None]]) -> str:
+    """The least and the most that decryption takes of encryption."""
+    ratios = [back / there for there, back in pairs if there and back]
+    return f"{min(ratios):.2f} to {max(ratios):.2f} times" if ratios else ""
+
+
+def decryption(run: Run) -> list[str]:
+    """How long decryption takes, compared with encryption."""
+
+    def of(functions: Iterable[str]) -> str:
+        keys = [(Key("fpe/encrypt", f, n), Key("fpe/decrypt", f, n)) for f in functions for n in DIGITS]
+        return spread((there.time(run), back.time(run)) for there, back in keys)
+
+    ours, theirs = of(function for function, *_ in OURS), of(function for function, *_ in PEERS)
+    return [f"Decryption takes {ours} as long as encryption in Sordino's rows, and {theirs} in the peers'."] if ours and theirs else []
+
+
+def stated() -> str:
+    """The reference's lowest figure of its platforms for each length, in microseconds."""
+    least = {name: [min((us for us in at if us), default=None) for at in zip(*platforms)] for name, platforms in ENCRYPT.items()}
+    rows = [[name, *(digits(us) if us else "-" for us in at)] for name, at in least.items()]
+    return markdown(["encrypt, µs", *(f"{n} digits" for n in DIGITS)], rows)
 
 
 def section(run: Run) -> str:
@@ -263,11 +281,10 @@ def section(run: Run) -> str:
         [
             "# Format-preserving encryption",
             "![FPE](../plots/fpe.svg)",
-            "All rows encrypt decimal digits on one thread. A ratio compares a peer with Sordino's row of the same cipher and length. Above 1x, "
-            "the peer takes longer.",
-            table(run, "encrypt"),
-            table(run, "decrypt"),
+            "All rows encrypt decimal digits on one thread. A ratio compares a peer with Sordino's row of the same cipher and length.",
+            table(run),
             notes(
+                *decryption(run),
                 "pyffx is FFX over HMAC-SHA1, without a tweak and without AES. We compare it with FF1, our closest cipher.",
                 "FF3 and FF3-1 are broken, and NIST's draft withdraws them. The crate has them behind the feature `legacy-ff3`. Riffpe is an "
                 "unpublished cipher without a security proof.",
@@ -280,16 +297,14 @@ def section(run: Run) -> str:
 
 
 def reference(_: Run) -> str:
-    there = [(there, back) for name in ENCRYPT for one, other in zip(ENCRYPT[name], DECRYPT[name]) for there, back in zip(one, other)]
-    ratios = [back / there for there, back in there if there and back]
-    least, most = min(ratios), max(ratios)
+    pairs = ((there, back) for name in ENCRYPT for one, other in zip(ENCRYPT[name], DECRYPT[name]) for there, back in zip(one, other))
     return "\n\n".join(
         [
-            "Each cell has the microseconds at 6, 9 and 16 digits. A dash marks a figure that the reference lacks. The [chapter](fpe.md) has our "
-            "figures.",
-            stated("encrypt", ENCRYPT),
+            f"Each cell has the lowest figure of four platforms ({', '.join(PLATFORMS)}). A dash marks a figure that the reference lacks. The "
+            "[chapter](fpe.md) has our figures.",
+            stated(),
             notes(
-                f"Decryption takes {least:.2f} to {most:.2f} times as long as encryption.",
+                f"Decryption takes {spread(pairs)} as long as encryption.",
                 "The `Go` rows call Go from Python, and measure mostly the binding. The chapter calls the same packages from Go.",
                 "The `native` rows include a Python call too. No registry has the Riffpe library, so it is not a peer here. For n = 100 and "
                 "1,000, its current code is three to four times faster than these figures.",

@@ -18,7 +18,6 @@ from compare import (
     retrieval,
     search,
     signatures,
-    stated,
 )
 from compare.machine import Machine, describe
 from compare.run import Run, read
@@ -85,14 +84,14 @@ def method(run: Run, machine: Machine, date: str) -> str:
         [
             "# Method",
             head(run, machine, date),
+            "These rules hold for all chapters, unless a section says otherwise. Sections of other days name their date and machine.",
             notes(
-                "Times are medians. Each benchmark runs on one thread with its own core, unless a row says otherwise.",
+                "Times are medians. Each benchmark runs on one thread with its own core.",
                 "Rows marked `all threads` share their cores with other programs, so they mean little on a busy machine.",
                 "A ratio compares a peer with Sordino in one run on one machine. Above 1x the peer takes longer.",
                 "A row without a figure says why. `-` marks a cell that has no meaning.",
                 "Figures of the [reference documents](reference.md) come from other machines, so they have no ratios.",
             ),
-            stated.OTHER_DAYS,
         ]
     )
 

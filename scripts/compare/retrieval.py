@@ -3,45 +3,42 @@
 from __future__ import annotations
 
 from compare.run import Measurement, Run
-from compare.table import Key, Row, compare, digits, fastest, markdown, notes, ratio, size, stated_there, time
+from compare.table import Key, digits, fastest, markdown, notes, ratio, size, time
 
 SIZES = ((1_000, "1000"), (10_000, "10000"), (100_000, "100000"))
 BACKENDS = ("portable", "avx2", "avx512", "amx", "neon")
-# median, then the interval that the reference's Criterion printed; nanoseconds
+# the reference's medians, in nanoseconds
 RAW = {
-    ("simple-setup", "1000"): (999.84e3, "957 µs to 1.06 ms"),
-    ("simple-setup", "10000"): (8.5423e6, "8.38 to 8.72 ms"),
-    ("simple-setup", "100000"): (76.787e6, "74.7 to 79.4 ms"),
-    ("simple-end-to-end", "1000"): (10.489e3, "10.3 to 10.7 µs"),
-    ("simple-end-to-end", "10000"): (18.192e3, "18.0 to 18.6 µs"),
-    ("simple-end-to-end", "100000"): (62.311e3, "62.0 to 62.7 µs"),
-    ("double-setup", "1000"): (45.721e6, "45.1 to 46.4 ms"),
-    ("double-setup", "10000"): (281.52e6, "279 to 284 ms"),
-    ("double-setup", "100000"): (1.0969e9, "1.05 to 1.15 s"),
-    ("double-end-to-end", "1000"): (289.74e3, "281 to 302 µs"),
-    ("double-end-to-end", "10000"): (341.40e3, "317 to 377 µs"),
-    ("double-end-to-end", "100000"): (534.16e3, "513 to 560 µs"),
+    ("simple-setup", "1000"): 999.84e3,
+    ("simple-setup", "10000"): 8.5423e6,
+    ("simple-setup", "100000"): 76.787e6,
+    ("simple-end-to-end", "1000"): 10.489e3,
+    ("simple-end-to-end", "10000"): 18.192e3,
+    ("simple-end-to-end", "100000"): 62.311e3,
+    ("double-setup", "1000"): 45.721e6,
+    ("double-setup", "10000"): 281.52e6,
+    ("double-setup", "100000"): 1.0969e9,
+    ("double-end-to-end", "1000"): 289.74e3,
+    ("double-end-to-end", "10000"): 341.40e3,
+    ("double-end-to-end", "100000"): 534.16e3,
 }
-ANSWERS = {"1000": (384, 12), "10000": (1_200, 12), "100000": (3_804, 12)}
 
 
-def raw() -> list[Row]:
-    """The reference's summary and its raw data in one: 12 rows."""
+def operations(run: Run) -> str:
+    """The reference's summary and its raw data in one: a row for each scheme and size."""
     rows = []
-    for (function, records), (reference, interval) in RAW.items():
-        scheme, operation = function.split("-", 1)
-        what = "setup" if operation == "setup" else "query, answer and recover"
-        online = Key("pir/reference_table", f"{scheme}-online", records, label="Sordino, query prepared ahead")
-        rows.append(
-            Row(
-                f"{scheme.capitalize()}PIR {what}, {int(records):,} records",
-                reference,
-                Key("pir/reference_table", function, records),
-                [online] if operation != "setup" else (),
-                f"{time(reference)} ({interval})",
-            )
-        )
-    return rows
+    for scheme in ("simple", "double"):
+        for count, records in SIZES:
+
+            def ours(function: str, scheme: str = scheme, records: str = records) -> str:
+                ns = Key("pir/reference_table", f"{scheme}-{function}", records).time(run)
+                return f"**{time(ns)}**" if ns else "-"
+
+            setup, whole = (RAW[f"{scheme}-{function}", records] for function in ("setup", "end-to-end"))
+            cells = (time(setup), ours("setup"), time(whole), ours("end-to-end"), ours("online"))
+            rows.append([f"{scheme.capitalize()}PIR, {count:,} records", *cells])
+    head = ["", "setup: reference", "Sordino", "query, answer and recover: reference", "Sordino", "Sordino, prepared ahead"]
+    return markdown(head, rows)
 
 
 def sizes(run: Run) -> str:
@@ -58,26 +55,10 @@ def sizes(run: Run) -> str:
     return markdown(head, rows)
 
 
-def answers() -> str:
-    """The sizes of the reference's answers."""
-    rows = [[f"{count:,}", *(f"{found:,} B" for found in ANSWERS[records])] for count, records in SIZES]
-    return markdown(["records of 3 bytes", "SimplePIR answer", "DoublePIR answer"], rows)
-
-
 def setup_ratio(run: Run) -> str:
-    """The trade-off rows: how much slower DoublePIR's setup is, and each latency."""
-    rows = []
-    for what, reference in (
-        ("setup", "13 to 52 times slower"),
-        ("end-to-end", "290 to 530 µs against 10 to 60 µs"),
-    ):
-        factors = []
-        for _, records in SIZES:
-            simple = Key("pir/reference_table", f"simple-{what}", records).time(run)
-            double = Key("pir/reference_table", f"double-{what}", records).time(run)
-            factors.append(ratio(double, simple))
-        rows.append([f"DoublePIR / SimplePIR, {what}", reference, "**" + ", ".join(factors) + "**"])
-    return markdown(["1,000, 10,000 and 100,000 records", "reference", "Sordino"], rows)
+    """How much longer DoublePIR's setup takes than SimplePIR's, at each size."""
+    times = [[Key("pir/reference_table", f"{scheme}-setup", records).time(run) for scheme in ("double", "simple")] for _, records in SIZES]
+    return ", ".join(ratio(double, simple) for double, simple in times)
 
 
 def order(parameter: str) -> int:
@@ -100,6 +81,7 @@ def throughput(m: Measurement | None) -> str:
 
 def scans(run: Run) -> str:
     parameters = sorted({m.parameter for m in run.group("pir/answer")}, key=order)
+    backends = [b for b in BACKENDS if any(run.get("pir/answer", b, parameter) for parameter in parameters)]
     rows = []
     for parameter in parameters:
         bandwidth = run.get("pir/answer", "read-bandwidth", parameter)
@@ -113,7 +95,7 @@ def scans(run: Run) -> str:
             [
                 parameter,
                 throughput(bandwidth),
-                *(throughput(run.get("pir/answer", b, parameter)) for b in BACKENDS),
+                *(throughput(run.get("pir/answer", b, parameter)) for b in backends),
                 share,
                 throughput(run.get("pir/answer", "plain-loop", parameter)),
                 throughput(run.get("pir/answer", "simplepir-crate", parameter)),
@@ -123,7 +105,7 @@ def scans(run: Run) -> str:
     head = [
         "database",
         "read bandwidth",
-        *(f"Sordino {b}" for b in BACKENDS),
+        *(f"Sordino {b}" for b in backends),
         "best / bandwidth",
         "plain loop",
         "crate simplepir",
@@ -197,18 +179,7 @@ def section(run: Run) -> str:
                 "For an answer, the server makes 2,000 to 16,000 key switches. Then it reads each record once, at 8 to 9 bytes for each byte of "
                 "the record. The column `encoding` encodes a database into memory that is new to the process.",
             ),
-            "## Records of 3 bytes",
-            "A [reference document](reference.md#retrieval) measures these sizes. Do not use PIR for such a database: the whole 300 kB download "
-            "is smaller than the hint of either scheme. The planner says so too.",
-            compare(run, raw()),
-            notes(
-                "`prepared ahead` is the remaining time if the client computes the query's mask before it knows which record to fetch.",
-                "For so few columns, Sordino uses uniform secrets of n = 64 to 384 and errors of standard deviation 296. They hide a query "
-                "statistically: it is within 2^-128 of uniform words. Larger databases use n = 1,024, with sigma = 32 (144 bits of security) or "
-                "16 (134 bits).",
-            ),
-            sizes(run),
-            "An answer has 12 bits for each byte of a column, and a header that names its format.",
+            "Databases of few, short records are under [reference documents](reference.md#retrieval).",
         ]
     )
 
@@ -216,18 +187,26 @@ def section(run: Run) -> str:
 def reference(run: Run) -> str:
     return "\n\n".join(
         [
-            stated_there(run, raw()),
-            answers(),
-            setup_ratio(run),
+            "Records have 3 bytes. Do not use PIR for such a database: the whole 300 kB download is smaller than the hint of either scheme. The "
+            "planner says so too.",
+            operations(run),
+            sizes(run),
             notes(
-                "The reference ran on Apple Silicon; its document names no model. No package of a registry computes a whole row. The crate "
-                "`simplepir` has no records; its scan is in the [chapter](retrieval.md#scans).",
+                "`prepared ahead` is the remaining time if the client computes the query's mask before it knows which record to fetch.",
+                "For so few columns, Sordino uses uniform secrets of n = 64 to 384 and errors of standard deviation 296. They hide a query "
+                "statistically: it is within 2^-128 of uniform words. Larger databases use n = 1,024, with sigma = 32 (144 bits of security) or "
+                "16 (134 bits).",
+                "A SimplePIR answer of the reference has 384 B, 1,200 B and 3,804 B; its DoublePIR answer always has 12 B. Our answers have 12 "
+                "bits for each byte of a column, and a header that names their format.",
+                f"Our DoublePIR's setup takes longer than our SimplePIR's: {setup_ratio(run)}. The reference states 13 to 52 times.",
+                "No package of a registry computes a whole row. The crate `simplepir` has no records; its scan is in the "
+                "[chapter](retrieval.md#scans).",
                 "Its parameters n = 1,024 and sigma = 6.4 give 121.5 bits of security (MATZOV).",
                 "Its DoublePIR sends the row selector unscaled, so noise destroys the record. In our simulation at sigma = 6.4, 199 of 200 "
                 "records came out wrong; its tests set sigma to 0. Its 12-byte answers do not decrypt. Ours follow the published construction, "
                 "and decrypt.",
-                "It reports that explicit SIMD made its product five times slower, and that threads made it slower too. Of the improvements that "
-                "it proposes, we [measure](retrieval.md#scans) SIMD and batches. Sordino uses no GPU, and uses Ring-LWE for [products](products.md).",
+                "It reports that explicit SIMD made its product five times slower, and that threads made it slower too. We "
+                "[measure](retrieval.md#scans) SIMD and batches.",
             ),
         ]
     )

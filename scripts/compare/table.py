@@ -45,8 +45,9 @@ def ratio(other: float | None, ours: float | None) -> str:
 def markdown(head: Sequence[str], rows: Sequence[Sequence[str]], words: bool = False) -> str:
     """A table; the first column is text, the others are figures unless they are words."""
     escaped = [[cell.replace("|", "\\|") for cell in row] for row in (head, *rows)]
-    rule = ["---"] + ["---" if words else "---:"] * (len(head) - 1)
-    return "\n".join("| " + " | ".join(row) + " |" for row in (escaped[0], rule, *escaped[1:]))
+    first, *others = ("| " + " | ".join(row) + " |" for row in escaped)
+    rule = "|---" + ("|---" if words else "|---:") * (len(head) - 1) + "|"
+    return "\n".join((first, rule, *others))
 
 
 @dataclass(frozen=True)

@@ -45,8 +45,7 @@ def section(run: Run) -> str:
             "`server's memory` is memory that no file backs, after one client's searches. `bytes once` includes what a client downloads to "
             "search the vectors.",
             "Texts are compressed, and stored in encrypted pages of one length.",
-            "`sordino plan --payload-bytes` predicts this table for other numbers. A build chooses the way that makes a client wait least on a "
-            "given link.",
+            "`sordino plan --payload-bytes` predicts this table for other numbers.",
         )
     )
     parts.append(MILLION_TEXTS)

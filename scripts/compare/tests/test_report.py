@@ -38,7 +38,7 @@ class Tables(unittest.TestCase):
         row = table.Row("x", 40.0, ours, [table.Key("fpe/encrypt", "ff1-ubiq-go", "6")])
         self.assertEqual(
             table.compare(fixture(), [row]).splitlines(),
-            ["|  | Sordino | ff1-ubiq-go |", "| --- | ---: | ---: |", "| x | **20.0 ns** | 1.50 µs (75.0x) |"],
+            ["|  | Sordino | ff1-ubiq-go |", "|---|---:|---:|", "| x | **20.0 ns** | 1.50 µs (75.0x) |"],
         )
         self.assertIn("| x | 40.0 ns | **20.0 ns** |", table.stated_there(fixture(), [row]))
 
@@ -84,11 +84,9 @@ class Document(unittest.TestCase):
 
     def test_every_wanted_row_is_shown_where_it_was_measured(self) -> None:
         wanted = [
-            ("ckks/column", "real/score 4 queries", "100000x128", "for each query"),
-            ("search/query", "sealed-encrypted", "20000x128", "search, 20000x128, sealed-encrypted"),
-            ("net/eight_clients", "masked-in-turn", "4000x128", "4000x128, masked-in-turn"),
+            ("ckks/column", "real/score 4 queries", "100000x128", "100000x128, real"),
             ("lsh/scan", "avx2", "100000x128bits-top50", "scan, 100000x128bits-top50"),
-            ("lsh/tables", "e2lsh-8x6", "8probes", "e2lsh-8x6, 8probes"),
+            ("lsh/tables", "e2lsh-8x6", "8probes", "e2lsh-8x6"),
             ("ntt/forward", "sordino", "2048", "forward, degree 2,048"),
             ("mldsa/batch", "sordino avx2 one key", "ML-DSA-87x32", "32 signatures, one key"),
         ]
@@ -98,7 +96,7 @@ class Document(unittest.TestCase):
         for *_, shown in wanted:
             row = next((line for line in text.splitlines() if shown in line), "")
             self.assertIn("|", row, shown)
-        self.assertIn("| **4.00 ms** | **1.00 ms** | 1000.0 ns |", text)
+        self.assertIn("| 100000x128, real | - | - | - | **1.00 ms** | - |", text)
 
     def test_ways_to_texts_have_a_row_each(self) -> None:
         text = everything(fixture())
