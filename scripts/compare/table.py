@@ -101,15 +101,20 @@ def peers(run: Run, row: Row) -> dict[str, tuple[float, float | None]]:
     return found
 
 
-def compare(run: Run, all_rows: Sequence[Row], first: str = "") -> str:
-    """Ours, then a column for each peer of this run. A factor above 1x is a peer that takes longer."""
+def compare(run: Run, all_rows: Sequence[Row], first: str = "", stated: bool = False) -> str:
+    """Ours, then a column for each peer of this run, and what a reference document states. A factor above 1x is a peer that takes longer."""
     measured = [peers(run, row) for row in all_rows]
     names = list(dict.fromkeys(name for found in measured for name in found))
     cells = []
     for row, found in zip(all_rows, measured):
         theirs = [found.get(name) for name in names]
-        cells.append([row.label, shown(run, row), *(peer(each) for each in theirs)])
-    return markdown([first, "Sordino", *names], cells)
+        cells.append([row.label, shown(run, row), *(peer(each) for each in theirs), *([there(row)] if stated else [])])
+    return markdown([first, "Sordino", *names, *(["[reference](reference.md)"] if stated else [])], cells)
+
+
+def there(row: Row) -> str:
+    """What a reference document states, on its own machine: it has no ratio."""
+    return row.reference_text or time(row.reference)
 
 
 def peer(found: tuple[float, float | None] | None) -> str:
@@ -132,7 +137,7 @@ def faster(run: Run, all_rows: Sequence[Row]) -> list[tuple[str, str, str]]:
 def stated_there(run: Run, all_rows: Sequence[Row]) -> str:
     """The figures of a reference document, and ours. They are of two machines, so no ratio stands here."""
     rows = [
-        [row.label, row.reference_text or time(row.reference), shown(run, row)]
+        [row.label, there(row), shown(run, row)]
         for row in all_rows
         if row.reference or row.reference_text
     ]
