@@ -97,8 +97,9 @@ def buckets(s: dict) -> str:
 
 
 def growth(run: Run) -> str:
-    """Every mode at every size but the one of the stages: the clustered set, and the recall on the uniform one."""
-    others = [s for s in run.searches if s["n"] != REFERENCE_N]
+    """Every mode at the largest size but the one of the stages: the clustered set, and the recall on the uniform one."""
+    largest = max((s["n"] for s in run.searches if s["n"] != REFERENCE_N), default=0)
+    others = [s for s in run.searches if s["n"] == largest]
     uniform = {(s["n"], label(s)): f"{s['recall']:.3f}" for s in others if s["set"] == "uniform"}
     found = sorted((s for s in others if s["set"] == "clustered"), key=lambda s: (s["n"], label(s)))
     if not found:
