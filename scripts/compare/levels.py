@@ -18,7 +18,7 @@ NAMED = (
     ("LSH, scan of 100,000 codes", "lsh/scan", "100000x128bits-top50", "{}", ""),
     *(
         (f"{s}, 32 signatures, {keys}", "mldsa/batch", f"{s}x32", f"sordino {{}} {keys}", f"sordino {keys}")
-        for s in ("ML-DSA-44", "ML-DSA-65", "ML-DSA-87")
+        for s in ("ML-DSA-65", "ML-DSA-87")
         for keys in ("one key", "many keys")
     ),
 )
