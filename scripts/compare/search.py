@@ -96,30 +96,6 @@ def buckets(s: dict) -> str:
     return f"{s['probes']} of {s['clusters']}" if s["clusters"] else "all rows"
 
 
-def growth(run: Run) -> str:
-    """Every mode at the largest size but the one of the stages: the clustered set, and the recall on the uniform one."""
-    largest = max((s["n"] for s in run.searches if s["n"] != REFERENCE_N), default=0)
-    others = [s for s in run.searches if s["n"] == largest]
-    uniform = {(s["n"], label(s)): f"{s['recall']:.3f}" for s in others if s["set"] == "uniform"}
-    found = sorted((s for s in others if s["set"] == "clustered"), key=lambda s: (s["n"], label(s)))
-    if not found:
-        return "Absent: the run has no other sizes."
-    rows = [
-        [
-            f"{s['n']:,} x {s['dim']}, {label(s)}",
-            f"{s['recall']:.3f}",
-            uniform.get((s["n"], label(s)), "-"),
-            ms(s["client_ms"]),
-            ms(s["server_ms"]),
-            size(s["bytes_up"]),
-            size(s["bytes_down"]),
-            size(s["bytes_once"]),
-        ]
-        for s in found
-    ]
-    return markdown(["clustered set", "recall@10", "uniform set: recall@10", "client", "server", "up", "down", "once"], rows)
-
-
 def downloads(run: Run) -> str:
     """What a client would download to have the whole index."""
     found = sorted({(s["n"], s["bytes_download_all"]) for s in run.searches})
@@ -193,7 +169,6 @@ def section(run: Run) -> str:
             "On this set, a search that reads only some buckets misses most neighbours: `sealed` misses the requested recall.",
             "## Other sizes",
             "\n\n".join(f"![{what}](../plots/search_{name}.svg)" for what, name in PLOTS),
-            growth(run),
             downloads(run),
             rates.section(run),
             SENTENCES,
