@@ -301,7 +301,6 @@ def section(run: Run) -> str:
                 "pyffx is FFX over HMAC-SHA1, without a tweak and without AES. We compare it with FF1, our closest cipher.",
                 "FF3 and FF3-1 are broken, and NIST's draft withdraws them. The crate has them behind the feature `legacy-ff3`. Riffpe is an "
                 "unpublished cipher without a security proof.",
-                "FF1 requires a domain of at least 10^6 values, which is six decimal digits.",
                 "Sordino's Riffpe encrypts integers, with a label of 16 bytes for each card. The other rows encrypt digits or text, as the peers do.",
                 "A dash marks a length for which the cipher is not defined.",
             ),

@@ -158,7 +158,8 @@ def hintless(run: Run) -> str:
             ]
         )
     head = ["records", "at once", "server", "client: query", "client: recover", "encoding"]
-    return markdown(head, rows) if rows else "Absent: not in this run."
+    bytes_of = "The [package's page](../../crates/pir/README.md) lists the bytes."
+    return f"{markdown(head, rows)}\n\n{bytes_of}" if rows else f"Absent: not in this run. {bytes_of}"
 
 
 def section(run: Run) -> str:
@@ -173,12 +174,6 @@ def section(run: Run) -> str:
             batches(run),
             "## Without a hint",
             hintless(run),
-            notes(
-                "The [package's page](../../crates/pir/README.md) lists the bytes. A client downloads nothing beforehand, and uploads 589 kB of "
-                "keys once a session.",
-                "For an answer, the server makes 2,000 to 16,000 key switches. Then it reads each record once, at 8 to 9 bytes for each byte of "
-                "the record. The column `encoding` encodes a database into memory that is new to the process.",
-            ),
             "Databases of few, short records are under [reference documents](reference.md#retrieval).",
         ]
     )
@@ -193,14 +188,10 @@ def reference(run: Run) -> str:
             sizes(run),
             notes(
                 "`prepared ahead` is the remaining time if the client computes the query's mask before it knows which record to fetch.",
-                "For so few columns, Sordino uses uniform secrets of n = 64 to 384 and errors of standard deviation 296. They hide a query "
-                "statistically: it is within 2^-128 of uniform words. Larger databases use n = 1,024, with sigma = 32 (144 bits of security) or "
-                "16 (134 bits).",
+                "For so few columns, Sordino's secrets [hide a query statistically](../security/retrieval.md).",
                 "A SimplePIR answer of the reference has 384 B, 1,200 B and 3,804 B; its DoublePIR answer always has 12 B. Our answers have 12 "
                 "bits for each byte of a column, and a header that names their format.",
                 f"Our DoublePIR's setup takes longer than our SimplePIR's: {setup_ratio(run)}. The reference states 13 to 52 times.",
-                "No package of a registry computes a whole row. The crate `simplepir` has no records; its scan is in the "
-                "[chapter](retrieval.md#scans).",
                 "Its parameters n = 1,024 and sigma = 6.4 give 121.5 bits of security (MATZOV).",
                 "Its DoublePIR sends the row selector unscaled, so noise destroys the record. In our simulation at sigma = 6.4, 199 of 200 "
                 "records came out wrong; its tests set sigma to 0. Its 12-byte answers do not decrypt. Ours follow the published construction, "

@@ -159,7 +159,6 @@ def section(run: Run) -> str:
                 "`One key` shows a deployment that has few keys. In rows with n keys, each signature has its own key.",
                 "libcrux and AWS-LC keep nothing of a key between calls, so their rows of one key repeat the figure for many keys. AWS-LC needs "
                 "`--features aws-lc`.",
-                "After the first batch, Sordino's `verify_each` allocates nothing; tests count the allocations.",
             ),
             "## Other parameter sets",
             compare(run, sets()),
