@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from compare import authorization, homomorphic, retrieval, search, signatures
 from compare.run import Run
-from compare.table import Key, digits, faster, fastest, markdown, ratio, size, time
+from compare.table import Key, digits, faster, fastest, markdown, notes, ratio, size, time
 
 ABSENT = "not in this run"
 CHAPTERS = (
@@ -153,7 +153,7 @@ def section(run: Run, machine: str, date: str) -> str:
             LOSSES,
             losses(run),
             "## Chapters",
-            markdown(["chapter", "what"], [[f"[{name}]({name}.md)", what] for name, what in CHAPTERS], words=True),
+            notes(*(f"[{name}]({name}.md): {what}" for name, what in CHAPTERS)),
             "`scripts/bench.sh` measures your machine and writes these pages: do not edit them. Only [measurements by hand](by-hand.md) is "
             "written by hand.",
         ]

@@ -131,12 +131,11 @@ def batches(run: Run) -> str:
             f"{m.parameter}, {queries_of(m)} queries",
             time(m.median_ns),
             time((m.median_ns or 0) / queries_of(m)),
-            throughput(m),
             gain(m),
         ]
         for m in found
     ]
-    head = ["one scan", "Sordino", "for each query", "database bytes x queries", "compared with separate scans"]
+    head = ["one scan", "Sordino", "for each query", "compared with separate scans"]
     return markdown(head, rows) if rows else "Absent: not in this run."
 
 

@@ -84,7 +84,8 @@ def stages(run: Run, set_name: str, part: Container[str] = ()) -> str:
     ]
     unlike = [label(s) for s in found if not s["transcripts_identical"]]
     alike = f"Messages differ between queries: {', '.join(unlike)}." if unlike else "All queries send messages of the same sizes."
-    return "\n\n".join([by_mode(found, [row for row in rows if not part or row[0] in part], []), alike])
+    shown = by_mode(found, [row for row in rows if not part or row[0] in part], [])
+    return shown if part and not unlike else f"{shown}\n\n{alike}"
 
 
 def passes(s: dict) -> str:

@@ -96,7 +96,7 @@ class Document(unittest.TestCase):
         for *_, shown in wanted:
             row = next((line for line in text.splitlines() if shown in line), "")
             self.assertIn("|", row, shown)
-        self.assertIn("| 100000x128, real | - | - | - | **1.00 ms** | - |", text)
+        self.assertIn("| 100000x128, real | - | - | **1.00 ms** | - |", text)
 
     def test_ways_to_texts_have_a_row_each(self) -> None:
         text = everything(fixture())
