@@ -68,7 +68,6 @@ def section(run: Run) -> str:
                 "In the rows `while policies change`, two threads make requests, 99 in 100 of which repeat earlier requests. A third thread "
                 "replaces 101 policies ten times a second. `crates/authz/examples/authz.rs` measures these rows. Their times include reading the "
                 "clock.",
-                "Requests are built before the clock starts.",
             ),
             OLDER_CHECKS,
         ]
