@@ -62,7 +62,7 @@ def section(run: Run) -> str:
             notes(
                 "cedar-policy evaluates every policy for every request. Tests compare its verdicts, deciding policies and failures with Sordino's.",
                 *casbin(run),
-                "A check allocates no memory if one policy decides (`crates/authz/tests/allocations.rs`).",
+                "A check allocates no memory if one policy decides.",
                 "For tokens, Sordino reads each token, checks its time, audience and issuer, and verifies its signature. A batch has 32 holders "
                 "of one issuer.",
                 "In the rows `while policies change`, two threads make requests, 99 in 100 of which repeat earlier requests. A third thread "

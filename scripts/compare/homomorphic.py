@@ -253,8 +253,7 @@ def reference(run: Run) -> str:
         [
             stated_there(run, [*batch(), *operations()]),
             notes(
-                "The reference's micro-benchmarks (5.2, 33 and 0.8 ms) pack vectors differently from its search (17, 28 and 2 ms). The table has "
-                "both.",
+                "The reference's micro-benchmarks (5.2, 33 and 0.8 ms) pack vectors differently from its search (17, 28 and 2 ms).",
                 "It states 1.57 MB for a query and 2.05 MB for a public key. With its parameters, Lattigo 5 makes a query of 2.10 MB and a reply "
                 "of 1.84 MB.",
                 "Its key generation makes 14 rotation keys. Its document states 128 bits of security; we [estimate](products.md) 110.",

@@ -11,7 +11,7 @@ def section(run: Run) -> str:
         "# Reference documents",
         "This page quotes the figures of the public reports that this project answers. Two reports are on private search (Apple M4 Pro), one on "
         "SimplePIR and DoublePIR (Apple Silicon), one on FPE (four machines). The reports on ML-DSA, BLAKE3 and authorization used an Apple M4 "
-        "Max. In each section, *it* and *its* mean the reference. The chapters compare peers in one run.",
+        "Max. In each section, *it* and *its* mean the reference.",
         "Two of their tables have no answer. For the recall query by query, we give the mean of 100 queries. For SIFT10K, the report gives no "
         "figure.",
     ]

@@ -97,12 +97,6 @@ def buckets(s: dict) -> str:
     return f"{s['probes']} of {s['clusters']}" if s["clusters"] else "all rows"
 
 
-def downloads(run: Run) -> str:
-    """What a client would download to have the whole index."""
-    found = sorted({(s["n"], s["bytes_download_all"]) for s in run.searches})
-    return f"Downloading the whole index takes {', '.join(f'{size(b)} for {n:,} vectors' for n, b in found)}." if found else ""
-
-
 def baseline(run: Run) -> str:
     """faiss on the same sizes: what a search costs without any protection."""
     found = run.group("search/plain")
@@ -170,7 +164,6 @@ def section(run: Run) -> str:
             "On this set, a search that reads only some buckets misses most neighbours: `sealed` misses the requested recall.",
             "## Other sizes",
             "\n\n".join(f"![{what}](../plots/search_{name}.svg)" for what, name in PLOTS),
-            downloads(run),
             rates.section(run),
             SENTENCES,
             DESCRIPTORS,
