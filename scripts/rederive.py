@@ -214,7 +214,7 @@ def exact():
             states(page, f"| once, on top of the hint, bytes | check rows' part of it, {more} | {once[0]:,} | {once[1]:,} |")
         else:
             rounded = head + state + rows * 15 // 8
-            states(page, f"{once[0]:,} bytes of them once at `t = 4` and {once[1]:,} at `t = 8`, and replies of {reply:,} bytes instead of {rounded:,}")
+            states(page, f"| {once[0]:,} | {once[1]:,} | {reply:,} | {rounded:,} |")
     states("masked.md", f"at most `Q 2^-{EXACT}`")
     states("README.md", f"| one score, by less | no | no | no | yes, 2^-{EXACT} |")
 
@@ -242,7 +242,7 @@ def retrieval():
     columns = ", ".join(str(most) for _, most in sets)
     states("retrieval.md", f"| up to {columns}, by the length of a secret | 2^-128 | AES-256 in counter mode over uniform streams, at most {power(distinct)} for {most} columns |")
     both = math.log2(2**-128 + 2**distinct)
-    states("retrieval.md", f"of 2^10 searches of 31 buckets each it is at most {power(10 + math.log2(31) + both)}")
+    states("retrieval.md", f"For 2^10 searches of 31 buckets each the first row gives at most {power(10 + math.log2(31) + both)}")
     states("retrieval.md", f"each session of {REQUESTS} requests, {param_check.SETS['rlwe-2048-50'][5]:.1f} bits")
     table = (ROOT / "crates/pir/tests/retrieval/params.rs").read_text()
     for length, most in ((1, 733), (272, 628), (13_000, 564), (65_536, 541)):
