@@ -240,9 +240,9 @@ def retrieval():
     # Words of 32 bits of a secret and of 16 of an error, in blocks of 128 bits that are distinct.
     distinct = 2 * math.log2((32 * n + 16 * most) / 128) - 129
     columns = ", ".join(str(most) for _, most in sets)
-    states("retrieval.md", f"| up to {columns}, by the length of a secret | 2^-128 | AES-256 in counter mode over uniform streams, at most {power(distinct)} for {most} columns |")
+    states("retrieval.md", f"| up to {columns}, by the length of a secret | 2^-128 | `Adv_PRF`, `Adv_PRP`, and at most {power(distinct)} for distinct blocks at {most} columns |")
     both = math.log2(2**-128 + 2**distinct)
-    states("retrieval.md", f"For 2^10 searches of 31 buckets each the first row gives at most {power(10 + math.log2(31) + both)}")
+    states("retrieval.md", f"For 2^10 searches of 31 buckets each, its two powers give at most {power(10 + math.log2(31) + both)}")
     states("retrieval.md", f"each session of {REQUESTS} requests, {param_check.SETS['rlwe-2048-50'][5]:.1f} bits")
     table = (ROOT / "crates/pir/tests/retrieval/params.rs").read_text()
     for length, most in ((1, 733), (272, 628), (13_000, 564), (65_536, 541)):
