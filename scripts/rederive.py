@@ -214,7 +214,7 @@ def exact():
             states(page, f"| once, on top of the hint, bytes | check rows' part of it, {more} | {once[0]:,} | {once[1]:,} |")
         else:
             rounded = head + state + rows * 15 // 8
-            states(page, f"{once[0]:,} bytes of them once at `t = 4` and {once[1]:,} at `t = 8`, and replies of {reply:,} bytes instead of {rounded:,}")
+            states(page, f"| {once[0]:,} | {once[1]:,} | {reply:,} | {rounded:,} |")
     states("masked.md", f"at most `Q 2^-{EXACT}`")
     states("README.md", f"| one score, by less | no | no | no | yes, 2^-{EXACT} |")
 
@@ -223,9 +223,11 @@ def exact():
 
 
 def seals():
+    # GHASH takes the content, its place and shape (8 blocks at most), and the lengths.
+    tried = lambda size: power(math.log2(-(-size // 16) + 8 + 1) - 128)
     for row, size in (("a bucket of 13,000 bytes", 13_000), ("a chunk of 1,024 vectors of 128 bytes", 1024 * 128), ("a page of payloads of 1 MiB", 1 << 20)):
-        states("sealed.md", f"| {row} | {power(math.log2(-(-size // 16) + 1) - 128)} |")
-    states("README.md", f"| a bucket, chunk or page of payloads changed | yes, {power(math.log2((1 << 16) + 1) - 128)} |")
+        states("sealed.md", f"| {row} | {tried(size)} |")
+    states("README.md", f"| a bucket, chunk or page of payloads changed | yes, {tried(1 << 20)} |")
     states("sealed.md", f"on top, {param_check.SETS['rlwe-2048-50'][5]:.1f} bits")
 
 
@@ -240,9 +242,9 @@ def retrieval():
     # Words of 32 bits of a secret and of 16 of an error, in blocks of 128 bits that are distinct.
     distinct = 2 * math.log2((32 * n + 16 * most) / 128) - 129
     columns = ", ".join(str(most) for _, most in sets)
-    states("retrieval.md", f"| up to {columns}, by the length of a secret | 2^-128 | AES-256 in counter mode over uniform streams, at most {power(distinct)} for {most} columns |")
+    states("retrieval.md", f"| up to {columns}, by the length of a secret | 2^-128 | `Adv_PRF`, `Adv_PRP`, and at most {power(distinct)} for distinct blocks at {most} columns |")
     both = math.log2(2**-128 + 2**distinct)
-    states("retrieval.md", f"of 2^10 searches of 31 buckets each it is at most {power(10 + math.log2(31) + both)}")
+    states("retrieval.md", f"For 2^10 searches of 31 buckets each, its two powers give at most {power(10 + math.log2(31) + both)}")
     states("retrieval.md", f"each session of {REQUESTS} requests, {param_check.SETS['rlwe-2048-50'][5]:.1f} bits")
     table = (ROOT / "crates/pir/tests/retrieval/params.rs").read_text()
     for length, most in ((1, 733), (272, 628), (13_000, 564), (65_536, 541)):
