@@ -75,19 +75,23 @@ pub struct Keystream {
 }
 
 impl Keystream {
-    /// Makes it, where no cipher is faster.
+    /// Makes it as little-endian words, where no cipher is faster.
     #[must_use]
-    pub fn bytes(&self) -> Vec<u8> {
+    pub fn words(&self) -> Vec<u32> {
         let cipher = Aes256::new(&Array(*self.key));
-        let mut bytes = vec![0; self.len];
-        let (blocks, _) = bytes.as_chunks_mut::<16>();
-        for (block, it) in (0..).zip(&mut *blocks) {
-            *it = u128::from_be_bytes(self.counter)
-                .wrapping_add(block)
-                .to_be_bytes();
+        let first = u128::from_be_bytes(self.counter);
+        let mut words = Vec::with_capacity(self.len / 4);
+        let mut blocks = Zeroizing::new([[0; 16]; 64]);
+        for begin in (0..self.len / 16).step_by(blocks.len()) {
+            let blocks = &mut blocks[..(self.len / 16 - begin).min(64)];
+            for (block, it) in (begin as u128..).zip(&mut *blocks) {
+                *it = first.wrapping_add(block).to_be_bytes();
+            }
+            cipher.encrypt_blocks(Array::cast_slice_from_core_mut(blocks));
+            let (of_blocks, _) = blocks.as_flattened().as_chunks();
+            words.extend(of_blocks.iter().map(|word| u32::from_le_bytes(*word)));
         }
-        cipher.encrypt_blocks(Array::cast_slice_from_core_mut(blocks));
-        bytes
+        words
     }
 }
 

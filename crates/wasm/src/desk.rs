@@ -33,8 +33,10 @@ pub(crate) enum Answer {
     Reply(WebReply),
     /// None came: the name of the failure, and words for it.
     Failed { name: String, why: String },
-    /// A part, if it was kept; a keystream, if it can be made.
+    /// A part, if it was kept.
     Part(Option<Vec<u8>>),
+    /// A keystream in little-endian words, if it can be made.
+    Words(Option<Vec<u32>>),
 }
 
 /// The desk that a call and JavaScript share.
@@ -63,15 +65,15 @@ impl Desk {
         .await
     }
 
-    /// A keystream: of the platform's cipher, or of the one here.
-    pub(crate) async fn keystream(&self, asked: Keystream) -> Vec<u8> {
+    /// A keystream in little-endian words: of the platform's cipher, or of the one here.
+    pub(crate) async fn keystream(&self, asked: Keystream) -> Vec<u32> {
         let own = Keystream {
             key: asked.key.clone(),
             ..asked
         };
         match self.done(Step::Encrypt(asked)).await {
-            Answer::Part(Some(made)) if made.len() == own.len => made,
-            _ => own.bytes(),
+            Answer::Words(Some(made)) if made.len() == own.len / 4 => made,
+            _ => own.words(),
         }
     }
 
@@ -103,7 +105,9 @@ impl Post for Desk {
             Answer::Reply(reply) if reply.body.len() <= limit => Ok(reply),
             Answer::Reply(_) => Err(Error::Reply(format!("more than {limit} bytes"))),
             Answer::Failed { name, why } => Err(failure(&name, why)),
-            Answer::Part(_) => Err(Error::Broken("a part is no answer to a request".to_owned())),
+            Answer::Part(_) | Answer::Words(_) => {
+                Err(Error::Broken("a part is no answer to a request".to_owned()))
+            }
         }
     }
 }

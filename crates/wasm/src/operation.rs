@@ -72,9 +72,14 @@ impl Operation {
         self.desk.answer(Answer::Failed { name, why });
     }
 
-    /// Answers a step about a part or a keystream.
+    /// Answers a step about a part.
     pub fn part(&self, part: Option<Vec<u8>>) {
         self.desk.answer(Answer::Part(part));
+    }
+
+    /// Answers a step about a keystream, in little-endian words.
+    pub fn words(&self, words: Option<Vec<u32>>) {
+        self.desk.answer(Answer::Words(words));
     }
 
     /// The outcome, after the last step.

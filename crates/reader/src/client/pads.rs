@@ -12,12 +12,12 @@ impl Client {
     /// Expands the pads of masked mode and keeps them, as long as this version has them: of every segment whose pads still have
     /// room in `limit` bytes, so that searches multiply and do not encrypt. Bytes that are kept in all.
     ///
-    /// `keystream` makes [what it is asked for](Keystream), or what [`Keystream::bytes`] does. Other bytes than those make
-    /// all replies wrong.
+    /// `keystream` makes [what it is asked for](Keystream) in little-endian words, or what [`Keystream::words`] does. Other
+    /// words make all replies wrong.
     pub async fn keep_pads(
         &mut self,
         limit: usize,
-        mut keystream: impl AsyncFnMut(Keystream) -> Vec<u8>,
+        mut keystream: impl AsyncFnMut(Keystream) -> Vec<u32>,
     ) -> usize {
         let Some(scorer) = self.kind.masked() else {
             return 0;
@@ -38,7 +38,7 @@ impl Client {
             while kept.rows() < rows {
                 let more = piece.min(rows - kept.rows());
                 let asked = pad.keystream(u32_of(kept.rows()), more, width);
-                let expected = asked.len;
+                let expected = asked.len / 4;
                 let made = zeroize::Zeroizing::new(keystream(asked).await);
                 if made.len() != expected {
                     return bytes;

@@ -63,15 +63,15 @@ impl KeptPads {
         self.rows
     }
 
-    /// Appends the rows of this [keystream](super::Pad::keystream), which follow those that are here.
-    pub fn append(&mut self, keystream: &[u8]) {
-        let row = 16usize << shift(self.width);
-        for bytes in keystream.chunks_exact(row) {
-            self.append_row(&bytes[..4 * self.width]);
+    /// Appends the rows of this [keystream](super::Pad::keystream), in little-endian words. Its rows follow the rows that are here.
+    pub fn append(&mut self, keystream: &[u32]) {
+        let row = 4usize << shift(self.width);
+        for words in keystream.chunks_exact(row) {
+            self.append_row(&words[..self.width]);
         }
     }
 
-    fn append_row(&mut self, bytes: &[u8]) {
+    fn append_row(&mut self, words: &[u32]) {
         let (low, high) = (self.low.len(), self.high.len());
         self.low.resize(low + self.full, 0);
         self.middle.resize(low + self.full, 0);
@@ -82,7 +82,6 @@ impl KeptPads {
             middle: &mut self.middle[low..],
             high: [bits0, bits1],
         };
-        let (words, _) = bytes.as_chunks();
         #[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
         simd128::split(words, &mut row);
         #[cfg(not(all(target_arch = "wasm32", target_feature = "simd128")))]
@@ -129,9 +128,8 @@ struct Row<'a> {
 
 impl Row<'_> {
     /// Splits the words of coordinates from `first` on. What a negative part takes away, the next one has more.
-    fn split(&mut self, first: usize, words: &[[u8; 4]]) {
-        for (at, word) in (first..).zip(words) {
-            let word = u32::from_le_bytes(*word);
+    fn split(&mut self, first: usize, words: &[u32]) {
+        for (at, &word) in (first..).zip(words) {
             let [low, more, ..] = word.to_le_bytes();
             let rest = word.wrapping_add(0x8000);
             let [.., middle, _] = rest.to_le_bytes();
@@ -255,8 +253,8 @@ mod tests {
             pad.products(&query, &mut expected);
             let mut kept = KeptPads::new(rows, width);
             let (begin, end) = (rows / 2, rows - rows / 2);
-            kept.append(&pad.keystream(0, begin, width).bytes());
-            kept.append(&pad.keystream(u32_of(begin), end, width).bytes());
+            kept.append(&pad.keystream(0, begin, width).words());
+            kept.append(&pad.keystream(u32_of(begin), end, width).words());
             prop_assert_eq!(kept.rows(), rows);
             let mut found = vec![0; rows];
             prop_assert!(kept.products(0, &query, &mut found));
@@ -291,9 +289,8 @@ mod tests {
         .into_iter()
         .chain((0..500).map(|i: u32| i.wrapping_mul(0x9e37_79b9)))
         .collect();
-        let bytes: Vec<[u8; 4]> = words.iter().map(|word| word.to_le_bytes()).collect();
         let mut kept = KeptPads::new(1, words.len());
-        kept.append_row(bytes.as_flattened());
+        kept.append_row(&words);
         for (at, word) in words.iter().enumerate() {
             let high = [0, 1].map(|bit| kept.high[bit * kept.full / BITS + at / BITS]);
             let [b0, b1] = high.map(|bits| i64::from(bits >> (at % BITS) & 1 == 1));
@@ -306,10 +303,10 @@ mod tests {
     #[test]
     fn sums_are_those_of_the_definition() {
         let mut kept = KeptPads::new(3, 200);
-        let bytes: Vec<u8> = (0..3 * 1024u32)
-            .map(|i| (i.wrapping_mul(2_654_435_761) >> 24) as u8)
+        let words: Vec<u32> = (0..3 * 256u32)
+            .map(|i| i.wrapping_mul(2_654_435_761))
             .collect();
-        kept.append(&bytes);
+        kept.append(&words);
         let codes: Vec<i32> = (0..200).map(|i| (i * 7919) % 11_447 - 5723).collect();
         let mut found = vec![0; 3];
         assert!(kept.products(0, &codes, &mut found));
