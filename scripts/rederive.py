@@ -121,6 +121,7 @@ def estimates():
     states("sheet.md", f"{of_module} blocks for 512 errors")
     log2 = 2 * math.log2(24 * -(-16 * 128 // 512) * of_module) - 129
     states("sheet.md", f"| 24 groups of 16 clusters, 128 dimensions | 96 of 512 errors | {power(log2)} | {power(log2 + 30)} |")
+    states("retrieval.md", f"cost at most {power(2 * math.log2(2**22 // 512 * of_module) - 129)} for the most words that a request may have, 2^22")
     for row, estimate in (("more, deviation 32", wide), ("more still, deviation 16", narrow)):
         states("retrieval.md", f"| {row} | LWE: {estimate[5]:.1f} bits MATZOV, {estimate[6]:.1f} core-SVP |")
 
