@@ -1,16 +1,16 @@
-//! Pads of masked mode that are expanded once, for clients whose cipher is slow.
+//! Pads of masked mode that a client expands once and keeps, for clients whose cipher is slow.
 
 use sordino_vault::pad::{KeptPads, Keystream};
 use sordino_vectors::u32_of;
 
 use super::Client;
 
-/// Bytes of the keystream that are made at once.
+/// Bytes of the keystream that are made in one piece.
 const PIECE: usize = 4 << 20;
 
 impl Client {
-    /// Expands the pads of masked mode and keeps them, as long as this version has them: of every segment whose pads still have
-    /// room in `limit` bytes, so that searches multiply and do not encrypt. Bytes that are kept in all.
+    /// Expands the pads of masked mode and keeps them while this version has them. It takes every segment whose pads still fit
+    /// into `limit` bytes. Searches then multiply and need not encrypt. Returns the total of kept bytes.
     ///
     /// `keystream` makes [what it is asked for](Keystream) in little-endian words, or what [`Keystream::words`] does. Other
     /// words make all replies wrong.

@@ -1,4 +1,4 @@
-//! Vectors of 128 bits of WebAssembly.
+//! 128-bit vectors of WebAssembly.
 #![expect(unsafe_code, reason = "loads and stores")]
 
 use std::arch::wasm32::{
@@ -8,10 +8,10 @@ use std::arch::wasm32::{
 
 use super::{BITS, Query, Row, Sums, high_sum};
 
-/// Words that are split at once: the bytes of a register.
+/// Words that are split together: the bytes of a register.
 const WORDS: usize = 16;
 
-/// The definition's sums.
+/// Computes the sums of the definition.
 pub(super) fn sums(low: &[i16], middle: &[i8], high: &[u64], query: &Query) -> Sums {
     let (mut lows, mut middles) = ([i32x4_splat(0); 2], [i32x4_splat(0); 2]);
     let (low, _) = low.as_chunks::<16>();
